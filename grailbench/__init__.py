@@ -27,7 +27,10 @@ if not TYPE_CHECKING:  # to which any name would be one of the library
         """The names of the library, from package `api`."""
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(".api", __name__), name)
+        if not hasattr(found := import_module(".errors", __name__), name):  # errors need no libraries
+            import_module(".ulimits", __name__).require_loadable()
+            found = import_module(".api", __name__)
+        found = globals()[name] = getattr(found, name)
         return found
 
 

@@ -1,5 +1,7 @@
 """The caches of this machine: what each folder holds, who uses it now, their bound, and what may be removed.
 
+An entry is what this program wrote, by its name, its note or its content; other files in a cache are left alone.
+
 Whatever can be had again counts towards one bound: when something is added that makes it more, what was used longest
 ago is removed first, never what a running process uses. Graphs that were imported, and measured limits, are kept: only
 their owner removes them. Compiled kernels have a bound of their own (`kernelcache.STATES`).
@@ -16,6 +18,7 @@ import fcntl
 import json
 import logging
 import os
+import re
 import struct
 import threading
 import time
@@ -29,12 +32,14 @@ from tempfile import gettempdir
 
 from grailbench import kernelcache, memory, paths, temporary
 from grailbench.errors import InputError
+from grailbench.records import opened
 from grailbench.words import count, decimal_size
 
 SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
 _UNBOUND = "none"
 _USING, _LOCK = "using", "lock"
+_USER = re.compile(r"[0-9a-f]{8}-\d+-[0-9a-f]{8}\.txt")  # the file of a process that uses entries
 _MOST_META = 1 << 20  # bytes of what a stored graph says of itself
 _DAMAGED = (
     OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
@@ -50,27 +55,31 @@ class Kind:
     """A folder of the cache.
 
     what   what it holds, in words
+    names  a pattern of the names of entries
     again  how an entry can be had again; '' if entries are kept
-    noted  whether a file NAME.json beside NAME belongs to it
+    noted  whether each has a note with a checksum beside it, NAME.json
+    stored whether each is a stored graph, with metadata in it
     """
 
     name: str
     what: str
+    names: str
     again: str
     noted: bool = False
+    stored: bool = False
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("downloads", "archives as downloaded", "fetched again", noted=True),
-        Kind("graphs", "graph files of the registry", "fetched again", noted=True),
-        Kind("imported", "graphs that were imported", ""),
-        Kind("generated", "graphs that were generated", "generated again"),
-        Kind("dags", "condensed graphs", "condensed again"),
-        Kind("queries", "queries and the oracle's answers", "drawn and answered again"),
-        Kind("texts", "graphs as text", "written again"),
-        Kind("limits", "measured limits of machines", ""),
+        Kind("downloads", "archives as downloaded", r".+", "fetched again", noted=True),
+        Kind("graphs", "graph files of the registry", r".+", "fetched again", noted=True),
+        Kind("imported", "graphs that were imported", r".+\.npz", "", stored=True),
+        Kind("generated", "graphs that were generated", r".+\.npz", "generated again", stored=True),
+        Kind("dags", "condensed graphs", r"[0-9a-f]{64}-v\d+\.npz", "condensed again"),
+        Kind("queries", "queries and the oracle's answers", r"[0-9a-f]{16}-.+\.npz", "drawn and answered again"),
+        Kind("texts", "graphs as text", r"[0-9a-f]{16}\.[a-z]+", "written again"),
+        Kind("limits", "measured limits of machines", r"[0-9a-f]{16}(-quick)?\.json", ""),
     )
 }
 KERNELS = "kernels"
@@ -82,7 +91,7 @@ class Entry:
 
     kind    a key of `KINDS`, or `KERNELS`
     path    what it is; of a note that is alone, the file that it is about, which may come at any moment
-    files   the paths that are removed with it, its own last; a note goes with its file, whether both are there or not
+    files   the paths that are removed with it, its own first; a note goes with its file, whether both are there or not
     bytes   of all of them
     used    when it was last used or written, in ns since 1970
     again   whether it can be had again, and so counts towards the bound
@@ -107,7 +116,7 @@ def entries() -> list[Entry]:
 def _of(kind: Kind) -> Iterator[Entry]:
     folder = paths.cache_dir() / kind.name
     try:
-        names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+        names = sorted(filter(re.compile(kind.names, re.DOTALL).fullmatch, os.listdir(folder)))
     except OSError:
         return
     notes = {name for name in names if kind.noted and name.endswith(".json")}
@@ -117,23 +126,49 @@ def _of(kind: Kind) -> Iterator[Entry]:
             continue
         if name in notes and f"{name}.json" not in notes:  # of a fetch that was killed, or that goes on
             path = path.with_suffix("")
-        files = (path.with_name(f"{path.name}.json"), path) if kind.noted else (path,)
+        files = (path, path.with_name(f"{path.name}.json")) if kind.noted else (path,)
+        if kind.noted and not _is_note(files[1]):
+            continue
+        meta = _meta(path) if kind.stored else {}
+        if kind.stored and meta.get("kind") != "graph":
+            continue
         with suppress(OSError):  # another process removed it
             found = there.stat()
             size = sum(temporary.size_of(each) for each in files)
             used = max(found.st_atime_ns, found.st_mtime_ns)
-            yield Entry(kind.name, path, files, size, used, bool(kind.again) and _made_by_name(kind, path))
+            again = bool(kind.again) and (not kind.stored or meta.get("by_name") is True)  # its name says all of it
+            yield Entry(kind.name, path, files, size, used, again)
 
 
-def _made_by_name(kind: Kind, path: Path) -> bool:
-    """Whether the name of a generated graph is enough to generate it again; True for all others."""
-    if kind.name != "generated":
-        return True
+def _is_note(path: Path) -> bool:
+    """Whether a file is the note that is written of something that was fetched."""
     try:
-        with zipfile.ZipFile(path) as archive, archive.open("meta.json") as member:
-            return json.loads(member.read(_MOST_META)).get("by_name") is True  # a damaged directory may say any size
-    except _DAMAGED:
+        with open(path, "rb", opener=_unnoticed) as file:
+            return not opened(file.read(_MOST_META))[0].keys().isdisjoint(("sha256", "archive_sha256"))
+    except (OSError, ValueError):
         return False
+
+
+def _meta(path: Path) -> dict[str, object]:
+    """The metadata of a stored graph; empty if there are none, or they are damaged."""
+    try:
+        with (
+            open(path, "rb", opener=_unnoticed) as file,
+            zipfile.ZipFile(file) as archive,
+            archive.open("meta.json") as member,
+        ):
+            found = json.loads(member.read(_MOST_META))  # a damaged directory may say any size
+    except _DAMAGED:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _unnoticed(path: str, flags: int) -> int:
+    """Opens a file without setting its time of last use, if it is ours and the system can."""
+    try:
+        return os.open(path, flags | getattr(os, "O_NOATIME", 0))
+    except PermissionError:
+        return os.open(path, flags)
 
 
 def kernels() -> list[Entry]:
@@ -240,7 +275,7 @@ def left_behind(dry: bool = False) -> list[temporary.Left]:
     dry  only tell which would be
     """
     cache = paths.cache_dir()
-    found = [left for kind in KINDS for left in temporary.sweep(cache / kind, dry, hidden=True)]
+    found = [left for kind in KINDS for left in temporary.sweep(cache / kind, dry)]
     return [*found, *temporary.sweep(cache, dry), *temporary.sweep(Path(gettempdir()), dry)]
 
 
@@ -292,7 +327,7 @@ def _withdraw(path: Path, owner: int) -> None:
 
 def _forget_the_gone(folder: Path) -> None:
     """Removes what processes said that are gone."""
-    for left in sorted((folder / _USING).glob("*.txt")):
+    for left in _users(folder):
         _readers(left)
 
 
@@ -323,9 +358,14 @@ def in_use() -> set[Path]:
     """The entries that running processes use, this one among them."""
     folder = paths.cache_dir()
     found: set[Path] = set()
-    for each in (folder / _USING).glob("*.txt"):
+    for each in _users(folder):
         found |= {folder / os.fsdecode(name) for name in _readers(each).split(b"\0") if name}
     return found
+
+
+def _users(folder: Path) -> list[Path]:
+    """The files of processes that use entries of a cache."""
+    return sorted(each for each in (folder / _USING).glob("*.txt") if _USER.fullmatch(each.name))
 
 
 def _readers(path: Path) -> bytes:

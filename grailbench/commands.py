@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 
 #: variables by which git would read another repository than the one that is named
 _ELSEWHERE = {"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_COMMON_DIR", "GIT_NAMESPACE"}
@@ -26,10 +27,13 @@ def git_environment() -> dict[str, str]:
     return kept | {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
 
 
-def output(command: list[str], seconds: float) -> str | None:
-    """Returns what a command prints, stripped; None if it is missing, fails or takes longer than `seconds`."""
+def output(command: list[str], seconds: float, environment: Mapping[str, str] | None = None) -> str | None:
+    """Returns what a command prints, stripped; None if it is missing, fails or takes longer than `seconds`. It gets
+    these variables, or those of this process."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds)  # noqa: S603 - ours, no shell
+        done = subprocess.run(  # noqa: S603 - ours, no shell
+            command, capture_output=True, text=True, timeout=seconds, env=environment
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None

@@ -40,6 +40,7 @@ PROBLEMS = {
 MOST_THREADS = 4096  #: each has memory of its own from the start
 USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
 ENTRY_POINTS = "grailbench.implementations"
+OTHERS = ("peer:", "program:")  #: how names of adapters of others' libraries, and of programs, begin
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import errno
 import os
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
+#: limits of the shell that have these errors, by their option of `ulimit`
+_LIMITS = {errno.EMFILE: "-n", errno.ENFILE: "-n", errno.EAGAIN: "-u", errno.ENOMEM: "-v"}
 _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
 
 
@@ -66,12 +68,15 @@ class ClusterLost(MachineLacks):
 
 
 def of_system(error: OSError, path: object = None) -> GrailbenchError:
-    """The error to show for a file that the system did not read or write: MachineLacks if the disk is full, else
-    InputError. `path` is what the user named, if that is not what the error names."""
+    """The error to show for a file that the system did not read or write: MachineLacks if the disk is full or a limit
+    of `ulimit` is reached, else InputError. `path` is what the user named, if that is not what the error names."""
     named = error.filename if path is None else path
     where = "" if named is None else f"{named}: "
     why = "it is no folder" if isinstance(error, FileExistsError) else error.strerror or str(error)
     what = where + (why or type(error).__name__)
     if error.errno in FULL:
-        return MachineLacks(f"{what} (make room, or {_ELSEWHERE}; what was finished is kept)")
+        room = "make room, raise `ulimit -f`" if error.errno == errno.EFBIG else "make room"
+        return MachineLacks(f"{what} ({room}, or {_ELSEWHERE}; what was finished is kept)")
+    if (option := _LIMITS.get(error.errno or 0)) is not None:
+        return MachineLacks(f"{what} (raise `ulimit {option}`)")
     return InputError(what, remedy=_ELSEWHERE)

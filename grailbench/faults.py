@@ -47,7 +47,10 @@ def require_usable() -> None:
 
 
 def explained(error: BaseException) -> GrailbenchError | None:
-    """Returns the error to show for one that numba or CuPy raised for the driver; None for any other."""
+    """Returns the error to show for one that numba or CuPy raised for the driver, or Python where no thread can start;
+    None for any other."""
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return MachineLacks(f"{error}: too many processes or threads (raise `ulimit -u`)")
     for cls in type(error).__mro__:
         if cls.__name__ == _OF_POOL and cls.__module__.startswith("cupy"):
             return TooLittleMemory(f"no memory is left: {_line(error)} (take a smaller graph, or a GPU with more)")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grailbench import memory
+from grailbench import memory, outputs
 from grailbench.errors import InputError, TooLittleMemory
 
 REFETCH = "the file is not whole: fetch or copy it again"
@@ -128,6 +128,7 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
     shown = Path("standard input") if str(path) == "-" else Path(path)
     with _readable(shown):
         handle = os.dup(0) if str(path) == "-" else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    outputs.protect("/dev/stdin" if str(path) == "-" else path)
     try:
         with _readable(shown):
             found = os.fstat(handle)

@@ -21,16 +21,17 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from grailbench import temporary
+from grailbench import paths, temporary, ulimits
 from grailbench.errors import InputError
 
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parent
 _NAME = "kernels-"
+_OURS = re.compile(rf"{_NAME}[0-9a-f]{{12}}")
 _VARIABLE = "NUMBA_CACHE_DIR"
 _held: list[int] = []  # the handle of the folder that this process uses
 _temporary: list[temporary.Folder] = []  # where it has none
@@ -100,10 +101,9 @@ def _of_this_process() -> Path:
     return made.path
 
 
-def _places() -> tuple[Path, ...]:
-    import platformdirs
-
-    return _PACKAGE / "__pycache__", Path(platformdirs.user_cache_dir("grailbench"))
+def _places() -> Iterator[Path]:
+    yield _PACKAGE / "__pycache__"
+    yield paths.user_cache()
 
 
 def _made(found: Path) -> int:
@@ -122,7 +122,8 @@ def _made(found: Path) -> int:
 
 def folders() -> list[Path]:
     """The folders of compiled kernels, of this state of the code and of former ones."""
-    return sorted(path for where in _places() for path in where.glob(f"{_NAME}*") if path.is_dir())
+    found = (path for where in _places() for path in where.glob(f"{_NAME}*"))
+    return sorted(path for path in found if _OURS.fullmatch(path.name) and path.is_dir())
 
 
 def former() -> list[Path]:
@@ -195,8 +196,10 @@ def adopt(implementation: type | None = None, beside: str = "") -> None:
     """Puts `Locator` in front of the locators of numba, or of the package that compiles kernels for a GPU, which has
     entries of its own in a folder `beside`; call it before kernels are decorated.
 
-    implementation: the class of caches that has the locators, that of numba if None.
+    implementation: the class of caches that has the locators, that of numba if None. Raises MachineLacks if `ulimit`
+    leaves too little memory to load numba.
     """
+    ulimits.require_loadable()
     if implementation is None:
         from numba.core.caching import CompileResultCacheImpl as implementation
     for cls in implementation.__mro__:

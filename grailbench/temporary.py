@@ -127,6 +127,19 @@ def locked(handle: int) -> Iterator[None]:
         os.close(held)
 
 
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
+    waits. Raises OSError if the folder cannot be opened."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
 # ------------------------------------------------------------------ folders
 
 
@@ -187,11 +200,10 @@ def sweep_once(folder: Path) -> None:
         sweep(folder)
 
 
-def sweep(folder: Path, dry: bool = False, hidden: bool = False) -> list[Left]:
+def sweep(folder: Path, dry: bool = False) -> list[Left]:
     """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
 
-    dry     only tell what would be removed
-    hidden  whether every file with a dot is temporary, as in folders of the cache, where former versions had others
+    dry  only tell what would be removed
 
     What cannot be read or removed stays, without a word.
     """
@@ -206,7 +218,7 @@ def sweep(folder: Path, dry: bool = False, hidden: bool = False) -> list[Left]:
             found.append(_swept_one(folder / name, match[1], dry, whole=True))
         elif name.startswith("."):
             match = _FILE.fullmatch(name)
-            if match or hidden or _FORMER.fullmatch(name):
+            if match or _FORMER.fullmatch(name):
                 found.append(_swept_one(folder / name, match and match[1], dry, whole=False))
     return [left for left in found if left is not None]
 

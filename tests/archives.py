@@ -6,6 +6,7 @@ import hashlib
 import io
 import tarfile
 
+from grailbench import paths
 from grailbench.datasets.registry import Archive, Dataset
 
 GRAPH = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
@@ -55,8 +56,9 @@ def leftovers(cache):
 
 
 def files(cache):
-    """The files of a cache, without those in which processes say what they use."""
-    return [path for path in cache.rglob("*") if path.is_file() and path.parent.name != "using"]
+    """The files of a cache, without its mark and those in which processes say what they use."""
+    own = {"using", paths.CACHE_MARK}
+    return [path for path in cache.rglob("*") if path.is_file() and not {path.name, path.parent.name} & own]
 
 
 def one(result):

@@ -15,6 +15,8 @@ import pytest
 import uses
 from hypothesis import HealthCheck, settings
 
+from grailbench import paths
+
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
 for _name, _examples in (("fast", 40), ("thorough", 1000)):
@@ -61,6 +63,7 @@ def session_cache(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRAILBENCH_CACHE", str(folder))
+        paths.cache_dir()  # marks it
         patch.delenv("GRAILBENCH_MIRROR", raising=False)
         yield folder
 
@@ -71,6 +74,7 @@ def module_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         path = tmp_path_factory.mktemp("cache")
         patch.setenv("GRAILBENCH_CACHE", str(path))
+        paths.cache_dir()
         yield path
 
 
@@ -139,6 +143,7 @@ def large(session_cache):
 def cache(tmp_path, monkeypatch):
     """Path: an empty cache of this test's own, and no proxy."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    paths.cache_dir()
     monkeypatch.setenv("NO_PROXY", "*")
     return tmp_path / "cache"
 

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import PATIENCE
+from commands import PATIENCE, call
 
+from grailbench import paths
 from grailbench.bench.ab import LOG, ab, commit_of, repository
 from grailbench.errors import InputError
 from grailbench.report import compare
@@ -125,6 +126,28 @@ def test_flags_that_do_not_hold_are_refused_before_any_tree_is_made(repo, tmp_pa
         ab(("fast", "slow"), FLAGS | {"datasets": ["no-such-graph"]}, 3, print, out=tmp_path, repo=repo)
     with pytest.raises(InputError, match="no config"):
         ab(("fast", "slow"), {"config": "no-such-config"}, 3, print, out=tmp_path, repo=repo)
+
+
+@pytest.mark.parametrize("inside", [".", "below"])
+def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys, inside):
+    """In the repository of a plug-in, 'ab HEAD~1 HEAD' compared grailbench's own commits and found no regression."""
+    (tmp_path / "below").mkdir()
+    git(tmp_path, "init", "-q")
+    monkeypatch.setattr(paths, "checkout", lambda: repo)
+    monkeypatch.chdir(tmp_path / inside)
+    code, out, err = call(capsys, "ab", "fast", "slow", "--dataset", "diamond", "--impl", "dfs")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{tmp_path}: is another git repository" in err
+    assert f"grailbench's own checkout, {repo}" in err
+    monkeypatch.chdir(repo / "grailbench")
+    assert repository() == repo
+
+
+def test_an_installed_package_has_no_commits_to_compare(monkeypatch, capsys):
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    code, out, err = call(capsys, "ab", "HEAD", "HEAD", "--dataset", "diamond", "--impl", "dfs")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "run it from a git checkout" in err
 
 
 def test_outside_a_checkout_there_are_no_revisions(tmp_path):

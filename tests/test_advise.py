@@ -105,6 +105,25 @@ def test_of_what_differs_less_than_the_noise_the_smallest_is_taken():
     assert "larger index" in " ".join(view.sentences(found, [], 10**6, None))
 
 
+def test_nothing_noisy_is_taken_that_takes_longer_than_what_is_slower_than_the_best():
+    """A noisy candidate with a small index was advised, and what came next took 0.75 times as long."""
+    best, next_best = rows("parallel", 10.0, 1.0, 9000), rows("sequential", 10.0, 1.1, 8000)
+    noisy = rows("core", 10.0, 1.5, 1000, noise=0.5)
+    found = advise(made(best, next_best, noisy), 10**6)
+    assert [option.impl for option in found.ratios] == ["parallel", "sequential", "core"]
+    assert found.ratios[list(found.ratios)[2]].order == 0
+    assert (found.best.impl, [option.impl for option in found.level]) == ("parallel", ["parallel"])
+
+
+def test_ratios_are_said_from_low_to_high_or_to_be_about_equal():
+    quiet = advise(made(rows("parallel", 10.0, 1.0, 1), rows("sequential", 10.0, 2.0, 2)), 10**6)
+    text = " ".join(view.sentences(quiet, [], 10**6, None))
+    assert "Next comes sequential d=2 dfs, which takes 1.99 times as long." in text
+    noisy = advise(made(rows("parallel", 10.0, 1.0, 9000), rows("sequential", 10.0, 1.05, 4000, noise=0.2)), 10**6)
+    text = " ".join(view.sentences(noisy, [], 10**6, None))
+    assert "parallel d=2 dfs is about equal to it in time, and has a larger index" in text
+
+
 def test_noise_that_both_had_in_the_same_trials_hides_no_difference():
     found = made(rows("parallel", 10.0, 1.0, 9000, noise=0.2), rows("sequential", 10.0, 1.2, 4000, noise=0.2))
     assert advise(found, 10**6).best.impl == "parallel"

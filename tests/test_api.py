@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import enum
 import importlib
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -211,9 +212,9 @@ def test_a_file_and_a_name(tmp_path):
         (lambda: gb.Graph.from_edges([0, 1], [1]), "2 sources and 1 targets"),
         (lambda: gb.Graph.from_edges([0.5], [1]), "0.5 is neither a name nor a whole number"),
         (lambda: gb.Graph.from_edges(np.array([0.5]), [1]), "sources of float64"),
-        (lambda: gb.Graph.from_edges(["a"], [None]), "None is neither"),
+        (lambda: gb.Graph.from_edges(["a"], [None]), "place 0 of 1: the id is missing"),
         (lambda: gb.Graph.from_edges(["a"], [1]), "one column holds names"),
-        (lambda: gb.Graph.from_edges([-1], [1]), "source -1 is out of range"),
+        (lambda: gb.Graph.from_edges([-1], [1]), r"source -1 is out of range.*renumber=True"),
         (lambda: gb.Graph.from_edges([0], [10**9]), "makes a graph of 1,000,000,001 vertices"),
         (lambda: gb.Graph.from_edges([0], [1], names=["a"]), "target 1 is out of range"),
         (lambda: gb.Graph.from_edges([0], [1], names=["a", "a"]), "two vertices are named 'a'"),
@@ -246,6 +247,83 @@ def test_ids_that_the_graph_has_not_are_refused(numbers, wrong):
         numbers.reaches_many([0, wrong], [0, 0])
     with pytest.raises(gb.InputError, match="place 1 of 2"):
         numbers.reaches_many(np.array([0, 6]), np.array([0, 0]))
+
+
+class Color(str, enum.Enum):  # noqa: UP042 - whose str() is "Color.RED"
+    RED, BLUE = "red", "blue"
+
+
+class Step(enum.StrEnum):
+    RED, BLUE = "red", "blue"
+
+
+class Loud(str):
+    def __str__(self):
+        return self.upper()
+
+
+class Place(enum.IntEnum):
+    FIRST, LAST = 7, 90
+
+
+NAMES = ["red", "blue"], np.array(["red", "blue"], object), list(Color), list(Step), [Loud("red"), Loud("blue")]
+NUMBERS = [7, 90], [np.int64(7), np.uint8(90)], list(Place)
+
+
+def graphs_of(ids):
+    """The graph of one edge between two ids, by every way in."""
+    import networkx as nx
+
+    yield gb.Graph.from_networkx(nx.DiGraph([tuple(ids)]))
+    if isinstance(ids[0], str):
+        yield gb.Graph.from_edges(ids[:1], ids[1:])
+        yield gb.Graph.from_edges([0], [1], names=ids)
+    else:
+        yield gb.Graph.from_edges(ids[:1], ids[1:], renumber=True)
+
+
+def answers(index, first, last):
+    """What every question says of two ids."""
+    found = [
+        index.reaches(first, last), index.path(first, last), index.explain(first, last).reachable,
+        index.descendants(first), index.ancestors(last), index.common_ancestors(first, last),
+        index.lowest_common_ancestors(first, last), index.reaches_many([first], [last]),
+        index.reaches_any([first], [last]), index.matrix([first], [last]), index.count_descendants([first]),
+        index.count_ancestors([last]), [bits.tolist() for bits in index.stream(([first], [last]))],
+        index.graph.vertex(first), index.graph.vertices_of([first, last]),
+    ]  # fmt: skip
+    return [each.tolist() if isinstance(each, np.ndarray) else each for each in found]
+
+
+@pytest.mark.parametrize("kinds", [NAMES, NUMBERS], ids=["names", "numbers"])
+def test_an_id_of_a_subclass_is_the_text_or_number_that_it_equals(kinds):
+    """Nodes of `class S(str, Enum)` were named 'S.A': neither S.A nor 'a' was a vertex."""
+    for ids in kinds:
+        for graph in graphs_of(ids):
+            index, right = gb.build(graph, "sequential"), None
+            assert {type(index.graph.ids.label_of(vertex)) for vertex in (0, 1)} == {type(kinds[0][0])}
+            for asked in kinds:
+                found = answers(index, *asked)
+                assert found == (right := right or found)
+                assert found[:4] == [True, kinds[0], True, kinds[0][1:]]
+
+
+@pytest.mark.parametrize("wrong", [True, np.True_, 1.0, np.float64(1), b"1", (1,), np.array(1), np.array([1])])
+def test_what_equals_an_id_and_is_no_text_or_whole_number_is_none(wrong):
+    """True and 1.0 were the vertex 1 of graphs whose ids have gaps, and of no other graph."""
+    for graph in (
+        gb.Graph.from_edges([0, 1], [1, 2]),
+        gb.Graph.from_edges([0, 1], [1, 90], renumber=True),
+        gb.Graph.from_edges(["0", "1"], ["1", "2"]),
+    ):
+        index = gb.build(graph, "sequential")
+        for ask in (index.reaches, index.path, index.explain, index.common_ancestors, index.lowest_common_ancestors):
+            for pair in ((wrong, graph.ids.label_of(0)), (graph.ids.label_of(0), wrong)):
+                with pytest.raises(gb.InputError):
+                    ask(*pair)
+        for ask in (index.descendants, index.ancestors, graph.vertex):
+            with pytest.raises(gb.InputError):
+                ask(wrong)
 
 
 def test_names_that_the_graph_has_not_are_answered_with_the_nearest():
@@ -289,9 +367,9 @@ def test_a_number_out_of_range_is_found_wherever_it_stands(kind, wrong):
             columns = np.zeros((2, pairs), np.int64)
             columns[pairs % 2, at] = wrong
             us, vs = columns.astype(kind)
-            with pytest.raises(gb.InputError, match="out of range|vertex"):
+            with pytest.raises(gb.InputError, match="out of range|vertex|64 bits"):
                 index.reaches_many(us, vs)
-            with pytest.raises(gb.InputError, match="out of range"):
+            with pytest.raises(gb.InputError, match="out of range|64 bits"):
                 index.reaches_many_vertices(us, vs)
     assert index.reaches_many(np.zeros(0, kind), np.zeros(0, kind)).tolist() == []
     assert index.reaches_many(np.arange(5).astype(kind), np.full(5, 4, kind)).all()

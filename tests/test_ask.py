@@ -33,6 +33,32 @@ def ask(capsys, *words, code=0):
     return found[1]
 
 
+def test_negative_ids_in_every_place_of_the_command(capsys, tmp_path, monkeypatch):
+    """An index of negative ids was saved and never opened again, and -3 was an unknown option."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "signed.csv").write_text("source,target\n-3,5\n5,-7\n9223372036854775807,-3\n")
+    (tmp_path / "pairs.txt").write_text("-3 -7\n-7 -3 0\n9223372036854775807 5 1\n")
+    for words in ("signed.csv", "--save", "signed.index"), ("signed.index",), ("signed.csv", "--index", "signed.index"):
+        assert ask(capsys, *words, -3, -7) == "-3 -7 1\n"
+        answers = "-3 -7 1\n-7 -3 0\n9223372036854775807 5 1\n"
+        assert ask(capsys, *words[:1], "--pairs", "pairs.txt", *words[1:]) == answers
+        assert ask(capsys, *words[:1], *words[1:], "--descendants", -3) == "-7\n5\n"
+        assert ask(capsys, *words[:1], *words[1:], -3, -7, "--path") == "-3 -> 5 -> -7\n"
+    assert "vertex -4 is out of range" in call(capsys, "ask", "signed.index", -4, 5)[2]
+    for format, read_as in (("csv", "csv"), ("edges", "names")):
+        assert call(capsys, "export", "signed", f"out.{format}", "--format", format)[0] == 0
+        found = call(capsys, "import", f"out.{format}", "--format", read_as, "--name", f"again-{format}", "--json")[1]
+        assert "4 ids from -7 to 9223372036854775807" in json.loads(found)["ids"]
+        assert ask(capsys, f"again-{format}", -3, -7) == "-3 -7 1\n"
+
+
+@pytest.mark.parametrize("text", ["-1 2\n", "1 2\n-1 2\n"])
+def test_an_edge_list_of_negative_ids_is_refused_with_the_format_that_reads_it(capsys, tmp_path, text):
+    (tmp_path / "g.txt").write_text(text)
+    code, _, err = call(capsys, "ask", tmp_path / "g.txt", 1, 2)
+    assert (code, err.count("\n"), "names" in err) == (2, 1, True)
+
+
 def test_one_pair(capsys, graph):
     assert ask(capsys, graph, 10, 40) == "10 40 1\n"
     assert ask(capsys, graph, 40, 10) == "40 10 0\n"
@@ -59,6 +85,17 @@ def test_pairs_of_files(capsys, graph, tmp_path):
     assert ask(capsys, graph, "--pairs", tmp_path / "q.txt", "--out", tmp_path / "a.gz") == ""
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()).decode() == answers
     assert ask(capsys, graph, "--pairs", tmp_path / "a.gz") == answers  # its answers are all right
+
+
+def test_columns_of_pairs_are_named(capsys, graph, tmp_path):
+    (tmp_path / "q.csv").write_text("id,sold,recalled\n10,30,50\n")
+    asking = ("--pairs", tmp_path / "q.csv")
+    code, _, err = call(capsys, "ask", graph, *asking)
+    assert (code, "--source COLUMN --target COLUMN" in err) == (2, True)
+    assert ask(capsys, graph, *asking, "--source", "recalled", "--target", "sold") == "50 30 0\n"
+    for words in ((*asking, "--source", "recalled"), (10, 30, "--source", "a", "--target", "b")):
+        code, _, err = call(capsys, "ask", graph, *words)
+        assert (code, "--source and --target name columns of --pairs: both or none" in err) == (2, True)
 
 
 def test_wrong_answers_of_a_file_are_named(capsys, graph, tmp_path):

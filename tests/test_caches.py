@@ -15,9 +15,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from commands import call
 from strategies import graph_of
+from test_disk import one_line
 
-from grailbench import caches, kernelcache, temporary
+from grailbench import caches, kernelcache, paths, temporary
 from grailbench.cli.main import cli
 from grailbench.datasets import cache as fetched
 from grailbench.datasets.library import open_graph
@@ -48,6 +50,14 @@ def stored(cache, kind, name, size, used):
     return path
 
 
+def noted(cache, kind, name, size, used):
+    """One that was fetched, with its note of 100 bytes."""
+    note = stored(cache, kind, f"{name}.json", 0, used)
+    note.write_text(json.dumps({"sha256": "ab" * 32}).ljust(100))
+    os.utime(note, ns=(used * DAY_NS, DAY_NS))
+    return stored(cache, kind, name, size, used)
+
+
 def called(*words, code=0):
     result = CliRunner().invoke(cli, ["cache", *words], standalone_mode=False)
     assert isinstance(result.exception, InputError) if code else result.exception is None, result.output
@@ -60,12 +70,13 @@ def removed(*words):
 
 
 def test_the_list_has_each_cache_with_its_entries_and_their_bytes(cache):
-    stored(cache, "downloads", "a.tgz", 1000, 3)
-    stored(cache, "downloads", "a.tgz.json", 10, 3)
-    stored(cache, "imported", "mine.npz", 500, 4)
+    noted(cache, "downloads", "a.tgz", 1000, 3)
+    store.save_graph(cache / "imported" / "mine.npz", graph_of(2, [(0, 1)]), {"name": "mine"})
+    size = os.path.getsize(cache / "imported" / "mine.npz")
+    os.utime(cache / "imported" / "mine.npz", ns=(4 * DAY_NS, DAY_NS))
     rows = {row["cache"]: row for row in map(json.loads, called("--json").splitlines())}
-    assert [rows["downloads"][key] for key in ("entries", "bytes", "counted")] == [1, 1010, 1010]
-    assert [rows["imported"][key] for key in ("entries", "bytes", "counted", "bound")] == [1, 500, 0, None]
+    assert [rows["downloads"][key] for key in ("entries", "bytes", "counted")] == [1, 1100, 1100]
+    assert [rows["imported"][key] for key in ("entries", "bytes", "counted", "bound")] == [1, size, 0, None]
     assert rows["imported"]["used"].startswith("1970-01-05")
     assert rows["downloads"]["bound"] == 64_000_000_000
     text = called()
@@ -74,10 +85,11 @@ def test_the_list_has_each_cache_with_its_entries_and_their_bytes(cache):
 
 
 def test_pruning_removes_what_nobody_reads_then_what_was_used_longest_ago(cache, monkeypatch):
-    old = stored(cache, "dags", f"a-v{store.FORMAT_VERSION - 1}.npz", 100, 9)
+    old = stored(cache, "dags", f"{'a' * 64}-v{store.FORMAT_VERSION - 1}.npz", 100, 9)
     left = stored(cache, "dags", f".b.npz.{temporary.boot()}-1-0123abcd.tmp", 100, 9)
-    damaged = stored(cache, "queries", "q-random.npz", 100, 9)
-    three = [stored(cache, kind, "x.gra", 400, day) for kind, day in (("graphs", 1), ("texts", 2), ("downloads", 3))]
+    damaged = stored(cache, "queries", f"{'b' * 16}-random.npz", 100, 9)
+    three = [noted(cache, "graphs", "x.gra", 300, 1), stored(cache, "texts", f"{'c' * 16}.gra", 400, 2),
+             noted(cache, "downloads", "x.gra", 300, 3)]  # fmt: skip
     mine = stored(cache, "imported", "mine.npz", 5000, 0)
     custom = stored(cache, "generated", "mine.npz", 5000, 0)
     monkeypatch.setenv(caches.SIZE, "1000")
@@ -95,7 +107,7 @@ def test_pruning_removes_what_nobody_reads_then_what_was_used_longest_ago(cache,
 
 
 def test_adding_keeps_the_bound_and_says_one_line(cache, monkeypatch, caplog):
-    oldest, older = (stored(cache, "dags", f"{n}-v1.npz", 3000, n) for n in (1, 2))
+    oldest, older = (stored(cache, "dags", f"{n:064x}-v1.npz", 3000, n) for n in (1, 2))
     monkeypatch.setenv(caches.SIZE, "7kB")
     with caplog.at_level(logging.WARNING):
         store.cached_dag("ab" * 32, lambda: random_dag(300, 2, 1))
@@ -104,7 +116,7 @@ def test_adding_keeps_the_bound_and_says_one_line(cache, monkeypatch, caplog):
     (line,) = caplog.messages
     assert "removed 2 entries that can be had again, 0.0 MB, used longest ago (GRAILBENCH_CACHE_SIZE sets it)" in line
     caplog.clear()
-    newer = stored(cache, "dags", "3-v1.npz", 3000, 30_000)
+    newer = stored(cache, "dags", f"{3:064x}-v1.npz", 3000, 30_000)
     monkeypatch.setenv(caches.SIZE, "none")
     store.cached_dag("cd" * 32, lambda: random_dag(300, 2, 2))
     assert newer.exists()
@@ -112,14 +124,14 @@ def test_adding_keeps_the_bound_and_says_one_line(cache, monkeypatch, caplog):
 
 
 def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
-    paths = [stored(cache, "graphs", f"{name}.gra", 3000, day) for day, name in enumerate(("used", "not"), 1)]
+    places = [noted(cache, "graphs", f"{name}.gra", 3000, day) for day, name in enumerate(("used", "not"), 1)]
     monkeypatch.setenv(caches.SIZE, "1")
     using = (
         "import sys; from pathlib import Path; from grailbench import caches\n"
         "caches.use(Path(sys.argv[1])); print('ready', flush=True); sys.stdin.read()"
     )
     pipe = subprocess.PIPE
-    with subprocess.Popen([sys.executable, "-c", using, str(paths[0])], stdin=pipe, stdout=pipe) as running:
+    with subprocess.Popen([sys.executable, "-c", using, str(places[0])], stdin=pipe, stdout=pipe) as running:
         try:
             assert running.stdout.readline() == b"ready\n"
             assert list(removed()) == ["not.gra"]
@@ -220,7 +232,8 @@ def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_remo
 @pytest.mark.parametrize("stays", [True, False], ids=["it runs on", "it ended"])
 def test_a_note_whose_file_comes_while_entries_are_removed_does_not_go_without_it(cache, monkeypatch, stays):
     graph = cache / "graphs" / "toy.gra"
-    note = stored(cache, "graphs", "toy.gra.json", 100, 1)  # a fetch writes the note first
+    noted(cache, "graphs", "toy.gra", 1000, 1).unlink()  # a fetch writes the note first
+    note = cache / "graphs" / "toy.gra.json"
     found = caches.entries()
     assert [(entry.path, entry.bytes) for entry in found] == [(graph, 100)]
     graph.write_bytes(bytes(1000))
@@ -231,9 +244,10 @@ def test_a_note_whose_file_comes_while_entries_are_removed_does_not_go_without_i
 
 
 def test_a_note_that_is_left_alone_goes_and_an_archive_may_be_called_like_one(cache, monkeypatch):
-    note = stored(cache, "downloads", "a.tgz.json", 10, 1)
-    files = [stored(cache, "downloads", name, 100, 1) for name in ("b.json", "b.json.json")]
-    assert sorted((entry.path.name, entry.bytes) for entry in caches.entries()) == [("a.tgz", 10), ("b.json", 200)]
+    noted(cache, "downloads", "a.tgz", 100, 1).unlink()
+    note = cache / "downloads" / "a.tgz.json"
+    files = [noted(cache, "downloads", "b.json", 100, 1), cache / "downloads" / "b.json.json"]
+    assert sorted((entry.path.name, entry.bytes) for entry in caches.entries()) == [("a.tgz", 100), ("b.json", 200)]
     monkeypatch.setenv(caches.SIZE, "200")
     assert set(removed()) == {"a.tgz"}
     assert not note.exists()
@@ -256,21 +270,68 @@ def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
 
 
 def test_kernels_of_former_states_go_unless_they_are_in_use(tmp_path, monkeypatch):
-    monkeypatch.setattr(kernelcache, "digest", lambda: "new")
-    folders = {name: tmp_path / "compiled" / f"kernels-{name}" for name in ("a", "b", "c", "d", "used")}
-    for day, folder in enumerate(folders.values()):
+    names = {name: f"kernels-{number:012x}" for number, name in enumerate(("a", "b", "c", "d", "new", "used"))}
+    monkeypatch.setattr(kernelcache, "digest", lambda: names["new"][8:])
+    folders = {name: tmp_path / "compiled" / each for name, each in names.items() if name != "new"}
+    mine = tmp_path / "compiled" / "kernels-mine"
+    for day, folder in enumerate([*folders.values(), mine]):
         folder.mkdir(parents=True)
         os.utime(folder, (day, day))
     held = kernelcache._made(folders["used"])
     os.utime(folders["used"], (0, 0))
     monkeypatch.setattr(kernelcache, "_held", [])
-    assert kernelcache.folder.__wrapped__() == tmp_path / "compiled" / "kernels-new"
-    assert [path.name[8:] for path in kernelcache.folders()] == ["b", "c", "d", "new", "used"]
-    assert sorted(removed()) == ["kernels-b", "kernels-c", "kernels-d"]
+    assert kernelcache.folder.__wrapped__() == tmp_path / "compiled" / names["new"]
+    assert [path.name for path in kernelcache.folders()] == [names[each] for each in ("b", "c", "d", "new", "used")]
+    assert sorted(removed()) == [names[each] for each in ("b", "c", "d")]
     os.close(held)
-    assert sorted(removed()) == ["kernels-used"]
+    assert sorted(removed()) == [names["used"]]
     assert len(kernelcache.folders()) == 1
+    assert mine.exists()
     os.close(kernelcache._held.pop())
+
+
+def test_files_of_the_user_in_a_cache_are_no_entries_and_stay(cache, monkeypatch):
+    """They were evicted as used longest ago, or removed as of a former version."""
+    names = ("graphs/thesis.txt", "graphs/huge.bin", "graphs/.env", "graphs/.git/config", "downloads/holiday.jpg",
+             "downloads/notes.json", "downloads/a.json.json", "queries/report.sql", "dags/airflow.py",
+             "dags/pay-v2.npz", "texts/a.gra", "limits/bounds.json", "imported/data.npz", "generated/data.npz",
+             "using/notes.txt", "using/a-1-b.txt", "mine.txt", ".env")  # fmt: skip
+    mine = [stored(cache, *name.rpartition("/")[::2], 5000, 1) for name in names]
+    (cache / "downloads" / "notes.json").write_text('{"a": 1}')
+    monkeypatch.setenv(caches.SIZE, "1")
+    assert caches.entries() == []
+    store.cached_dag("ab" * 32, lambda: random_dag(30, 2, 1))
+    caches.use(cache / "graphs" / "thesis.txt")
+    assert removed() == {}
+    assert all(path.exists() for path in mine)
+
+
+@pytest.mark.parametrize("words", [("cache", "--prune"), ("fetch", "kegg"), ("cache",), ("list", "datasets")])
+def test_a_folder_of_the_user_is_no_cache_until_it_is_marked(tmp_path, monkeypatch, capsys, words):
+    """Its files were taken for entries, and deleted."""
+    folder = tmp_path / "my data"
+    mine = [stored(folder, "graphs", "thesis.txt", 9, 1), stored(folder, "queries", "report.sql", 9, 1)]
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(folder))
+    remedy = f"touch '{folder}/grailbench-cache'"
+    one_line(call(capsys, *words), 2, f"{folder}: is not empty, and no cache of grailbench's", remedy)
+    assert sorted(path for path in folder.rglob("*") if path.is_file()) == mine
+    (folder / "grailbench-cache").touch()
+    assert call(capsys, "cache", "--prune")[0] == 0
+    assert all(path.exists() for path in mine)
+
+
+def test_an_empty_folder_is_marked_and_the_usual_cache_needs_no_mark(tmp_path, monkeypatch):
+    (tmp_path / "named").mkdir()
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "named"))
+    assert paths.cache_dir() == tmp_path / "named"
+    assert os.listdir(tmp_path / "named") == ["grailbench-cache"]
+    monkeypatch.delenv("GRAILBENCH_CACHE")
+    monkeypatch.setattr(paths, "checkout", lambda: tmp_path / "checkout")
+    usual = tmp_path / "checkout" / "cache"
+    stored(usual, "graphs", "old.gra", 9, 1)
+    assert paths.cache_dir() == usual
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(usual))  # as for the processes that `ab` starts
+    assert paths.cache_dir() == usual
 
 
 @pytest.mark.parametrize("said", ["much", "-1", "20 apples"])

@@ -79,7 +79,7 @@ def test_entries_of_another_century_are_listed_and_pruned(cache, monkeypatch):
     monkeypatch.setattr(caches, "_register", caches._Register())
     (cache / "dags").mkdir(parents=True)
     for name, at in (("a", -YEAR_S), ("b", 0), ("c", 200 * YEAR_S)):
-        path = cache / "dags" / f"{name}-v1.npz"
+        path = cache / "dags" / f"{64 * name}-v1.npz"
         path.write_bytes(bytes(100))
         os.utime(path, (at, at))
     result = CliRunner().invoke(cli, ["cache", "--json"], standalone_mode=False)

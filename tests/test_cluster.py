@@ -27,7 +27,7 @@ from watchers import Notes
 from grailbench.bench import remote, runner
 from grailbench.bench.handing import Handing, Workers
 from grailbench.bench.plan import Config, make_plan
-from grailbench.cluster import connection, facts, graphs, seats
+from grailbench.cluster import connection, facts, graphs, liveness, seats
 from grailbench.contract import Checks
 from grailbench.errors import InputError, MachineLacks
 from grailbench.runs import folder as results
@@ -315,6 +315,56 @@ def test_what_workers_do_for_a_client_that_went_away_ends(number, client, addres
     said = (tmp_path / "err").read_text()
     assert "Traceback" not in said
     assert (f"--resume={tmp_path / 'run'}" in said) == (number == signal.SIGINT)
+
+
+def stop(child, which):
+    """Stops a worker of a run, or the process in which it runs cells; returns all processes of the run."""
+    workers = [each for each in psutil.Process(child.pid).children() if each.children()]
+    family = psutil.Process(child.pid).children(recursive=True)
+    (workers[0] if which == "worker" else workers[0].children()[0]).suspend()
+    return family
+
+
+@pytest.mark.parametrize("which", ["worker", "its process"])
+def test_the_cell_of_a_stopped_worker_is_done_elsewhere(which, toys, diamond, tmp_path):
+    """The run waited for ever, whatever --time-limit said."""
+    with begun(tmp_path, "--workers", "2", "--time-limit", "300") as child:
+        family = stop(child, which)
+        assert child.wait(PATIENCE) == 0
+        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
+    said = (tmp_path / "err").read_text()
+    assert "TRIED AGAIN" in said
+    assert "stopped" in said
+    assert taken(tmp_path / "run") == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_a_run_with_a_stopped_worker(number, toys, diamond, tmp_path):
+    with begun(tmp_path, "--workers", "2") as child:
+        family = stop(child, "worker")
+        child.send_signal(number)
+        assert child.wait(PATIENCE) == 130
+        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
+    assert f"--resume={tmp_path / 'run'}" in (tmp_path / "err").read_text()
+
+
+def test_a_run_ends_when_its_scheduler_is_stopped(toys, diamond, tmp_path, capsys, monkeypatch):
+    """It waited for ever."""
+    monkeypatch.setattr(liveness, "SCHEDULER_SECONDS", 5.0)
+    folder = tmp_path / "run"
+
+    def stop_when_begun(child):
+        while whole_trials(folder) < 3 and child.poll() is None:
+            time.sleep(0.02)
+        child.send_signal(signal.SIGSTOP)
+
+    with elsewhere(tmp_path / "cache") as (there, child):
+        stopper = threading.Thread(target=stop_when_begun, args=(child,))
+        stopper.start()
+        flags = ("--impl", "toy:slow", "--dim", "2", "--trials", "400", "--out", folder, "--scheduler", there)
+        code, _, err = call(capsys, *RUN, *flags)
+        stopper.join()
+    assert (code, "does not answer" in err, f"--resume={folder}" in err) == (4, True, True), err
 
 
 def test_workers_go_on_with_a_local_run_and_the_other_way_round(toys, address, tmp_path, capsys):

@@ -24,7 +24,7 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.cluster import connection, facts, held
+from grailbench.cluster import connection, facts, held, liveness
 from grailbench.cluster import spread as client_side
 from grailbench.graph import mapped
 from grailbench.reachability.spread import SpreadIndex
@@ -230,6 +230,44 @@ def test_a_worker_that_comes_later_takes_part(client, index, pairs, right):
     assert len(index.workers) == 2
 
 
+@pytest.fixture
+def stop(client):
+    """Stops a worker, or all of them; they go on in the end."""
+    pids = client.run(os.getpid)
+    stopped = []
+
+    def stopping(address=None):
+        stopped.extend(pids.values() if address is None else [pids[address]])
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+
+    yield stopping
+    for pid in stopped:
+        os.kill(pid, signal.SIGCONT)
+    client.wait_for_workers(2, timeout=60)
+
+
+def test_shards_of_a_worker_that_is_stopped_are_done_elsewhere(index, pairs, right, stop):
+    """They were waited for five minutes, and the last ones for ever."""
+    stream = index.stream((pairs[at : at + 500] for at in range(0, PAIRS, 500)), shard=500)
+    first = next(stream)
+    stop(index.workers[0])
+    assert (np.concatenate([first, *stream]) == right).all()
+
+
+def test_a_stream_whose_workers_are_all_stopped_ends(index, pairs, stop):
+    stream = index.stream((pairs[at : at + 500] for at in range(0, PAIRS, 500)), shard=500)
+    next(stream)
+    stop()
+    with pytest.raises(gb.ClusterLost, match="all workers are gone"):
+        list(stream)
+
+
+def test_workers_that_go_on_are_asked_again(index, pairs, right):
+    assert (joined(index.stream(pairs, shard=SHARD)) == right).all()
+    assert len(index.workers) == 2
+
+
 def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch):
     monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
     cuts = [(first, min(first + 2_000, PAIRS)) for first in range(0, PAIRS, 2_000)]
@@ -313,7 +351,7 @@ def test_an_index_that_is_damaged_on_its_way_is_refused(place, seed, why, client
         content[place] ^= 1
     identity = mapped.identity(path)
     monkeypatch.setattr(mapped, "identity", lambda path: identity)
-    monkeypatch.setattr(mapped, "content_of", lambda path: content)
+    monkeypatch.setattr(mapped, "content_of", lambda path: mapped.Content(content))
     with pytest.raises(gb.InputError, match=why):
         client_side.Spread(client, path, opened)
 
@@ -378,7 +416,7 @@ def test_a_worker_that_has_no_time_for_an_index_is_named(graph, tmp_path, monkey
     gb.build(graph, "sequential").save(path := tmp_path / "x.index")
     monkeypatch.setattr(client_side, "PATIENCE_SECONDS", 0.5)
     with connection.started(1) as client:
-        busy = client.submit(time.sleep, 5, pure=False)
+        busy = client.submit(time.sleep, 60, pure=False)
         with pytest.raises(gb.ClusterLost, match="tcp://.* has other work: it did not take the index in 0.5 s"):
             client_side.Spread(client, path, opened)
         del busy
@@ -412,7 +450,12 @@ def test_bits_are_written_whole_or_not_at_all(index, pairs, right, tmp_path):
     assert os.listdir(tmp_path) == ["bits"]
 
 
-def test_without_the_scheduler_there_is_one_clear_error(graph, pairs, tmp_path):
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [(subprocess.Popen.kill, "is gone"), (lambda each: each.send_signal(signal.SIGSTOP), "does not answer")],
+)
+def test_without_the_scheduler_there_is_one_clear_error(how, said, graph, pairs, tmp_path, monkeypatch):
+    monkeypatch.setattr(liveness, "SCHEDULER_SECONDS", 5.0)
     told = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -429,9 +472,10 @@ def test_without_the_scheduler_there_is_one_clear_error(graph, pairs, tmp_path):
             client.wait_for_workers(1, timeout=60)
             stream = gb.build(graph, "sequential", client=client).stream((pairs for _ in range(100_000)), shard=PAIRS)
             next(stream)
-            scheduler.kill()
-            with pytest.raises(gb.ClusterLost, match="the scheduler at tcp://127.0.0.1:.* is gone"):
+            how(scheduler)
+            with pytest.raises(gb.ClusterLost, match=f"the scheduler at tcp://127.0.0.1:.* {said}"):
                 list(stream)
+            scheduler.kill()
     finally:
         for each in (worker, scheduler):
             each.kill()

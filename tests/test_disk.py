@@ -11,6 +11,7 @@ import sys
 import pytest
 from commands import call, call_apart
 
+from grailbench import paths
 from grailbench.datasets import cache as cached
 from grailbench.errors import InputError
 from grailbench.graph import store
@@ -73,9 +74,8 @@ def test_a_cache_that_cannot_be_made_says_why(capsys, monkeypatch, gra, tmp_path
     [("imported", ("import", "{gra}", "--name", "mine")), ("generated", ("generate", "kegg-like", "--no-compare"))],
 )
 def test_a_file_where_a_folder_of_the_cache_should_be_is_named(capsys, monkeypatch, gra, tmp_path, folder, words):
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / folder).write_text("")
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    (paths.cache_dir() / folder).write_text("")
     told = call(capsys, *(word.format(gra=gra) for word in words))
     one_line(told, 2, f"{tmp_path / 'cache' / folder}: it is no folder")
 
@@ -172,7 +172,7 @@ def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_
 @pytest.mark.parametrize("text", ["a = 1\n", "[a]\n", "[a]\nsha256 = 5\n", "\x00", "[a\n"])
 def test_a_lock_file_that_holds_no_checksums_is_named(monkeypatch, tmp_path, text):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    (tmp_path / "datasets.lock.toml").write_text(text)
+    (paths.cache_dir() / "datasets.lock.toml").write_text(text)
     with pytest.raises(InputError, match=r"datasets.lock.toml, line [12]: .*\(mend or delete it\)"):
         cached.locked_sha256("a")
 

@@ -63,7 +63,7 @@ def test_a_run_of_another_machine_asks_for_its_ceilings(tmp_path):
 
 
 def test_without_ceilings_the_remedy_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
     here = environment.fingerprint(environment.environment())
     with pytest.raises(MachineLacks, match="grailbench limits"):
         floors.ceilings_for(a_run(tmp_path, fingerprint=here))

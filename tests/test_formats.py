@@ -48,7 +48,30 @@ def read_text(tmp_path, name, text, format=None, **options):
         ("g.csv", "source,target\nann,bob\nbob,eve\n", {}, "edges go from column 'source' to column 'target'"),
         ("g.csv", '# c\n"id","To",FROM\n1, bob,ann\n2,eve , bob\n\n', {}, "from column 'FROM' to column 'To'"),
         ("g.csv", "#src;dst\nann;bob\nbob;eve\n", {}, "'src' to column 'dst'"),
-        ("g.csv", "a,b\r\nann,bob\r\nbob,eve\r\n", {}, "'a' to column 'b', the first two; --source and --target"),
+        ("g.csv", "ann,bob\r\nbob,eve\r\n", {}, "its first line is an edge and no header"),
+        ("g.csv", "a,b\nann,bob\nbob,eve\n", {"source": "a", "target": "b"}, "from column 'a' to column 'b'"),
+        ("g.csv", "ann,bob\nbob,eve\n", {"header": False}, "from column '1' to column '2'"),
+        (
+            "g.csv",
+            "edge_id,from_node,to_node,length\n1,ann,bob,5\n2,bob,eve,6\n",
+            {},
+            "'from_node' to column 'to_node'",
+        ),
+        (
+            "g.csv",
+            ':START_ID,role,:END_ID,:TYPE\nann,"lead",bob,IN\nbob,x,eve,IN\n',
+            {},
+            "':START_ID' to column ':END_ID'",
+        ),
+        ("g.csv", ":END_ID(P),:START_ID(A-x)\nbob,ann\neve,bob\n", {}, "':START_ID(A-x)' to column ':END_ID(P)'"),
+        ("g.csv", ",target,source\n0,bob,ann\n1,eve,bob\n", {}, "'source' to column 'target'"),
+        ("g.csv", "Source Node;Destination Id\nann;bob\nbob;eve\n", {}, "'Source Node' to column 'Destination Id'"),
+        ("g.csv", "start,end,source,target\n0,1,ann,bob\n1,2,bob,eve\n", {}, "'source' to column 'target'"),
+        ("g.csv", "tail,head\nann,bob\nbob,eve\n", {}, "'tail' to column 'head'"),
+        ("g.csv", "child,parent\nbob,ann\neve,bob\n", {}, "'parent' to column 'child'"),
+        ("g.csv", "sep=;\r\nsource;target\r\nann;bob\r\nbob;eve\r\n", {}, "'source' to column 'target'"),
+        ("g", '"SEP=|"\nsource|target\nann|bob\nbob|eve\n', {}, "'source' to column 'target'"),
+        ("g.tsv", "FromNodeId\tToNodeId\nann\tbob\nbob\teve\n", {}, "'FromNodeId' to column 'ToNodeId'"),
         ("g.tsv", "x\ty\tz\n-\tann\tbob\n-\tbob\teve\n", {"source": "y", "target": "Z"}, "'y' to column 'z'"),
         ("g.tsv", "ann\tx\tbob\nbob\tx\teve\n", {"header": False, "source": "1", "target": "3"}, "'1' to column '3'"),
         ("g.txt", "ann bob\nbob eve\n% c\n", {"format": "names"}, None),
@@ -57,6 +80,7 @@ def read_text(tmp_path, name, text, format=None, **options):
 )
 @pytest.mark.parametrize("zipped", [False, True])
 def test_edges_between_names(tmp_path, name, text, options, note, zipped):
+    """Holds, among others, the fault that the first two columns were taken for an edge whatever their names."""
     raw = gzip.compress(text.encode()) if zipped else text
     found = read_text(tmp_path, name + ".gz" * zipped, raw, **options)
     assert named_edges(found) == [("ann", "bob"), ("bob", "eve")]
@@ -70,13 +94,39 @@ def test_edges_between_names(tmp_path, name, text, options, note, zipped):
         ("source,target\n0,2\n1,2\n", Counted, [(0, 2), (1, 2)]),
         ("7,3\n3,900000000000\n", Listed, [(7, 3), (3, 900000000000)]),
         ("from,to\n07,3\n3,7\n", Named, [("07", "3"), ("3", "7")]),
-        ("from,to\n-7,3\n", Named, [("-7", "3")]),
+        ("from,to\n-7,3\n3,9223372036854775807\n", Listed, [(-7, 3), (3, 2**63 - 1)]),
+        ("from,to\n-7,9223372036854775808\n", Named, [("-7", "9223372036854775808")]),
     ],
 )
 def test_ids_stay_numbers_if_all_are(tmp_path, text, ids, edges):
     found = read_text(tmp_path, "g.csv", text)
     assert (type(found.ids), named_edges(found)) == (ids, edges)
     assert any("no header" in note for note in found.notes) == text.startswith("7")
+
+
+@pytest.mark.parametrize(
+    ("types", "edges", "notes"),
+    [
+        (("Undirected", "Undirected"), ["ab", "bc", "ba", "cb"], ("undirected: each edge in both directions",)),
+        (("directed", "UNDIRECTED"), ["ab", "bc", "cb"], ("undirected: 1 of 2 edges in both directions",)),
+        (("Directed", "Directed"), ["ab", "bc"], ()),
+        (("friend", ""), ["ab", "bc"], ()),
+    ],
+)
+def test_a_column_type_of_gephi_is_obeyed(tmp_path, types, edges, notes):
+    """Holds the fault that undirected edges of Gephi were read as directed."""
+    text = f"EdgeId,Source,Target,Type,Weight\n0,a,b,{types[0]},4\n1,b,c,{types[1]},5\n"
+    found = read_text(tmp_path, "g.csv", text, weight="weight")
+    assert ["".join(edge) for edge in named_edges(found)] == edges
+    assert found.graph.weights.tolist() == [4, 5, *([4] * ("ba" in edges)), *([5] * ("cb" in edges))]
+    assert found.notes[1:] == notes
+
+
+def test_blanks_at_the_ends_of_a_cell_count_in_quotes_alone(tmp_path):
+    """Holds the fault that a padded cell was another name where a cell in quotes had the same blanks."""
+    text = 'source,target\nx," b"\ny, b\n  "z ",b\n\ty \t,"say "" , b"\n'
+    expected = [("x", " b"), ("y", "b"), ("z ", "b"), ("y", 'say " , b')]
+    assert named_edges(read_text(tmp_path, "g.csv", text)) == expected
 
 
 def test_a_table_of_numbers_with_tabs_is_an_edge_list_until_columns_are_asked_for(tmp_path):
@@ -111,11 +161,12 @@ def test_what_pandas_writes_is_read_back(tmp_path, edges):
 @pytest.mark.parametrize(
     ("columns", "edges"),
     [
-        ({"a": [7, 3], "b": [3, 9]}, [(7, 3), (3, 9)]),
-        ({"a": np.array([7, 3], np.uint8), "b": ["3", "x"]}, [("7", "3"), ("3", "x")]),
-        ({"a": pd.Categorical(["u", "v"]), "b": ["v", "w"]}, [("u", "v"), ("v", "w")]),
+        ({"u": [7, 3], "v": [3, 9]}, [(7, 3), (3, 9)]),
+        ({"u": np.array([7, 3], np.uint8), "v": ["3", "x"]}, [("7", "3"), ("3", "x")]),
+        ({"u": pd.Categorical(["u", "v"]), "v": ["v", "w"]}, [("u", "v"), ("v", "w")]),
         ({"w": [1, 1], "target": ["b", "c"], "source": ["a", "b"]}, [("a", "b"), ("b", "c")]),
-        ({"a": [-1, 3], "b": [3, 4]}, [("-1", "3"), ("3", "4")]),
+        ({"u": [-1, 3], "v": [3, 4]}, [(-1, 3), (3, 4)]),
+        ({"to_id": ["b"], "from_id": ["a"], "Type": pd.Categorical(["Undirected"])}, [("a", "b"), ("b", "a")]),
     ],
 )
 def test_columns_of_parquet(tmp_path, columns, edges):
@@ -125,18 +176,19 @@ def test_columns_of_parquet(tmp_path, columns, edges):
 
 
 def test_weights_of_parquet(tmp_path):
-    pd.DataFrame({"a": ["u"], "b": ["v"], "w": [5]}).to_parquet(tmp_path / "g.pq")
+    pd.DataFrame({"u": ["u"], "v": ["v"], "w": [5]}).to_parquet(tmp_path / "g.pq")
     assert read(tmp_path / "g.pq", weight="w").graph.weights.tolist() == [5]
 
 
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"a": ["x", None], "b": ["y", "z"]}, "row 2 of column 'a' is missing"),
-        ({"a": ["x", ""], "b": ["y", "z"]}, "row 2 of column 'a' is empty"),
-        ({"a": [0.5], "b": [1]}, "column 'a' is of type double: text or whole numbers"),
+        ({"u": ["x", None], "v": ["y", "z"]}, "row 2 of column 'u' is missing"),
+        ({"u": ["x", ""], "v": ["y", "z"]}, "row 2 of column 'u' is empty"),
+        ({"u": [0.5], "v": [1]}, "column 'u' is of type double: text or whole numbers"),
         ({"a": [1]}, "one column; an edge needs two"),
-        ({"a": np.array([], np.int64), "b": np.array([], np.int64)}, "the file holds no edge"),
+        ({"a": [1], "b": [2]}, "no columns that are named as source and target: 'a', 'b' .--source COLUMN --target"),
+        ({"u": np.array([], np.int64), "v": np.array([], np.int64)}, "the file holds no edge"),
     ],
 )
 def test_bad_columns_of_parquet(tmp_path, columns, why):
@@ -153,13 +205,46 @@ def test_bad_columns_of_parquet(tmp_path, columns, why):
         ("g.csv", "source,target\na,\n", {}, "line 2: the cell of column 'target' is empty"),
         ("g.csv", 'source,target\na,"b\n', {}, "line 2: no row of cells"),
         ("g.csv", "source,target\n", {}, "line 1: the file holds no edge"),
-        ("g.csv", "# a\n", {}, "the file holds no edge, only comments"),
+        ("g.csv", "# a\n", {}, "the file holds nothing but comments"),
         ("g.csv", "ab\ncd\n", {}, "line 1: one column; an edge needs two"),
+        (
+            "g.csv",
+            "a,b\nann,bob\n",
+            {},
+            "line 1: no columns.*: 'a', 'b' .--source COLUMN --target COLUMN; with --no-header",
+        ),
+        (
+            "g.csv",
+            "id,parent\n2,1\n3,1\n",
+            {},
+            "line 1: no columns that are named as source and target: 'id', 'parent'",
+        ),
+        ("g.csv", "0,1,5\n1,2,5\n", {}, "line 1: no columns that are named as source and target: '0', '1', '5'"),
+        ("g.csv", "0,1,5\n1,2,5\n", {"header": False}, "line 1: no columns that are named as source and target"),
+        (
+            "g.csv",
+            "from,source,to\na,b,c\n",
+            {},
+            "line 1: its edges may go from 'source' to 'to' or 'from' to 'to' |from",
+        ),
+        (
+            "g.csv",
+            "head,relation,tail\na,b,c\n",
+            {},
+            "line 1: its edges may go from 'tail' to 'head' or 'head' to 'tail'",
+        ),
+        (
+            "g.csv",
+            "u,v,Type\na,b,Directed\nb,c,x\n",
+            {},
+            "line 3: 'x' in column 'Type': Directed or Undirected is expected",
+        ),
+        ("g.csv", "# source,target\n", {"header": False}, "the file holds nothing but comments"),
         ("g.csv", b"a,b\nx,\xff\n", {}, "line 2: no UTF-8 text, at byte 6"),
         ("g.csv", "who,whom\na,b\n", {"source": "wo", "target": "whom"}, "line 1: no column is named 'wo'.*mean who"),
         ("g.csv", "a,a,b\nx,y,z\n", {"source": "a", "target": "b"}, "line 1: 2 columns are named 'a'"),
         ("g.csv", "a,b\nx,y\n", {"source": "a"}, "--source and --target: both or none"),
-        ("g.csv", "a,b,w\nx,y,z\n", {"weight": "w"}, "line 2: 'z' in column 'w': a number is expected"),
+        ("g.csv", "u,v,w\nx,y,z\n", {"weight": "w"}, "line 2: 'z' in column 'w': a number is expected"),
         ("g.csv", "a,b\nx,y\n", {"renumber": True}, "--renumber is for edges; this is csv"),
         ("g.gra", "2\n0: 1 #\n1: #\n", {"relations": ("a",)}, "--relation is for obo; this is gra"),
         ("g", "a\n", {"format": "names"}, "line 1: 1 words"),
@@ -168,7 +253,7 @@ def test_bad_columns_of_parquet(tmp_path, columns, why):
         ("g", "a b\na b c\n", {"format": "names"}, "line 2: 'c' after the edge is no weight"),
         ("g", "# a\n", {"format": "names"}, "the file holds no edge"),
         ("g.el", "0 1\n1 ann\n", {}, "line 2: a vertex id expected.*--format names if the ids are words"),
-        ("g", "ann bob\n", {}, "the format cannot be told.*names if a line is two words"),
+        ("g", "ann bob\n", {}, "cannot detect the format.*names if a line is two words"),
     ],
 )
 def test_a_bad_line_is_named_with_what_was_expected(tmp_path, name, text, options, why):
@@ -219,7 +304,7 @@ def test_any_bytes_are_a_graph_or_an_error(tmp_path, format, data):
 
 @pytest.mark.parametrize(
     ("module", "format"),
-    [("pyarrow", "parquet"), ("pydot", "dot"), ("networkx", "graphml"), ("obonet", "obo")],
+    [("pyarrow", "parquet"), ("pydot", "dot"), ("obonet", "obo")],
 )
 def test_a_missing_library_is_said_with_what_installs_it(tmp_path, monkeypatch, module, format):
     for name in (module, f"{module}.dot_parser", f"{module}.read"):
@@ -278,6 +363,22 @@ def test_bad_dot(tmp_path, text, why):
         read_text(tmp_path, "g.dot", text)
 
 
+GROUP = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns" xmlns:y="y"><graph edgedefault="directed">
+<node id="s"/><node id="f"><data key="d"><y:node id="no"/></data>
+  <graph edgedefault="undirected"><node id="f::a"/><node id="f::b"/><edge source="f::a" target="f::b"/>
+  <node id="in"><graph><edge source="f::b" target="deep"/></graph></node></graph></node>
+<node id="t"/><edge source="s" target="f::a"/><edge source="f::b" target="t"/></graph></graphml>"""
+
+
+def test_nodes_and_edges_inside_groups_of_graphml_are_read(tmp_path):
+    """Holds the fault that what a group of yEd holds was lost."""
+    found = read_text(tmp_path, "g.graphml", GROUP)
+    assert found.ids.names.tolist() == ["s", "f", "f::a", "f::b", "in", "t", "deep"]
+    edges = [("f::a", "f::b"), ("f::b", "deep"), ("s", "f::a"), ("f::b", "t")]
+    both = [*edges, ("f::b", "f::a"), ("deep", "f::b")]
+    assert (named_edges(found), found.notes) == (both, ("undirected: 2 of 4 edges in both directions",))
+
+
 @pytest.mark.parametrize("kind", [nx.DiGraph, nx.Graph, nx.MultiDiGraph])
 def test_graphml_of_networkx(tmp_path, kind):
     graph = kind([("ann", "bob"), ("bob", "eve"), ("eve", "ann")])
@@ -293,11 +394,16 @@ def test_graphml_of_networkx(tmp_path, kind):
     ("text", "why"),
     [
         ("<graphml>\n<graph>\n", r", line 3: a graph in GraphML expected: no element found"),
-        ("<graphml></graphml>", ": a graph in GraphML expected: file not successfully read as graphml"),
-        (
-            '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="directed"/></graphml>',
-            ": the file",
-        ),
+        ("<graphml></graphml>", ": 0 graphs; one is expected"),
+        ("<graphml><graph/><graph/></graphml>", ": 2 graphs; one is expected"),
+        ("<svg><graph><node id='a'/></graph></svg>", ": 0 graphs; one is expected"),
+        ("<graphml xmlns='x'><graph edgedefault='directed'/></graphml>", ": the file holds no vertex"),
+        ("<graphml><graph><node/></graph></graphml>", ": a node without id"),
+        ("<graphml><graph edgedefault='directed'><edge source='a'/></graph></graphml>", ": an edge without target"),
+        ("<graphml><graph edgedefault='no'><edge source='a' target='b'/></graph></graphml>", ": edgedefault 'no'"),
+        ("<graphml><graph><edge source='a' target='b'/></graph></graphml>", ": edgedefault '': 'directed' or"),
+        ("<graphml><graph><node id='a'/><hyperedge/></graph></graphml>", ": a hyperedge"),
+        ("<graphml>" + "<graph><node id='a'>" * 5000, ", line 1: a graph in GraphML expected"),
     ],
 )
 def test_bad_graphml(tmp_path, text, why):

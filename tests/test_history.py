@@ -9,11 +9,11 @@ from commands import call
 from compared import HERE, THERE, cell, steady, writer
 from stored import HOSTILE
 
-from grailbench.report import draw, history
+from grailbench.report import draw, history, series
 from grailbench.report.gate import Gate
 from grailbench.report.series import E_DIVISIVE, RULE, time_steps
 from grailbench.runs.cells import Run, read
-from grailbench.runs.changes import LEAST, divergences, e_divisive
+from grailbench.runs.changes import LEAST, Change, divergences, e_divisive
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def noise(runs, seed, sd=0.03):
 
 
 def found(medians, seed=0):
-    (series,) = history.of_runs(made(medians, seed)).history.series
-    return time_steps(series, "query", Gate())
+    (one,) = history.of_runs(made(medians, seed)).history.series
+    return time_steps(one, "query", Gate())
 
 
 # ------------------------------------------------------------------ E-divisive
@@ -91,6 +91,15 @@ def test_a_step_has_its_ratio_with_an_interval_and_a_p_value():
     assert step.bounds.low < step.ratio < step.bounds.high
     assert step.ratio == pytest.approx(0.5, abs=0.02)
     assert step.p <= 0.01
+
+
+def test_a_step_whose_interval_has_1_in_it_is_none(monkeypatch):
+    """'SLOWER' stood beside an interval with 1 in it."""
+    medians = [10.0] * 10 + [8.0, 16.0] * 5
+    monkeypatch.setattr(series, "e_divisive", lambda values: [Change(10, 0.01)])
+    assert not [step for step in found(medians) if step.how == E_DIVISIVE]
+    (step,) = found([10.0] * 10 + [14.0, 16.0] * 5)
+    assert (step.how, step.bounds.low > 1) == (E_DIVISIVE, True)
 
 
 def test_noise_of_three_per_cent_between_runs_hardly_ever_makes_a_step():

@@ -29,6 +29,60 @@ from grailbench.visible import quoted, visible
 
 TEXTS = st.text(max_size=30) | st.sampled_from([*ATTACKS.values(), EVERY])
 
+# ------------------------------------------------------------------ names of nothing
+
+NOTHING = (
+    "program:nothing",
+    "program:",
+    "peer:nothing",
+    "peer:",
+    "",
+    ".",
+    "/",
+    "..",
+    "a/b",
+    "../x",
+    "x" * 300,
+    "nothing.toml",
+)
+#: the commands whose names are looked up and nothing is run, with what else they need
+LOOKED_UP = {
+    "info": (), "plan": ("--impl", "dfs"), "profile": (), "verify": (), "export": ("path-4", "out"), "advise": (),
+    "ask": (), "build": ("--out", "out"), "compare": ("runs",), "report": (), "plot": (), "pack": (), "cite": (),
+    "fetch": (), "generate": (),
+}  # fmt: skip
+NAMES = {
+    complete.ANY, complete.CONFIG, complete.FETCHED, complete.GRAPH, complete.GRAPH_OR_FILE, complete.IMPLEMENTATION,
+    complete.LOOK_ALIKE, complete.PROBLEM, complete.RUN, complete.SET, complete.SETS, complete.TABLE,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", LOOKED_UP)
+def test_a_name_of_nothing_is_one_error_wherever_a_name_is_given(command, capsys, tmp_path, monkeypatch):
+    """`compare .` ended in a traceback, and an empty name was that of the only run."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "only").mkdir(parents=True)
+    (tmp_path / "runs" / "only" / "plan.json").touch()
+    monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path / "runs")
+    found = cli.get_command(click.Context(cli), command)
+    tried = [each for each in found.params if each.type in NAMES]
+    assert tried
+    for each in tried:
+        for name in NOTHING:
+            words = [name] if isinstance(each, click.Argument) else [f"{each.opts[0]}={name}"]
+            code, out, err = call(capsys, command, *words, *LOOKED_UP[command])
+            errors = [line for line in err.splitlines() if line.startswith("error: ")]
+            assert (code, len(errors), "Traceback" in err) == (2, 1, False), (words, out, err)
+
+
+@pytest.mark.parametrize("name", ["program:grail", "peer:igraph", "sequential", "kegg-like", "quickstart"])
+def test_every_kind_of_name_has_its_record_in_a_process_that_looked_up_nothing_before(name):
+    """`info program:grail` ended in a traceback."""
+    code, out, err = call_apart("info", name, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out.splitlines()[0])["name"] == name
+
+
 # ------------------------------------------------------------------ the scanners see what they are for
 
 

@@ -216,12 +216,12 @@ def test_a_run_of_several_problems_has_all_of_them_on_its_page(tmp_path, capsys)
     assert call(capsys, "report", folder, file, "--reference", "moon")[0] == 2
 
 
-def test_sittings_on_other_machines_are_told(tmp_path):
+def test_sessions_on_other_machines_are_named(tmp_path):
     folder = store(tmp_path / "run", trials())
     report = document.of_run(str(folder))
     environment = {"cpu": "A", "earlier": [{"cpu": "B", "at": "2024"}]}
     text = page_of(replace(report, run=replace(report.run, environment=environment)))
-    assert "2 sittings" in text
+    assert "measured in 2 sessions" in text
     assert "<dd>B</dd>" in text
 
 

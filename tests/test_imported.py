@@ -11,7 +11,9 @@ import pytest
 from commands import call
 from dags import same_dag, some_graph
 
+from grailbench import paths
 from grailbench.datasets.imported import import_graph, named, stem
+from grailbench.datasets.library import open_graph
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
 
@@ -20,7 +22,7 @@ from grailbench.graph import store
 def cache(tmp_path, monkeypatch):
     """Path: a cache for each test."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+    return paths.cache_dir()
 
 
 def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
@@ -28,8 +30,11 @@ def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):
     return folder / name
 
 
+def sha256_of(name):
+    return open_graph(name).sha256
+
+
 def test_imported_graph_opens_under_its_name(tmp_path):
-    from grailbench.datasets.library import open_graph
     from grailbench.datasets.locate import available
 
     result = import_graph(gra(tmp_path), "mine")
@@ -93,7 +98,7 @@ def test_faulty_file_leaves_nothing_imported(tmp_path, cache):
 
 
 def files_of(folder) -> list[str]:
-    return [path.name for path in folder.rglob("*") if path.is_file()]
+    return [path.name for path in folder.rglob("*") if path.is_file() and path.name != paths.CACHE_MARK]
 
 
 def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkeypatch):
@@ -172,8 +177,6 @@ def test_import_command_ends_with_2_and_one_line_on_a_truncated_file(tmp_path):
 
 
 def test_deleted_cache_is_made_again_from_the_imported_edges(tmp_path, cache):
-    from grailbench.datasets.library import open_graph
-
     result = import_graph(gra(tmp_path), "mine")
     shutil.rmtree(cache / "dags")
     (tmp_path / "mine.gra").unlink()
@@ -182,23 +185,23 @@ def test_deleted_cache_is_made_again_from_the_imported_edges(tmp_path, cache):
 
 def test_a_file_that_is_named_becomes_a_graph_of_its_stem_once(tmp_path):
     said = []
-    assert named(str(gra(tmp_path)), said.append) == named(str(gra(tmp_path)), said.append) == "mine"
-    assert named("mine", said.append) == "mine"
+    assert (
+        named(str(gra(tmp_path)), said.append) == named(str(gra(tmp_path)), said.append) == ("mine", sha256_of("mine"))
+    )
+    assert named("mine", said.append) == ("mine", None)
     assert said == ["imported as mine"]
 
 
 def test_a_file_that_changed_is_read_again_unless_it_was_imported_in_a_way_of_its_own(tmp_path):
-    from grailbench.datasets.library import open_graph
-
     said, path = [], gra(tmp_path)
     named(str(path))
     gra(tmp_path, text="2\n0: 1 #\n1: #\n")
-    assert named(str(path), said.append) == "mine"
+    assert named(str(path), said.append) == ("mine", sha256_of("mine"))
     assert open_graph("mine").vertices == 3
     assert said == ["imported as mine again: it changed"]
     (tmp_path / "sparse.edges").write_text("3 9\n")
     import_graph(tmp_path / "sparse.edges", "sparse", renumber=True)
-    assert named(str(tmp_path / "sparse.edges")) == "sparse"
+    assert named(str(tmp_path / "sparse.edges")).name == "sparse"
     (tmp_path / "sparse.edges").write_text("3 9\n9 4\n")
     with pytest.raises(InputError, match=r"imported before.*grailbench import .*sparse.edges --name NAME"):
         named(str(tmp_path / "sparse.edges"))
@@ -215,7 +218,7 @@ def test_a_name_goes_before_a_file_and_an_unknown_one_is_refused(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kegg").write_text("1\n0: #\n")
     said = []
-    assert named("kegg", said.append) == "kegg"
+    assert named("kegg", said.append) == ("kegg", None)
     assert said == ["kegg: the real graph kegg; ./kegg is the file"]
     with pytest.raises(InputError, match="name of the dataset kegg"):
         named("./kegg")
@@ -243,8 +246,8 @@ def test_a_folder_is_read_again_when_it_has_other_content(tmp_path):
     folder.mkdir()
     (folder / "one.py").write_text("import two\n")
     (folder / "two.py").write_text("")
-    assert named(str(folder), said.append) == named(str(folder), said.append) == "my-tree"
+    assert named(str(folder), said.append) == named(str(folder), said.append) == ("my-tree", sha256_of("my-tree"))
     assert said == ["imported as my-tree"]
     (folder / "three.py").write_text("import one\n")
-    assert named(str(folder), said.append) == "my-tree"
+    assert named(str(folder), said.append) == ("my-tree", sha256_of("my-tree"))
     assert said[1:] == ["imported as my-tree again: it changed"]

@@ -9,9 +9,10 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
+from grailbench import paths
 from grailbench.cli.views import limits as view
 from grailbench.device.gateway import simulated
-from grailbench.errors import CheckFailed, MachineLacks
+from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.limits import ceilings, cpu, scale
 from grailbench.runs import environment
 from grailbench.runs.folder import read_json
@@ -38,7 +39,7 @@ def gather(size, *values, **shape):
 def cache(tmp_path, monkeypatch):
     """An empty cache."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    return tmp_path
+    return paths.cache_dir()
 
 
 # ------------------------------------------------------------------ what is measured
@@ -85,7 +86,7 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
     assert whats == {"copy", "gather", "atomic add", "launch", "event", "grid barrier", "block barrier", "transfer"}
     assert all(each["median"] is None and each["where"] == "gpu" for each in rows)
     assert found["gpu"]["device"]["simulated"]
-    assert not list(cache.iterdir())
+    assert [path.name for path in cache.iterdir()] == [paths.CACHE_MARK]
 
 
 @pytest.mark.parametrize("operation", ["gather", "atomic add"])
@@ -211,6 +212,16 @@ def test_export_writes_ceilings_and_environment(tmp_path):
     assert [p.name for p in files] == ["limits.json", "environment.json"]
     assert read_json(files[0]) == stored
     assert json.loads(files[1].read_text())["cpu"]
+    assert ceilings.export(stored, files[0].parent) == files
+
+
+@pytest.mark.parametrize("name", ["limits.json", "environment.json"])
+def test_export_replaces_no_file_of_the_user(tmp_path, name):
+    """It did."""
+    (tmp_path / name).write_text('{"mine": 1}')
+    with pytest.raises(InputError, match=f"{name}: was not written by grailbench, and is not replaced"):
+        ceilings.export(document(gather(64, 1.0)), tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {name: '{"mine": 1}'}
 
 
 # ------------------------------------------------------------------ without a GPU

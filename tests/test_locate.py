@@ -2,6 +2,7 @@
 
 import pytest
 
+from grailbench import paths
 from grailbench.datasets.library import open_graph
 from grailbench.datasets.locate import dataset_named, locate, look_up, stored_here
 from grailbench.errors import InputError
@@ -13,7 +14,7 @@ from grailbench.graph.store import save_graph
 def cache(monkeypatch, tmp_path):
     """A new and empty cache."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    return tmp_path
+    return paths.cache_dir()
 
 
 @pytest.mark.parametrize(
@@ -31,7 +32,7 @@ def cache(monkeypatch, tmp_path):
 def test_asking_what_a_name_names_stores_nothing(cache, typed, name, kind, vertices):
     found = locate(typed)
     assert (found.name, found.kind, found.here, found.vertices) == (name, kind, False, vertices)
-    assert [path for path in cache.rglob("*") if path.is_file()] == []
+    assert [path.name for path in cache.rglob("*") if path.is_file()] == [paths.CACHE_MARK]
 
 
 def test_a_generated_graph_lies_where_its_location_says():

@@ -94,10 +94,11 @@ def test_a_suggestion_looks_at_few_of_many_names(monkeypatch):
 
 @pytest.mark.parametrize("ids", [Counted(3), Listed(np.array([2, 0, 1]))])
 def test_ids_that_are_numbers_may_be_asked_for_in_any_column(ids):
-    for column in ([1, 7], (1, 7), pd.Series([1, 7]), np.array([1, 7], np.uint8), ["1", "7"], [1.0, 7.0]):
+    for column in ([1, 7], (1, 7), pd.Series([1, 7]), np.array([1, 7], np.uint8), ["1", "7"]):
         assert ids.vertices_of(column).tolist() == [ids.vertex_of("1"), -1]
-    for wrong in (["a"], [0.5], [None], [True], [float("nan")], [2**70]):
-        with pytest.raises((ValueError, TypeError, OverflowError)):
+    assert ids.vertices_of(["a", "1_0", " 1", "\u0661", "-0", "9" * 30]).tolist() == [-1] * 6
+    for wrong in ([1.0], [0.5], [None], [True], [float("nan")], [2**63], [2**70]):
+        with pytest.raises(ValueError, match="not whole numbers"):
             ids.vertices_of(wrong)
 
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grailbench import nx_backend
+from grailbench.api import Graph, build
 from grailbench.errors import CheckFailed, InputError
 from grailbench.nx_backend.__main__ import main, show
 from grailbench.nx_backend.functions import FEW, Backend
@@ -107,6 +108,73 @@ def test_answers_are_those_of_networkx_in_its_order(data, graph):
     for name in NAMES:
         arguments = asked(name, data.draw, graph)
         assert outcome(name, graph, *arguments, backend="grailbench") == outcome(name, graph, *arguments), name
+
+
+@st.composite
+def views(draw):
+    """A view of a graph of any class, by each of NetworkX's functions that make one, or a view of such a view."""
+    graph = draw(odd_graphs())
+    for _ in range(draw(st.integers(1, 2))):
+        graph = draw(st.sampled_from(VIEWS))(graph, draw(st.randoms(use_true_random=True)))
+    return graph
+
+
+def some(found, random):
+    found = list(found)
+    return random.sample(found, random.randint(0, len(found)))
+
+
+def keyed(graph):
+    """The edges as functions of views take them."""
+    return graph.edges(keys=True) if graph.is_multigraph() else graph.edges()
+
+
+def filtered(graph, random):
+    """`nx.subgraph_view`, with filters that hide some nodes and edges."""
+    nodes, edges = some(graph, random), some(keyed(graph), random)
+    if not graph.is_directed():
+        edges += [(v, u, *key) for u, v, *key in edges]
+    return nx.subgraph_view(
+        graph, filter_node=lambda node: node not in nodes, filter_edge=lambda *edge: edge not in edges
+    )
+
+
+VIEWS = (
+    lambda graph, random: graph.subgraph(some(graph, random)),
+    lambda graph, random: graph.edge_subgraph(some(keyed(graph), random)),
+    lambda graph, random: nx.restricted_view(graph, some(graph, random), some(keyed(graph), random)),
+    filtered,
+    lambda graph, random: graph.reverse(copy=False) if graph.is_directed() else graph.to_directed(as_view=True),
+    lambda graph, random: graph.to_directed(as_view=True),
+    lambda graph, random: graph.to_undirected(as_view=True),
+    lambda graph, random: nx.graphviews.generic_graph_view(graph),
+    lambda graph, random: nx.freeze(graph.copy()),
+)
+
+
+@given(data=st.data(), graph=views())
+def test_answers_on_views_are_those_of_networkx(data, graph):
+    """A view of a multigraph with hidden edges was 'iterator too short'."""
+    with nx.config.backend_priority(algos=["grailbench"]), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Backend, "should_run", staticmethod(lambda name, args, kwargs: True))
+        for name in NAMES:
+            arguments = asked(name, data.draw, graph)
+            theirs = outcome(name, graph, *arguments, backend="networkx")
+            assert outcome(name, graph, *arguments) == theirs, name
+            assert outcome(name, graph, *arguments, backend="grailbench") == theirs, name
+
+
+@pytest.mark.parametrize("kind", [nx.MultiDiGraph, nx.MultiGraph])
+def test_hidden_parallel_edges_are_no_edges(kind):
+    graph = kind([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c")])
+    view = graph.edge_subgraph([("a", "b", 1), ("b", "c", 0)])
+    converted = nx_backend.convert(view)
+    assert nx.has_path(view, "a", "c", backend="grailbench")
+    assert nx.is_directed_acyclic_graph(converted) == graph.is_directed()
+    without = nx.restricted_view(graph, [], [("a", "b", 0), ("a", "b", 1), ("a", "c", 0)])
+    assert not nx.has_path(without, "a", "c", backend="grailbench")
+    found = Graph.from_networkx(without)
+    assert [build(found).reaches(*pair) for pair in (("a", "c"), ("b", "c"))] == [False, True]
 
 
 @pytest.mark.parametrize("degree", [0.5, 1, 1.5, 3])
@@ -290,6 +358,7 @@ THEIRS = """
 import collections
 import pytest
 from grailbench import nx_backend
+from grailbench.api import Graph, build
 from grailbench.nx_backend.functions import Backend
 
 calls = collections.Counter()

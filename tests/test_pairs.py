@@ -8,10 +8,13 @@ import io
 import os
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import grailbench as gb
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph.ids import Counted, Listed, Named
 from grailbench.reachability import pairs
@@ -37,7 +40,7 @@ def test_words_and_tabs_separate_names(tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("head", ["", "source,target\n", "FROM,to\n", "a thing,another,answer\n"])
+@pytest.mark.parametrize("head", ["", "source,target,answer\n", "FROM,to,Expected\n", "# src_id,dst_id,reachable\n"])
 def test_a_table_may_have_a_header(tmp_path, head):
     rows = '"a,b",alice,1\n"say ""hi""",bob,0\n#tag,source,\n'
     line = head.count("\n")
@@ -51,11 +54,108 @@ def test_a_header_that_is_a_pair_is_one(tmp_path):
     assert pairs_of(tmp_path / "q.csv", "source,target\n", ids) == [("source", "target", UNKNOWN, 1)]
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
+@pytest.mark.parametrize("name", ["q", "q.csv"])
+def test_lines_end_in_any_way(tmp_path, name, end):
+    """Holds the fault that '0 1' and '1' on two lines were one pair with an answer."""
+    blank = "," if name == "q.csv" else " "
+    text = f"0{blank}1{end}1{blank}2{blank}0{end}2{blank}0"
+    assert pairs_of(tmp_path / name, text, Counted(3)) == [(0, 1, UNKNOWN, 1), (1, 2, 0, 2), (2, 0, UNKNOWN, 3)]
+    with pytest.raises(InputError, match=rf"{name}, line 2: no query"):
+        pairs_of(tmp_path / name, f"0{blank}1{end}1\n", Counted(3))
+
+
 def test_tables_of_numbers(tmp_path):
-    rows = [(7, 3, 1, 2), (3, 3, UNKNOWN, 3)]
+    rows, late = [(7, 3, 1, 2), (3, 3, UNKNOWN, 3)], [(7, 3, 1, 3), (3, 3, UNKNOWN, 4)]
     ids = Listed(np.array([7, 3]))
-    assert pairs_of(tmp_path / "q.csv", "id,other\n7, 3,1\n3,3\n", ids) == rows
-    assert pairs_of(tmp_path / "q.csv.gz", gzip.compress(b"x;y\n7;3;1\n3;3\n"), ids) == rows
+    assert pairs_of(tmp_path / "q.csv", "from,to,answer\n7, 3,1\n3,3,\n", ids) == rows
+    assert pairs_of(tmp_path / "q.csv.gz", gzip.compress(b"sep=;\nu;v;answer\n7;3;1\n3;3;\n"), ids) == late
+    assert pairs_of(tmp_path / "q.csv", "7;3;1\n3;3\n", ids) == [(7, 3, 1, 1), (3, 3, UNKNOWN, 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.csv", "target,source\n2,0\n"),
+        ("q.csv", "weight,source,target\n1,0,2\n"),
+        ("q.csv", "id,source,target\n2,0,2\n"),
+        ("q.csv", ",source,target\n1,0,2\n"),
+        ("q.csv", "edge_id;from_node;to_node;length\n1;0;2;0.5\n"),
+        ("q.tsv", "# head\ttail\n"[:0] + "To\tid\tFrom\n2\t1\t0\n"),
+    ],
+)
+def test_the_columns_of_a_table_are_found_by_their_names(tmp_path, name, text):
+    """Holds the fault that pairs were read by place, whatever the header said."""
+    assert pairs_of(tmp_path / name, text, Counted(3)) == [(0, 2, UNKNOWN, 2)]
+
+
+def test_columns_may_be_named(tmp_path):
+    (tmp_path / "q.csv").write_text("sold,recalled,from,answer\n2,0,7,1\n")
+    found = read_pairs(tmp_path / "q.csv", Counted(3), columns=("recalled", "Sold"))
+    assert [each.tolist() for each in found] == [[0], [2], [1], [2]]
+    with pytest.raises(InputError, match=r"q\.csv, line 1: no column is named 'recaled' .did you mean recalled"):
+        read_pairs(tmp_path / "q.csv", Counted(3), columns=("recaled", "sold"))
+    (tmp_path / "q").write_text("0 2\n")
+    with pytest.raises(InputError, match="q: columns are named, but it is no table"):
+        read_pairs(tmp_path / "q", Counted(3), columns=("a", "b"))
+
+
+def test_a_parquet_file_of_pairs_goes_by_the_same_names(tmp_path):
+    """Holds the fault that the first two columns were asked, whatever their names."""
+    pa.parquet.write_table(pa.table({"id": [2], "To": [2], "from_id": [0]}), tmp_path / "q.parquet")
+    index = gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "dfs")
+    assert [bits.tolist() for bits in index.stream(tmp_path / "q.parquet")] == [[128]]
+    pa.parquet.write_table(pa.table({"a": [0], "b": [2]}), tmp_path / "q.parquet")
+    with pytest.raises(InputError, match=r"source and target: 'a', 'b' .columns=.SOURCE, TARGET"):
+        list(index.stream(tmp_path / "q.parquet"))
+    assert [bits.tolist() for bits in index.stream(tmp_path / "q.parquet", columns=("a", "b"))] == [[128]]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("id,other\n0,2\n", "line 1: no columns that are named as source and target: 'id', 'other' .name the columns"),
+        ("who,whom,why\n0,2,1\n", "line 1: no columns that are named as source and target"),
+        ("from,source,to\n0,1,2\n", "line 1: its edges may go from 'from' to 'to' or 'source' to 'to'"),
+        ("source,target\n0,1,1\n", "line 2: 3 cells, but the header has 2"),
+        ("source,target,answer,expected\n0,1,1,1\n", "line 1: 2 columns of answers"),
+        ("source,target,answer\n0,1,2\n", "line 2: answer '2': 0 or 1 is expected"),
+        ("a,b,c,d\n0,1,1,1\n", "line 1: no columns"),
+    ],
+)
+def test_a_header_that_is_not_clear_is_refused(tmp_path, text, why):
+    with pytest.raises(InputError, match=rf"q\.csv, {why}"):
+        pairs_of(tmp_path / "q.csv", text, Counted(3))
+
+
+BLANKS = Named(["b ", "b", " #x", "c", " b"])
+
+
+def test_blanks_at_the_ends_of_names_count_where_the_graph_has_them(tmp_path):
+    """Holds the fault that 'b ' was read as 'b', and ' #x' as a comment, so that answers did not come back."""
+    text = "b \tc\n b\tb \n #x\tc\n c \t b\t0\r\n"
+    rows = [("b ", "c", UNKNOWN, 1), (" b", "b ", UNKNOWN, 2), (" #x", "c", UNKNOWN, 3), ("c", " b", 0, 4)]
+    assert pairs_of(tmp_path / "q", text, BLANKS) == rows
+    table = '"b ",c,\n" b","b ",\n" #x",c,\n c ," b",0\n'
+    assert pairs_of(tmp_path / "q.csv", table, BLANKS) == rows
+    assert pairs_of(tmp_path / "q.csv", ' c, b\n"b ", c\n', BLANKS)[0][:2] == ("c", "b")
+
+
+@ON_DISK
+@given(st.lists(st.text(alphabet=" \t\r\n\u2028\x1c\ufeff#%b,\"'\0", min_size=1, max_size=4), unique=True, min_size=1))
+def test_names_that_are_written_are_read_back_or_refused(tmp_path, names):
+    ids = Named(names)
+    every = np.arange(len(names), dtype=np.int32)
+    for answers in (None, every % 2 == 0):
+        stream = io.BytesIO()
+        try:
+            pairs.write_pairs(stream, ids, every, every[::-1], answers)
+        except InputError:
+            assert any(set("\t\r\n") & set(name) or not name.strip() or name[0] == "\ufeff" for name in names)
+            continue
+        (tmp_path / "q").write_bytes(stream.getvalue())
+        found = read_pairs(tmp_path / "q", ids)
+        assert (found.sources.tolist(), found.targets.tolist()) == (every.tolist(), every[::-1].tolist())
 
 
 @ON_DISK

@@ -34,13 +34,13 @@ pytestmark = [
 def apart(toys, diamond, tmp_path):
     """Runs toys on the diamond, each cell in a process of its own; returns what came of it.
 
-    A limit is that of `forever` alone: no other cell is to be quick.
+    A limit is that of `forever` and `stopped` alone: no other cell is to be quick.
     """
 
     def measure(*impls, action=run, checks=Checks(), time_limit=None, **block):  # noqa: B008 - frozen
         impls = [i if i in ("dfs", "sequential") else f"toy:{i}" for i in impls]
         block = {"datasets": [diamond], "count": 50, "trials": 3, "process": "own"} | block
-        limits = {"toy:forever": time_limit}
+        limits = dict.fromkeys(("toy:forever", "toy:stopped"), time_limit)
         blocks = [block | {"implementations": impl, "time_limit": limits.get(impl)} for impl in impls]
         plan = make_plan(Config.model_validate({"experiment": blocks}))
         where = {} if action is verify else {"out": tmp_path / "run"}
@@ -125,6 +125,27 @@ def test_rows_say_how_many_roots_the_graph_had(apart):
 def test_a_kernel_that_does_not_return_is_stopped_at_the_limit(apart):
     done = apart("forever", "right", time_limit=1)
     assert ends(done.rows) == {"forever": ("timeout", "the cell's time limit was reached (1 s)"), "right": ("ok", None)}
+
+
+def test_a_stopped_cell_is_ended_at_the_limit(apart):
+    done = apart("stopped", "right", time_limit=1)
+    assert ends(done.rows) == {"stopped": ("timeout", "the cell's time limit was reached (1 s)"), "right": ("ok", None)}
+
+
+def test_where_the_process_that_opened_the_graph_is_stopped_cells_fail(apart, monkeypatch):
+    """Each cell waited ten minutes for it."""
+    begin = processes.GraphProcess.begin
+
+    def stopping(self, cell):
+        self._process.send_signal(signal.SIGSTOP)
+        return begin(self, cell)
+
+    monkeypatch.setattr(processes.GraphProcess, "begin", stopping)
+    done = apart("right", "other")
+    reasons = {reason for status, reason in ends(done.rows).values() if status == "failed"}
+    assert len(ends(done.rows)) == 2
+    assert any("the process that opened the graph was stopped (SIGSTOP)" in reason for reason in reasons)
+    assert {row["status"] for row in done.rows} == {"failed"}
 
 
 def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, monkeypatch):

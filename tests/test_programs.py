@@ -24,13 +24,13 @@ from grailbench.reachability.peers.output import Output, ProgramFailed
 from grailbench.reachability.peers.texts import FORMATS, write_graph
 from grailbench.reachability.queries import QuerySpec, query_set
 from grailbench.reachability.verify import Checker, checksum
-from grailbench.runs.environment import source_hash
+from grailbench.runs.plugins import source_hash
 
 pytestmark = pytest.mark.processes
 
 EDGES = [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (5, 6)]
 FAKE = """#!{python} -IS
-import os, subprocess, sys, time
+import os, signal, subprocess, sys, time
 
 mode, graph, queries, *rest = sys.argv[1:]
 if mode == "crash":
@@ -42,6 +42,8 @@ if mode == "hang":
     with open(rest[0] + "-", "w") as stream:
         stream.write(f"{{asleep.pid}} {{os.getpid()}} {{os.getcwd()}}")
     os.rename(rest[0] + "-", rest[0])
+    if rest[1] != "nobody":
+        os.kill(os.getppid() if rest[1] == "keeper" else os.getpid(), signal.SIGSTOP)
     time.sleep(3600)
 edges, pairs = ([tuple(map(int, line.split())) for line in open(name)] for name in (graph, queries))
 reach = {{}}
@@ -179,9 +181,11 @@ def gone(pid):
         return True
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started_and_its_files(described, tmp_path):
+@pytest.mark.parametrize("stopped", ["nobody", "itself", "keeper"])
+def test_a_program_that_hangs_is_ended_with_all_that_it_started_and_its_files(stopped, described, tmp_path):
+    """Where the process that runs it was stopped, neither the limit nor Ctrl-C ended the run."""
     note, seconds = tmp_path / "note", 0.5
-    path = described("hang", rest=f', "{note}"')
+    path = described("hang", rest=f', "{note}", "{stopped}"')
     while not note.exists():
         outcome = guarded(lambda: asked(path), seconds)
         assert outcome.status == "timeout"

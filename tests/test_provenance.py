@@ -3,14 +3,17 @@
 import json
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
+from threading import Event
+from time import sleep
 
 import pytest
 from commands import call
 from stored import lost, trials
 
 from grailbench import paths
-from grailbench.bench import provenance
+from grailbench.bench import baseline, provenance
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
 from grailbench.runs.commit import STAMP, code_hash, commit_state, write_stamp
@@ -63,6 +66,25 @@ def test_outside_a_checkout_there_is_no_commit(monkeypatch):
     assert commit_state() == (None, None)
     with pytest.raises(InputError, match="no git checkout"):
         write_stamp()
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_a_folder_inside_another_repository_is_of_no_commit_of_that(copy, ignored):
+    """A copy in a folder that another repository ignores was said to be a clean checkout of that one's commit."""
+    (copy / STAMP).unlink()
+    above = copy.parent
+    (above / ".gitignore").write_text("copy\nproject\n" if ignored else "project\n")
+    git(above, "init", "-q")
+    git(above, "add", ".gitignore")
+    git(above, "commit", "-qm", "of another project")
+    assert commit_state() == (None, None)
+
+
+def test_the_commit_is_of_this_checkout_whatever_repository_git_is_pointed_to(checkout, tmp_path, monkeypatch):
+    commit = git(checkout, "rev-parse", "HEAD")
+    git(tmp_path, "init", "-q", "other")
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    assert commit_state() == (commit, False)
 
 
 def test_a_copy_without_git_data_names_the_commit_of_its_stamp(checkout, copy):
@@ -191,6 +213,28 @@ def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
     code, _, err = call(capsys, "record", folder, "mine")
     assert (code, "--replace" in err) == (2, True)
     assert call(capsys, "record", folder, "mine", "--replace")[0] == 0
+
+
+def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry_is_lost(checkout, a_run, monkeypatch):
+    """Each wrote the manifest that it had read, without the entry of the other, and both said that they were done."""
+    folder, started = a_run(sitting()), Event()
+
+    def slow(*given):
+        started.set()
+        sleep(1)  # in which the others wait
+        place(*given)
+
+    place = baseline.place
+    monkeypatch.setattr(baseline, "place", slow)
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(provenance.record, str(folder), "mine")
+        assert started.wait(60)
+        other = [pool.submit(provenance.record, str(folder), name) for name in ("mine", "theirs")]
+        first.result()
+        other[1].result()
+        with pytest.raises(InputError, match="a run is recorded there"):
+            other[0].result()
+    assert sorted(provenance.manifest()) == ["mine", "theirs"]
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../elsewhere", "/tmp/elsewhere"])

@@ -87,11 +87,25 @@ def test_konect_header_states_edges_and_vertices_and_ids_count_from_one(folder, 
     assert (graph.vertices, edges_of(graph)) == (vertices, edges)  # whether or not the last vertex has an edge
 
 
-@given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 1 -2")]))
+@given(digraphs(), st.sampled_from([("pattern", ""), ("real", " 1.5e-3"), ("integer", " -7"), ("complex", " 0 -2")]))
 def test_matrix_market_general_round_trips(folder, drawn, kind):
     vertices, edges = drawn
     graph = roundtrip(folder, as_mtx(vertices, edges, f"{kind[0]} general", kind[1]), "g.mtx")
     assert (graph.vertices, edges_of(graph)) == (vertices, edges)
+
+
+@pytest.mark.parametrize(
+    ("kind", "zeros", "values"),
+    [("integer general", ("0", "-0"), "3"), ("real symmetric", ("0.0", "0e5"), "1e-9"), ("complex general", ("0 -0.0",
+     "0e1 .0"), "0 1")],
+)  # fmt: skip
+def test_an_entry_of_value_0_is_no_edge(folder, kind, zeros, values):
+    """Holds the fault that a Matrix Market file gave stored zeros as edges."""
+    text = f"%%MatrixMarket matrix coordinate {kind}\n3 3 3\n2 1 {zeros[0]}\n3 2 {values}\n3 1 {zeros[1]}\n"
+    graph = roundtrip(folder, text, "z.mtx")
+    assert edges_of(graph) == [(2, 1), (1, 2)] if "symmetric" in kind else [(2, 1)]
+    assert "2 stored zeros left out" in read(folder / "z.mtx").notes
+    assert graph.weights is None or graph.weights.tolist() == [3]
 
 
 @given(digraphs(), st.sampled_from(["pattern symmetric", "pattern skew-symmetric", "Pattern Hermitian"]))
@@ -168,6 +182,42 @@ def test_metis_arrays_grow_inside_a_hub_line(folder):
 )
 def test_blank_lines_comments_and_a_missing_last_newline_are_read_over(folder, text):
     assert edges_of(roundtrip(folder, text, "g.txt", "edges")) == [(0, 1), (1, 2)]
+
+
+#: format -> a file of the edges 0 -> 1, 1 -> 2 and others, with comments where the format has them
+_LINED = {
+    "gra": as_gra(3, [(0, 1), (1, 2)]),
+    "edges": "# Nodes: 3 Edges: 2\n0 1\n# c\n1 2\n",
+    "names": "# c\nann bob\nbob\tNew York\n",
+    "csv": 'source,target\nann,"b;c"\n"b;c",eve\n',
+    "tsv": "source\ttarget\nann\tbob\nbob\teve\n",
+    "adjlist": "#script\n# GMT Sat Nov 21 12:00:00 2026\n#\n0 1\n1 2\n2\n",
+    "mtx": as_mtx(3, [(0, 1), (1, 2)]),
+    "metis": as_metis(3, [(0, 1), (1, 2)]),
+    "tuwien": "3 2 directed\n0 1 1\n1 2 1\n",
+    "dot": "digraph {\n a -> b; // c\n b -> c\n}\n",
+    "graphml": "<graphml>\n<graph edgedefault='directed'>\n<edge source='a'\ntarget='b'/></graph></graphml>\n",
+    "obo": "format-version: 1.2\n\n[Term]\nid: a\nis_a: b\n\n[Term]\nid: b\n",
+}
+
+
+@pytest.mark.parametrize("format", _LINED)
+@pytest.mark.parametrize("ends", [("\r",), ("\r\n",), ("\r", "\n"), ("\n", "\r"), ("\r\n", "\r", "\n")])
+def test_lines_end_in_lf_crlf_cr_and_mixtures(folder, format, ends):
+    """Holds the fault that carriage returns alone made edges and lost others without a word."""
+    pieces = _LINED[format].split("\n")
+    mixed = "".join(piece + (ends[at % len(ends)] if piece else "\r\n") for at, piece in enumerate(pieces[:-1]))
+    expected = edges_of(roundtrip(folder, _LINED[format], "lf", format))
+    path = folder / "mixed"
+    path.write_bytes(mixed.encode())
+    assert edges_of(read_graph(path, format)) == expected
+    if format not in ("metis", "names"):  # which a name tells, or the user
+        assert guess_format(path) == format
+
+
+def test_a_fault_after_a_carriage_return_has_its_line(refused):
+    assert refused("0 1\r1 2\r\n3 x\r", "g.edges").line == 3
+    assert refused("source,target\ra,b\r\nc\r", "g.csv").line == 3
 
 
 def test_last_gra_line_needs_no_newline(folder):

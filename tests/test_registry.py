@@ -194,6 +194,7 @@ def test_an_imported_graph_opens_by_its_name(monkeypatch, tmp_path):
     from grailbench.graph.store import save_graph
 
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    paths.cache_dir()
     save_graph(tmp_path / "imported" / "mine.npz", Graph.from_edges(3, [0, 1, 2], [1, 2, 1]))
     graph = library.open_graph("mine")
     assert (graph.kind, graph.set, graph.verified, graph.dag.vertices) == ("imported", "imported", None, 3)
@@ -204,6 +205,7 @@ def test_an_imported_graph_goes_before_an_alias_but_not_before_a_dataset(monkeyp
     from grailbench.graph.store import save_graph
 
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    paths.cache_dir()
     for name in ("patents", "kegg"):
         save_graph(tmp_path / "imported" / f"{name}.npz", Graph.from_edges(3, [0], [1]))
     assert library.open_graph("patents").kind == "imported"

@@ -10,6 +10,7 @@ from commands import call
 from naive import closure
 from watchers import Notes
 
+from grailbench import paths
 from grailbench.bench import runner
 from grailbench.bench.plan import Config, make_plan
 from grailbench.graph.csr import Graph
@@ -25,6 +26,7 @@ ONCE = ("--impl", "sequential", "--trials", "1", "--warmup", "0", "--count", "60
 def here(tmp_path, monkeypatch):
     """A folder and a cache with the graphs `listed`, whose ids are 10, 20, ... in descending order, and `named`."""
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+    paths.cache_dir()
     monkeypatch.chdir(tmp_path)
     graph = Graph.from_edges(7, *np.array(EDGES).T)
     for name, ids in (("listed", Listed(np.arange(70, 0, -10))), ("named", Named(NAMES))):

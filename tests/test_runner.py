@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import re
 from collections import Counter
 
@@ -14,11 +15,13 @@ from grailbench.bench.plan import Config, config_from_flags, make_plan
 from grailbench.bench.resume import plan_of
 from grailbench.bench.runner import run, verify
 from grailbench.bench.tasks import cell_key
+from grailbench.datasets import imported
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.runs import environment
+from grailbench.runs import environment, stability
 from grailbench.runs import folder as results
+from grailbench.runs.cells import load
 from grailbench.runs.folder import read_rows
-from grailbench.runs.rows import FIELDS
+from grailbench.runs.rows import DISTRIBUTION, FIELDS
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, m
 def test_rows_say_everything_about_their_cell(measured):
     done, _ = measured("right", dim=3, trials=1)
     row = done.rows[-1]
-    assert set(row) == set(FIELDS)
+    assert set(row) == {*FIELDS, DISTRIBUTION}  # the latter in rows of plug-ins alone, as toys are
     expected = {
         "run": "run", "dataset": "diamond", "kind": "imported", "impl": "toy:right", "dim": 3, "search": None,
         "filters": None, "threads": None, "order": None, "seed": 1, "query_set": "random-50-s1", "trial": 0,
@@ -235,6 +238,30 @@ def test_out_folder_with_a_run_is_refused_without_resume(measured):
         measured("right")
 
 
+@pytest.mark.parametrize("name", ["environment.json", "errors.txt"])
+def test_a_file_of_the_user_in_the_out_folder_is_not_replaced(measured, tmp_path, name):
+    """The environment was."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).write_text('{"mine": 1}')
+    with pytest.raises(InputError, match=f"{name}: was not written by grailbench, and is not replaced"):
+        measured("right")
+    assert {path.name: path.read_text() for path in (tmp_path / "run").iterdir()} == {name: '{"mine": 1}'}
+
+
+def test_a_run_whose_graph_is_another_now_is_measured_again(measured, tmp_path):
+    """Rows of the graph before are no answer to what is asked of this one."""
+    path, trials = tmp_path / "changing.edges", {}
+    for number, text in enumerate(("0 1\n1 2\n", "0 1\n2 1\n")):
+        path.write_text(text)
+        os.utime(path, (1, 1))
+        imported.import_graph(path, "changing", replace=True)
+        resume = tmp_path / "run" if number else None
+        done, _ = measured("right", datasets=["changing"], resume=resume)
+        trials[number] = {(row["graph_sha256"], row["trial"]) for row in done.rows if row["trial"] is not None}
+    assert (len(trials[0]), len(trials[1])) == (3, 3)
+    assert not trials[0] & trials[1]
+
+
 def test_resume_does_only_what_is_missing(measured, toys):
     done, _ = measured("right", "other", trials=2)
     toys.clear()
@@ -379,6 +406,21 @@ def test_query_file_of_right_answers_is_measured(measured, tmp_path):
     (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 0\n4 5\n5 4 1\n")
     done, _ = measured("right", queries=str(tmp_path / "pairs.txt"))
     assert (done.rows[-1]["queries"], done.rows[-1]["positives"]) == (4, 3)
+
+
+def test_every_session_of_a_resumed_run_counts_in_its_verdict(measured, monkeypatch):
+    """A first session under load was dropped by --resume on the same machine, and the verdict 'UNSTABLE' with it."""
+    monkeypatch.setattr(environment.os, "getloadavg", lambda: (640.0, 640.0, 640.0))
+    monkeypatch.setattr(environment, "usable_cores", lambda: 8)
+    done, _ = measured("right", trials=2)
+    monkeypatch.setattr(environment.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    for trials in (3, 4):
+        again, _ = measured("right", trials=trials, resume=done.folder)
+    run = load(done.folder)
+    assert [each["load_average"][0] for each in run.environment["earlier"]] == [640.0, 0.0]
+    assert stability.loads(run.environment) == ["load average 640.0 on 8 cores"]
+    for found in (run.environment, again.by_machine[0][0]):
+        assert stability.verdict(run.cells[0], found).rules == ("load",)
 
 
 def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeypatch):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
+import shutil
 import struct
 import threading
+import time
 import zlib
 
 import numpy as np
@@ -16,6 +19,10 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
+import grailbench.api.spread
+import grailbench.reachability.spread
+from grailbench import api, reachability
+from grailbench.api.index import _unpacked
 from grailbench.contract import implementations
 from grailbench.errors import MachineLacks
 from grailbench.graph import mapped
@@ -63,7 +70,6 @@ def test_equal_indexes_are_equal_files(file, tmp_path):
 
 
 def test_opening_reads_no_array(file, monkeypatch):
-    monkeypatch.setattr(mapped, "_BLOCK", 8)
     looked = []
     monkeypatch.setattr(mapped.Check, "_compare", lambda self: looked.append(self))
     index = gb.load(file)
@@ -104,6 +110,23 @@ def test_every_byte_of_an_array_is_checked(file):
             file.write_bytes(damaged)
             with pytest.raises(gb.InputError, match=f"array {name} differs"):
                 gb.load(file).descendants("a")
+
+
+def test_no_implementation_gets_arrays_before_they_are_checked(file, monkeypatch):
+    """The first question to a damaged index of `sweep` crashed: its arrays were followed when the file was opened."""
+    gb.build(gb.Graph.from_edges(*EDGES), "sweep").save(file)
+    whole = file.read_bytes()
+    start = mapped.header(whole, None)[1]
+    file.write_bytes(whole[:start] + bytes([whole[start] ^ 0x40]) + whole[start + 1 :])
+    sweep, seen = implementations()["sweep"], []
+    monkeypatch.setattr(sweep, "restored", classmethod(lambda cls, *given: seen.append(given)))
+    for index in (gb.load(file), gb.load(file, mmap=False), _unpacked(file.read_bytes())):
+        for question in (lambda: index.reaches("a", "b"), lambda: index.nbytes, lambda: index.graph):  # noqa: B023
+            with pytest.raises(gb.InputError, match="the index is damaged: array .* differs .*build it again and save"):
+                question()
+    with pytest.raises(gb.InputError, match="the index is damaged: array"):
+        gb.load(file, implementation="dfs")
+    assert seen == []
 
 
 @pytest.mark.parametrize("left", [0, 10, 23, 24, 200, 4096, -4096, -1])
@@ -176,6 +199,108 @@ def test_saving_over_a_file_that_is_loaded_harms_nobody(file):
     assert faults == []
     assert first.reaches("e", "b")
     assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+# ------------------------------------------------------------------ files that change under a loaded index
+
+QUESTIONS = {
+    "reaches": lambda index: index.reaches("a", "c"),
+    "reaches_vertices": lambda index: index.reaches_vertices(2, 1),
+    "reaches_many": lambda index: index.reaches_many(["a"], ["c"])[0],
+    "reaches_many_vertices": lambda index: index.reaches_many_vertices(*np.array([[2], [1]]))[0],
+    "reaches_any": lambda index: index.reaches_any(["a"], ["c"]),
+    "matrix": lambda index: index.matrix(["a"], ["c"])[0, 0],
+    "descendants": lambda index: "c" in index.descendants("a"),
+    "count_ancestors": lambda index: index.count_ancestors(["c"])[0],
+    "path": lambda index: index.path("a", "c"),
+    "explain": lambda index: index.explain("a", "c").reachable,
+    "graph": lambda index: index.graph,
+    "pickle": pickle.dumps,
+}
+
+
+@pytest.fixture
+def old(file):
+    """The file of an index, written long ago."""
+    os.utime(file, (1, 1))
+    return file
+
+
+def _overwritten(file):
+    """Writes an index of another graph into the file, as cp does, which has the same size."""
+    other = file.with_name("other.index")
+    gb.build(gb.Graph.from_edges(*EDGES[::-1]), "sequential").save(other)
+    assert other.stat().st_size == file.stat().st_size
+    shutil.copyfile(other, file)
+    assert not gb.load(file).reaches("a", "c")
+
+
+def _cut(file):
+    os.truncate(file, 5000)
+
+
+@pytest.mark.parametrize("change", [_overwritten, _cut])
+def test_a_file_that_was_changed_under_an_index_is_refused(old, change):
+    """An index file that was overwritten in place gave wrong answers or crashed, one that was cut ended in SIGBUS."""
+    index = gb.load(old)
+    own = [index, gb.load(old, implementation="dfs"), gb.build(index.graph, "sweep")]  # which use the same arrays
+    for each in own:
+        assert all(question(each) for question in QUESTIONS.values())
+    change(old)
+    time.sleep(0.02)  # single questions look at the file every 10 ms
+    for each in (*own, index):
+        for question in QUESTIONS.values():
+            with pytest.raises(gb.InputError, match=r"letters.index: the index file was changed .*\(load it again"):
+                question(each)
+
+
+@pytest.mark.parametrize("change", [_overwritten, _cut])
+def test_a_file_that_was_changed_before_the_first_question_is_refused(old, change):
+    index = gb.load(old)
+    change(old)
+    with pytest.raises(gb.InputError, match="was changed"):
+        index.reaches("a", "c")
+
+
+def test_no_answers_are_returned_of_a_file_that_was_changed_meanwhile(old, monkeypatch):
+    index = gb.load(old)
+    inner = index._inside.index
+    right = inner.query_batch
+    monkeypatch.setattr(inner, "query_batch", lambda *given: (right(*given), os.utime(old, (2, 2)))[0])
+    with pytest.raises(gb.InputError, match="was changed"):
+        index.reaches_many(["a"], ["c"])
+
+
+@pytest.mark.parametrize("change", [os.unlink, lambda file: gb.build(gb.Graph.from_edges("a", "b")).save(file)])
+def test_a_file_that_was_replaced_or_deleted_stays_as_it_was_under_an_index(old, change):
+    index = gb.load(old)
+    assert index.reaches("a", "c")
+    change(old)
+    time.sleep(0.02)
+    assert all(question(index) for question in QUESTIONS.values())
+
+
+@pytest.mark.parametrize("change", [os.unlink, _overwritten, _cut])
+def test_an_index_in_memory_does_not_depend_on_its_file(old, change):
+    index = gb.load(old, mmap=False)
+    change(old)
+    assert all(question(index) for question in QUESTIONS.values())
+
+
+def test_workers_refuse_a_file_that_was_changed(old):
+    """Workers of a cluster answered wrongly from a file that was overwritten in place."""
+    opened = [api.spread.opened(old, 1), reachability.spread.opened(old, 1)]
+    ends = np.zeros((2, 1), np.int32)
+    assert all(each.answers(*ends, ids=False)[0] for each in opened)
+    _overwritten(old)
+    for each in opened:
+        with pytest.raises(gb.InputError, match="was changed"):
+            each.answers(*ends, ids=False)
+
+
+def test_workers_map_the_file(old):
+    with pytest.raises(gb.InputError, match="mmap=False: the workers of `client` map the file"):
+        gb.load(old, client=object(), mmap=False)
 
 
 def test_the_index_of_a_gpu_needs_one(tmp_path, monkeypatch):

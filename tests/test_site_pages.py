@@ -17,8 +17,9 @@ from grailbench.report.outlined import figures
 from grailbench.report.render.html import html, linked
 from grailbench.report.site import budgets, graphs, implementations, measures
 from grailbench.report.site.entries import RECORDED, Entry, Source, entries
-from grailbench.report.site.rounds import EVEN, LOSES, WINS, graphs_lost, graphs_won, rounds
+from grailbench.report.site.rounds import LOSES, WINS, graphs_lost, graphs_won, rounds
 from grailbench.runs.cells import of_machine, read
+from grailbench.runs.ratios import EQUAL
 
 MACHINE = {"cpu": "Test CPU", "cores": 2, "fingerprint": "aaaaaaaa"}
 OTHER = {"cpu": "Other CPU", "cores": 8, "fingerprint": "bbbbbbbb"}
@@ -222,9 +223,9 @@ def test_rounds_are_those_of_pandas(recorded):
             assert (each.answering.other is None) == others.empty
             if not others.empty:
                 assert each.answering.ratio == pytest.approx(group[name] / others.min())
-                low, high = each.answering.interval
+                low, high = each.answering.interval or (each.answering.ratio,) * 2
                 assert low <= 1.0001 * each.answering.ratio <= 1.0002 * high
-                assert each.verdict == (WINS if high < 1 else LOSES if low > 1 else EVEN)
+                assert each.verdict == (WINS if high < 1 else LOSES if low > 1 else EQUAL)
                 checked += 1
     assert checked > 20
 
@@ -286,8 +287,8 @@ def test_an_interval_with_1_in_it_is_no_win():
     ]  # fmt: skip
     (one,) = rounds("core", "reachability", cells(shown))
     assert one.answering.interval.low < one.answering.ratio < 1 < one.answering.interval.high
-    assert one.verdict == EVEN
-    assert table(implementations.page("core", "reachability", cells(shown)), "against").lines[0][2] == "even"
+    assert one.verdict == EQUAL
+    assert table(implementations.page("core", "reachability", cells(shown)), "against").lines[0][2] == EQUAL
 
 
 def test_places_are_one_core_many_cores_and_gpus():

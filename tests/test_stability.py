@@ -12,7 +12,7 @@ from stored import HOSTILE, made, store, trials
 from grailbench.report import document, unstable
 from grailbench.report.page import page as page_of
 from grailbench.runs import stability
-from grailbench.runs.cells import cells
+from grailbench.runs.cells import cells, joined, load, of_machine
 from grailbench.runs.dip import dip, p_value
 from grailbench.runs.stability import verdict
 
@@ -105,10 +105,29 @@ def test_drift_and_a_wide_interval_are_told_with_their_size():
     assert why.startswith("query varies: the interval of its median is ")
 
 
-def test_a_busy_machine_spoils_every_sitting_that_began_then():
+def test_a_busy_machine_spoils_every_session_that_began_then():
     assert judged(steady(), CALM).stable
     assert judged(steady(), BUSY).rules == ("load",)
     assert judged(steady(), CALM | {"earlier": [BUSY]}).rules == ("load",)
+    assert judged(steady(), CALM | {"client": True, "workers": {"a": CALM, "b": BUSY}}).rules == ("load",)
+    assert judged(steady(), BUSY | {"client": True, "workers": {"a": CALM}}).stable, "a client measures nothing"
+
+
+def test_a_machine_of_a_run_keeps_all_of_its_own_sessions_and_no_other(tmp_path):
+    """The load of an earlier session of a worker was lost, that of another machine would count."""
+    machines = {"a": ("1", CALM), "b": ("1", BUSY), "c": ("2", BUSY), "d": ("3", CALM)}
+    workers = {
+        name: {**load, "cores_logical": 2, "fingerprint": digit * 16, "pinned": [0]}
+        for name, (digit, load) in machines.items()
+    }
+    rows = [each for name in workers for each in trials(dataset=f"graph-{name}", worker=name)]
+    run = load(store(tmp_path / "run", rows, CALM | {"client": True, "workers": workers}))
+    assert [len(stability.loads(of_machine(run, name * 8).environment)) for name in "123"] == [1, 1, 0]
+
+
+def test_runs_taken_as_one_keep_the_load_of_every_session():
+    calm, busy = (made([], dict(each)) for each in (CALM, CALM | {"earlier": [BUSY]}))
+    assert stability.loads(joined([calm, busy]).environment)
 
 
 def test_too_few_trials_are_unknown_and_not_unstable():

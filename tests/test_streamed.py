@@ -13,6 +13,8 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from commands import call
 from dags import same_dag
@@ -216,12 +218,34 @@ def test_a_faulty_file_is_named_with_its_line(tmp_path, monkeypatch, text, said)
         built(tmp_path / "g.edges", params(), tmp_path / "build")
 
 
+@pytest.mark.parametrize("size", [1, 4, 5, 9, 1 << 20])
+def test_pieces_of_an_edge_list_end_at_any_line_end(tmp_path, monkeypatch, size):
+    """Holds the fault that carriage returns alone made one edge of several lines."""
+    (tmp_path / "g.edges").write_bytes(b"# c\r0 1\r\n1 2\r\r\n2 3\n3 40\r")
+    monkeypatch.setattr(streams, "BYTES", size)
+    read = [block for block in streams.opened(tmp_path / "g.edges").blocks()]
+    assert [np.concatenate(ends).tolist() for ends in zip(*read, strict=True)] == [[0, 1, 2, 3], [1, 2, 3, 40]]
+    (tmp_path / "g.edges").write_bytes(b"0 1\r\n1 2\r2 x\r")
+    with pytest.raises(InputError, match=r"g\.edges, line 3"):
+        list(streams.opened(tmp_path / "g.edges").blocks())
+
+
+def test_a_stream_of_parquet_goes_by_the_names_of_its_columns(tmp_path):
+    """Holds the fault that the first two columns were edges, whatever their names."""
+    pa.parquet.write_table(pa.table({"edge_id": [7], "to_node": [1], "from_node": [0]}), tmp_path / "g.parquet")
+    (block,) = streams.opened(tmp_path / "g.parquet").blocks()
+    assert [ends.tolist() for ends in block] == [[0], [1]]
+    pa.parquet.write_table(pa.table({"a": [0], "b": [1]}), tmp_path / "g.parquet")
+    with pytest.raises(InputError, match=r"source and target: 'a', 'b' .name the columns source and target"):
+        streams.opened(tmp_path / "g.parquet")
+
+
 def test_what_is_no_stream_is_refused(tmp_path):
     (tmp_path / "g.gra").write_text("2\n0: 1 #\n1: #\n")
     for given_, said in (
         (tmp_path / "g.gra", "gra files do not come as a stream"),
-        ([(np.array([0.5]), np.array([1.0]))], "whole numbers are expected"),
-        ([(np.array([0, 1]), np.array([1]))], "as many"),
+        ([(np.array([0.5]), np.array([1.0]))], "sources of float64"),
+        ([(np.array([0, 1]), np.array([1]))], "2 sources and 1 targets"),
         ([(np.array([0, 9]), np.array([1, 1]))], "edge 1: source 9 is out of range for 3 vertices"),
     ):
         with pytest.raises(InputError, match=said):
@@ -341,12 +365,100 @@ def test_another_build_or_other_files_in_the_folder_are_refused(tmp_path, undist
     other = shutil.copy(path, tmp_path / "other.edges")
     with pytest.raises(InputError, match="a build of another source"):
         built(other, params(), tmp_path / "build", resume=True)
-    with pytest.raises(InputError, match=r"holds other files, as 'build'"):
+    with pytest.raises(InputError, match="is not empty, and no build of grailbench's"):
         built(path, params(), tmp_path)
     held = folder.Folder(tmp_path / "held", {}, False)
     with pytest.raises(MachineLacks, match="another process builds in this folder"):
         folder.Folder(tmp_path / "held", {}, True)
     held.close()
+
+
+def ends(*pairs):
+    return tuple(np.array(column) for column in zip(*pairs, strict=True))
+
+
+def begun(monkeypatch, source, to):
+    """A build of which the first stage alone is whole."""
+
+    def killed(*given_):
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(levels, "peel", killed)
+        with pytest.raises(Killed):
+            gb.build(source, "streamed", folder=to)
+
+
+def test_a_build_goes_on_with_the_edges_that_it_was_begun_of_and_with_no_others(tmp_path, monkeypatch):
+    """Answers came from the edges of the build before."""
+    forth, back = ends((0, 1), (1, 2)), ends((2, 1), (1, 0))
+    sources = {"function": lambda block: lambda: [block], "list": lambda block: [block],
+               "iterator": lambda block: iter([block])}  # fmt: skip
+    for name, source in sources.items():
+        to = tmp_path / name
+        assert gb.build(source(forth), "streamed", folder=to).reaches(0, 2)
+        with pytest.raises(InputError, match="a build of other edges .name another folder"):
+            gb.build(source(back), "streamed", folder=to, resume=True)
+        halves = [tuple(column[k : k + 1] for column in forth) for k in range(2)]
+        assert gb.build(halves, "streamed", folder=to, resume=True).reaches(0, 2) if name == "list" else True
+        assert gb.build(source(forth), "streamed", folder=to, resume=True).reaches(0, 2)
+        with pytest.raises(InputError, match="a build of another number of vertices"):
+            gb.build(source(forth), "streamed", folder=to, vertices=9, resume=True)
+    begun(monkeypatch, [forth], tmp_path / "killed")
+    with pytest.raises(InputError, match="a build of other edges"):
+        gb.build([back], "streamed", folder=tmp_path / "killed", resume=True)
+    assert gb.build([forth], "streamed", folder=tmp_path / "killed", resume=True).reaches(0, 2)
+
+
+@pytest.mark.parametrize("change", ["0 1\n1 2\n", "2 1\n1 0\n"])
+def test_a_file_with_other_edges_of_the_same_size_and_time_is_another_input(tmp_path, capsys, change):
+    path, words = tmp_path / "g.edges", ("--impl", "streamed", "--out", tmp_path / "x")
+    path.write_text("0 1\n1 2\n")
+    stamp = path.stat().st_mtime_ns
+    built(path, params(), tmp_path / "x.build")
+    path.write_text(change)
+    os.utime(path, ns=(stamp, stamp))
+    told = call(capsys, "build", path, *words, "--resume")
+    if change.startswith("0"):
+        assert told[0] == 0, told
+    else:
+        one_line(told, 2, "x.build: it holds a build of other edges", "name another folder")
+
+
+def contents(of):
+    return {path.relative_to(of).as_posix(): path.read_bytes() for path in of.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("own", [".git/objects/a", ".env", "build.json.txt", ".lock", "1-edges/mine", "a"])
+def test_a_folder_with_files_of_the_user_is_refused_and_left_as_it_was(tmp_path, capsys, monkeypatch, own):
+    """Hidden files were taken for none, and the folder was emptied and deleted."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.edges").write_text("0 1\n1 2\n")
+    (tmp_path / "work" / own).parent.mkdir(parents=True)
+    (tmp_path / "work" / own).write_text("mine")
+    words = ("build", "g.edges", "--impl", "streamed", "--folder", "work", "--out", "x")
+    for more in ((), ("--resume",)):
+        one_line(call(capsys, *words, *more), 2, "work: is not empty, and no build of grailbench's", "new or empty")
+    assert contents(tmp_path / "work") == {own: b"mine"}
+
+
+@pytest.mark.parametrize("own", [".env", "2-levels", "1-edges/mine", "6-index/a/b"])
+def test_files_that_a_user_puts_into_a_build_are_named_and_stay(tmp_path, monkeypatch, own):
+    begun(monkeypatch, [ends((0, 1))], tmp_path / "work")
+    (tmp_path / "work" / own).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "work" / own).write_text("mine")
+    before = contents(tmp_path / "work")
+    said = f"holds '{own.removesuffix('/a/b')}', which no build wrote .move that elsewhere"
+    with pytest.raises(InputError, match=said):
+        gb.build([ends((0, 1))], "streamed", folder=tmp_path / "work", resume=True)
+    assert contents(tmp_path / "work") == before
+
+
+def test_a_folder_that_got_other_files_while_it_was_built_in_stays_with_them(tmp_path):
+    gb.build([ends((0, 1))], "streamed", folder=tmp_path / "work")
+    (tmp_path / "work" / ".env").write_text("mine")
+    folder.remove(tmp_path / "work")
+    assert contents(tmp_path / "work") == {".env": b"mine"}
 
 
 @pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (blocks.Writer, "add"), (labels, "_write_lanes"),

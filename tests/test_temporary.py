@@ -17,8 +17,7 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 
 import leftovers
 
-from grailbench import temporary
-from grailbench.graph import store
+from grailbench import outputs, temporary
 from grailbench.temporary import Folder
 
 FILE = ".kegg.npz.{}-4711-0123abcd.tmp"
@@ -66,11 +65,11 @@ def test_a_killed_process_leaves_what_is_swept_and_a_live_one_what_stays(tmp_pat
 def test_every_writer_of_a_file_sweeps_its_folder(tmp_path, monkeypatch):
     for nameless in (True, False):
         if not nameless:
-            monkeypatch.setattr(store, "_nameless", lambda folder: None)
+            monkeypatch.setattr(outputs, "_nameless", lambda folder: None)
         folder = tmp_path / str(nameless)
         folder.mkdir()
         (folder / FILE.format(temporary.boot())).write_bytes(b"half")
-        with store.atomic_file(folder / "dag.npz") as stream:
+        with outputs.atomic_file(folder / "dag.npz") as stream:
             stream.write(b"whole")
         assert names(folder) == ["dag.npz"]
 
@@ -87,7 +86,7 @@ def test_folders_that_were_swept_are_forgotten_before_they_are_many(tmp_path, mo
 
 
 def test_a_file_that_is_being_written_is_locked_until_it_has_its_name(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_nameless", lambda folder: None)
+    monkeypatch.setattr(outputs, "_nameless", lambda folder: None)
     replace = os.replace
 
     def replaced(made, path):
@@ -95,7 +94,7 @@ def test_a_file_that_is_being_written_is_locked_until_it_has_its_name(tmp_path, 
         replace(made, path)
 
     monkeypatch.setattr(os, "replace", replaced)
-    with store.atomic_file(tmp_path / "dag.npz") as stream:
+    with outputs.atomic_file(tmp_path / "dag.npz") as stream:
         assert temporary.sweep(tmp_path) == []
         stream.write(b"whole")
     assert names(tmp_path) == ["dag.npz"]
@@ -154,8 +153,8 @@ def test_a_link_of_our_name_is_not_followed(tmp_path):
 
 
 def test_a_long_name_leaves_room_for_that_of_its_temporary_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_nameless", lambda folder: None)
-    with store.atomic_file(tmp_path / ("é" * 127)) as stream:
+    monkeypatch.setattr(outputs, "_nameless", lambda folder: None)
+    with outputs.atomic_file(tmp_path / ("é" * 127)) as stream:
         stream.write(b"whole")
     assert names(tmp_path) == ["é" * 127]
 

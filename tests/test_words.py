@@ -62,3 +62,12 @@ def test_a_machine_is_one_line():
         "Xeon, 4 cores, 8 GiB, 2 x H200, Linux, 3.11, numba 0.61, commit 0123456789ab with changes"
     )
     assert words.machine({}) == "unknown processor, ? cores"
+
+
+@pytest.mark.parametrize(
+    ("value", "plus", "shown"),
+    [(3.14, 0.2, "3.1 ± 0.2"), (1448.3, 31.0, "1,448 ± 31"), (1.5, 0.004, "1.50 ± 0.01"), (2.0, None, "2.00"),
+     (0.5, 0.0, "0.50 ± 0.01"), (12.34, 0.96, "12.3 ± 1.0")],
+)  # fmt: skip
+def test_an_estimate_is_shown_to_the_digit_that_is_in_doubt(value, plus, shown):
+    assert words.estimate(value, plus) == shown

@@ -170,6 +170,7 @@ TOYS = {
         _toy("unsendable", Unsendable),
         _toy("lost-once", lambda dag: Toy(dag, lambda answers: _lose(answers, 1)), ("dim",)),
         _toy("lost-twice", lambda dag: Toy(dag, lambda answers: _lose(answers, 2))),
+        _toy("stopped", lambda dag: _die(signal.SIGSTOP)),
         _toy("abort", lambda dag: _die(signal.SIGABRT)),
     )
 }

@@ -1,4 +1,4 @@
-"""From measured cells to a recommendation, as pure functions: costs, break-even numbers, what cannot be told apart.
+"""From measured cells to a recommendation, as pure functions: costs, break-even numbers, what is about equal.
 
 The cost of a configuration for n queries is a straight line: the time from edges in memory to a ready index (phase
 `ready`), once, and n times the time of a query (phase `query`, divided by the pairs of the batch). Where several query
@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +22,13 @@ from grailbench.report import fronts
 from grailbench.report.fronts import Cost, Step
 from grailbench.runs import axes
 from grailbench.runs.cells import Cell
+from grailbench.runs.ratios import FEW, Ratio
 from grailbench.runs.rows import STATUSES
 from grailbench.runs.statistics import Interval, interval_of, resampled
 from grailbench.words import decimal_size
 
-LEVEL = 1.03  #: a configuration that takes at most so many times as long is level, whatever its trials say
-FEW = 3  #: with fewer trials there is no interval, and what takes at most ROUGH times as long is level
-ROUGH = 1.25
+LEVEL = 1.03  #: a configuration that takes at most so many times as long is about equal, whatever its trials say
+ROUGH = 1.25  #: the same where there is no interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,22 +170,18 @@ def front(found: Iterable[Option]) -> list[Option]:
     return [option for option, kept in zip(found, best, strict=True) if kept]
 
 
-class Compared(NamedTuple):
-    """How many times as long an option takes as the recommended one: its value, its 95 % interval (None with too few
-    trials), and whether the two are level."""
-
-    value: float
-    interval: Interval | None
-    level: bool
-
-
-def compared(option: Option, base: Option, queries: float) -> Compared:
-    """The cost of an option over that of another, for so many queries."""
+def compared(option: Option, base: Option, queries: float) -> Ratio:
+    """How many times as long an option takes as another, for so many queries."""
     value = option.cost(queries) / base.cost(queries)
     if min(option.trials, base.trials) < FEW:
-        return Compared(value, None, 1 / ROUGH <= value <= ROUGH)
-    bounds = interval_of(option.draws(queries) / base.draws(queries))
-    return Compared(value, bounds, bounds.low <= 1 <= bounds.high or 1 / LEVEL <= value <= LEVEL)
+        return Ratio(value)
+    return Ratio(value, interval_of(option.draws(queries) / base.draws(queries)))
+
+
+def level(ratio: Ratio) -> bool:
+    """Whether two options are to be taken as equal in time."""
+    most = ROUGH if ratio.interval is None else LEVEL
+    return 1 / most <= ratio.value <= most or (ratio.interval is not None and ratio.order == 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +190,7 @@ class Advice:
 
     queries   the number of queries that a build is for
     best      the option to take
-    level     the options that cannot be told from the cheapest, which is the first; `best` is one of them
+    level     the options that are about equal to the cheapest, which is the first; `best` is one of them
     ratios    how many times as long each sound option that fits the memory takes as `best`, the cheapest first
     steps     what is cheapest for how many queries, among those that fit the memory
     too_large the sound options that need more memory than is allowed
@@ -203,7 +200,7 @@ class Advice:
     queries: int
     best: Option
     level: Sequence[Option]
-    ratios: dict[Option, Compared]
+    ratios: dict[Option, Ratio]
     steps: Sequence[Step]
     too_large: Sequence[Option] = ()
     lost: Sequence[Option] = ()
@@ -233,10 +230,11 @@ def advise(found: Iterable[Option], queries: int, memory: int | None = None) -> 
         least = min(sound, key=lambda option: option.memory)
         needs = f"the least, {least.name}, needs {decimal_size(least.memory)}"
         raise InputError(f"no candidate fits {decimal_size(memory)}: {needs}", remedy="a larger --memory, or without")
-    level = [option for option in fitting if compared(option, fitting[0], queries).level]
-    best = min(level, key=lambda option: (*_burden(option), option.cost(queries)))
+    # in ascending order up to the first that takes longer, so that none is taken that takes longer than that
+    equal = list(takewhile(lambda option: level(compared(option, fitting[0], queries)), fitting))
+    best = min(equal, key=lambda option: (*_burden(option), option.cost(queries)))
     return Advice(
-        queries, best, level, {option: compared(option, best, queries) for option in fitting}, envelope(fitting),
+        queries, best, equal, {option: compared(option, best, queries) for option in fitting}, envelope(fitting),
         [option for option in sound if option not in fitting], lost,
     )  # fmt: skip
 

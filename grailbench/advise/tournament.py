@@ -30,9 +30,10 @@ from grailbench.datasets.library import BenchGraph
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
-from grailbench.graph.store import atomic_file
+from grailbench.graph.store import require_same
 from grailbench.guard import guarded
-from grailbench.reachability.pairs import UNKNOWN, read_pairs
+from grailbench.outputs import atomic_file
+from grailbench.reachability.pairs import UNKNOWN, as_line, read_pairs
 from grailbench.runs.cells import cells
 from grailbench.runs.environment import usable_cores
 from grailbench.words import count
@@ -63,6 +64,7 @@ class Entry:
     memory           the most bytes that the winner may need; None for any
     seconds          about how long it may take, compiling aside
     process          of the cells of the last round: 'own', which measures their memory, or 'shared'
+    sha256           of the graph that is meant; None for any of that name
     """
 
     graph: str
@@ -73,6 +75,7 @@ class Entry:
     memory: int | None = None
     seconds: float = 60.0
     process: str = "own"
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,8 @@ def hold(
         time_limit=max(30.0, entry.seconds),
     )  # fmt: skip
     last = _run(plan, watching, folder, entry.seconds)
+    for option in (*measured.values(), *last):
+        require_same(option.worst.graph_sha256 or pairs.sha256, pairs.sha256, entry.graph)
     return Held(folder, pairs.words(number), list(measured.values()), last, taking.absent)
 
 
@@ -189,16 +194,18 @@ def _load_kernels(plan: Plan) -> None:
 
 
 class _Pairs:
-    """The pairs of an entry, and what is known of its graph: `edges`, and `condensing`, the seconds to condense it.
+    """The pairs of an entry, and what is known of its graph: `edges`, `sha256`, and `condensing`, the seconds to
+    condense it.
 
-    Raises InputError if the graph has no vertices, and the errors of `read_pairs`.
+    Raises InputError if the graph has no vertices or is another than is meant, and the errors of `read_pairs`.
     """
 
     def __init__(self, entry: Entry):
         graph: BenchGraph = problem(USUAL).open(entry.graph)
+        require_same(graph.sha256, entry.sha256, entry.graph)
         if graph.dag.component.size == 0:
             raise InputError(f"{entry.graph}: the graph has no vertices, so there is nothing to ask")
-        self.edges, self.file, self.size = graph.edges, entry.pairs, 0
+        self.edges, self.sha256, self.file, self.size = graph.edges, graph.sha256, entry.pairs, 0
         if self.file is not None:
             self.ids = graph.ids
             self.pairs = read_pairs(self.file, self.ids)
@@ -229,9 +236,9 @@ class _Pairs:
 
     def _line(self, q: int) -> bytes:
         """A pair as a line of a query file."""
-        ends = (str(self.ids.label_of(int(end[q]))) for end in (self.pairs.sources, self.pairs.targets))
+        ends = (self.ids.label_of(int(end[q])) for end in (self.pairs.sources, self.pairs.targets))
         answer = () if self.pairs.given[q] == UNKNOWN else (str(self.pairs.given[q]),)
-        return ("\t".join((*ends, *answer)) + "\n").encode()
+        return as_line((*ends, *answer)).encode()
 
     def words(self, most: int) -> str:
         """The pairs of a round of `most`: '100,000 random and 100,000 balanced pairs'."""

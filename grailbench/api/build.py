@@ -12,6 +12,7 @@ from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
+from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.guard import interruptible
 from grailbench.memory import parsed
 from grailbench.reachability.index import FILTERS, Params
@@ -72,9 +73,10 @@ def build(
 
     With 'streamed' the graph may be one that does not fit the memory: a path of an edge list or Parquet file, a name as
     'random-n4000000-k150-s1', or blocks of edges that you make, each two columns of numbers from 0 on: an iterable, or
-    a function that returns one. `vertices` is their number, by default one more than the greatest. `folder` keeps what
-    is finished, and at last the index; with `resume` a build that was killed goes on from there. Without it a temporary
-    folder is used. A graph with cycles is refused, unless it is a `Graph`.
+    a function that returns one. `vertices` is their number, by default one more than the greatest. `folder`, new
+    or empty, keeps what is finished, and at last the index; with `resume` a build that was killed goes on from there,
+    once the edges were read again and are the same. Without it a temporary folder is used. A graph with cycles is
+    refused, unless it is a `Graph`.
 
     An implementation uses those of these parameters that it has (`grailbench info NAME`). Raises InputError for an
     unknown name or value, MachineLacks if an extra, a GPU or memory is missing, or a worker has another grailbench.
@@ -83,17 +85,21 @@ def build(
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
     True
     """
-    names = tuple(FILTERS) if filters is None else filters
-    if isinstance(names, str):
-        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    room = parsed(str(memory)) if memory is not None else 0
-    params = Params(threads, seed, dim=d, search=search, filters=names, order=order, devices=devices, memory=room)
+    implementation = _name(implementation)
+    params = _params(d, filters, threads, search, order, seed, devices, memory)
+    pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
+    device = None if device is None else whole_number(device, "device", 0)
+    resume = flag(resume, "resume")
+    if folder is not None:
+        check_path(folder, "folder")
     if not isinstance(graph, Graph):
         if implementation != STREAMED:
-            raise InputError(
-                f"{graph!r:.80} is no Graph, and {implementation!r} builds on one",
-                remedy="Graph.read and Graph.open make one; 'streamed' takes a stream of edges",
-            )
+            remedy = "Graph.read and Graph.open make one; 'streamed' takes a stream of edges"
+            if hasattr(graph, "columns"):
+                remedy = "Graph.from_edges(table['source'], table['target']) makes one of a table"
+            elif hasattr(graph, "is_directed"):
+                remedy = "Graph.from_networkx or Graph.from_igraph makes one"
+            raise InputError(f"{shown(graph)} is no Graph, and {implementation!r} builds on one", remedy=remedy)
         from grailbench.api import streamed
 
         index, _ = streamed.built(graph, params, folder, vertices, resume)
@@ -111,8 +117,8 @@ def build(
         raise InputError(f"{found.name} is a command, which leaves no index", remedy="measure it by `grailbench run`")
     if device is not None and "gpu" not in found.needs:
         raise InputError(f"device {device}: {found.name} runs on the CPU", remedy="leave out `device`")
-    if device is not None and devices > 1:
-        raise InputError(f"device {device} and {devices} devices: one of them", remedy="leave out `device`")
+    if device is not None and params.devices > 1:
+        raise InputError(f"device {device} and {params.devices} devices: one of them", remedy="leave out `device`")
     return _spread(Index(graph, built(found, params, graph, device)), client)
 
 
@@ -122,6 +128,7 @@ def load(
     graph: Graph | None = None,
     client: Client | None = None,
     implementation: str | None = None,
+    mmap: bool = True,
 ) -> Index:
     """Opens an index file that `Index.save` wrote, in milliseconds; any number of processes share its memory.
 
@@ -130,9 +137,18 @@ def load(
             another one than the file's: it is built of the graph in the file, with the label pairs and the seed of the
             index, so that 'gpu-fused' has the labels that 'streamed' saved
     client  of dask.distributed: pairs are answered by its workers, each of which maps the file; see `grailbench.build`
+    mmap    whether the file is mapped; else it is read into this process's memory, and what happens to the file then
+            has no effect
 
     Raises InputError if there is no such file, or it is no index, of another version, damaged or of another graph, and
-    MachineLacks if it needs a GPU or an extra that is missing. Damage to the arrays is found at the first question.
+    MachineLacks if it needs a GPU that is missing, or the memory is too small. The first question checks the arrays,
+    before anything reads them, and raises InputError if they are damaged, MachineLacks if an extra is missing.
+
+    To replace an index under a server, save the new one to the same path, which replaces the file at once, and load
+    that again; indexes that were loaded before go on answering of the old one. A mapped file must not be written to in
+    place, as by `cp`: the index then refuses questions (`Index`). A question that is running at that moment, and
+    single ones in the 10 ms after it, may get a wrong answer or crash the process, as by SIGBUS where the file was cut.
+    A graph taken from the index is not watched. Load with `mmap=False` where others may write to the file.
 
     >>> import grailbench as gb
     >>> graph = gb.Graph.from_edges(["a", "b"], ["b", "c"])
@@ -140,16 +156,46 @@ def load(
     >>> gb.load("letters.index").reaches("a", "c")
     True
     """
+    check_path(path)
+    if not isinstance(graph, Graph | None):
+        raise InputError(f"{shown(graph)} is no Graph")
     if client is not None and implementation is None:
         from grailbench.api import spread
 
+        if not mmap:
+            raise InputError("mmap=False: the workers of `client` map the file", remedy="leave out one of the two")
         return spread.loaded(client, path, graph)
-    found = saved.load(path, graph)
+    found = saved.load(path, graph, in_memory=not mmap)
     if implementation is None:
         return Index(*found.restored())
-    found.check()
     own = found.params
     return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
+
+
+def _name(implementation: object) -> str:
+    """The name of an implementation. Raises InputError for what is none."""
+    if not isinstance(implementation, str):
+        remedy = "'grailbench list implementations' shows them"
+        raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)
+    return implementation
+
+
+def _params(
+    d: Any, filters: Any, threads: Any, search: Any, order: Any, seed: Any, devices: Any, memory: Any
+) -> Params:
+    """The parameters that a caller names. Raises InputError for those that mean nothing."""
+    names = tuple(FILTERS) if filters is None else filters
+    if isinstance(names, str):
+        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
+    if not isinstance(names, tuple | list):
+        raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
+    if isinstance(memory, str | float):
+        memory = parsed(str(memory))
+    room = 0 if memory is None else whole_number(memory, "memory", 1)
+    return Params(
+        whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
+        filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,
+    )  # fmt: skip
 
 
 def _spread(index: Index, client: Client | None) -> Index:

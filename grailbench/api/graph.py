@@ -12,6 +12,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph import csr
+from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
 from grailbench.graph.condense import simple_rows
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
@@ -46,13 +47,15 @@ class Graph:
         ids: Ids | Callable[[], Ids],
         dag: Dag | None = None,
         rows: tuple[np.ndarray, np.ndarray] | None = None,
+        check: Callable[[], None] | None = None,
     ):
         """For those who have these parts. raw and ids may be functions that are called when they are needed.
 
-        dag   the condensed graph, if it is at hand
-        rows  the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
+        dag    the condensed graph, if it is at hand
+        rows   the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
+        check  raises InputError if the arrays are in a file that is damaged or was changed; None if they are in memory
         """
-        self._raw, self._ids = raw, ids
+        self._raw, self._ids, self.check = raw, ids, check or whole
         if dag is not None:
             self.__dict__["dag"] = dag
         if rows is not None:
@@ -70,17 +73,18 @@ class Graph:
         vertices: int | None = None,
         renumber: bool = False,
     ) -> Graph:
-        """A graph of m edges, from two columns of equal length: lists, numpy arrays or pandas columns.
+        """A graph of m edges, from two columns of equal length: lists, arrays of numpy, columns of pandas or Arrow.
 
         Strings are names: the vertices are the names that occur. Whole numbers are ids from 0 on, unless `names` gives
         a name to each of these numbers.
 
         names     the name of vertex 0, 1, ...: different, not empty; `sources` and `targets` are then numbers
         vertices  the number of vertices, where the last ones have no edge
-        renumber  whether exactly the numbers that occur are the ids, as for account numbers
+        renumber  whether exactly the numbers that occur are the ids, as for account numbers: from -2^63 to 2^63 - 1
 
         Raises InputError if the columns differ in length, hold something else (None, NaN, fractions), an id is
-        negative or out of range, or the greatest id makes far more vertices than there are edges.
+        out of range (a negative one is, unless `renumber`), or the greatest id makes far more vertices than there are
+        edges.
 
         >>> gb.Graph.from_edges([0, 1], [1, 2]).vertices
         3
@@ -89,9 +93,9 @@ class Graph:
         >>> gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True).vertices
         3
         """
-        ends = [id_column(each, what) for each, what in ((sources, "sources"), (targets, "targets"))]
-        if ends[0].shape != ends[1].shape:
-            raise InputError(f"{ends[0].size:,} sources and {ends[1].size:,} targets: one of each is an edge")
+        ends = id_columns(sources, targets)
+        vertices = None if vertices is None else whole_number(vertices, "vertices", 0)
+        renumber = flag(renumber, "renumber")
         if any(each.dtype == object for each in ends):
             if names is not None or vertices is not None or renumber:
                 raise InputError("the columns hold names, so `names`, `vertices` and `renumber` have no meaning")
@@ -105,7 +109,7 @@ class Graph:
             sources, targets = places.reshape(2, -1).astype(VERTEX)
             return cls(csr.Graph.from_edges(known.size, sources, targets), ids_from(known.astype(np.int64)))
         if names is not None:
-            ids: Ids = Named(list(names))
+            ids: Ids = _named(names)
             if vertices not in (None, ids.vertices):
                 raise InputError(f"{ids.vertices:,} names for {vertices:,} vertices")
         else:
@@ -131,7 +135,7 @@ class Graph:
         >>> gb.Graph.from_scipy(scipy.sparse.csr_array([[0, 1], [0, 0]])).edges
         1
         """
-        shape: tuple[int, ...] = getattr(matrix, "shape", ())
+        shape: Any = getattr(matrix, "shape", ())
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
             raise InputError(f"{type(matrix).__name__} of shape {shape}: a square sparse matrix is expected")
         entries = matrix.tocoo()
@@ -145,10 +149,12 @@ class Graph:
         An undirected edge is one in each direction. Raises InputError for nodes of other types;
         `networkx.relabel_nodes(graph, str)` makes names of them.
         """
+        _require_has(graph, "a graph of networkx", "nodes", "edges", "is_directed")
         nodes = list(graph)
         place = {node: at for at, node in enumerate(nodes)}
         flat = np.fromiter((place[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(-1, 2)
-        return cls._placed(_ids_of(nodes), flat, graph.is_directed())
+        labels = id_column(nodes, "nodes", remedy="networkx.relabel_nodes(graph, str) makes names of all")
+        return cls._placed(_ids_of(labels, "nodes"), flat, graph.is_directed())
 
     @classmethod
     def from_igraph(cls, graph: igraph.Graph) -> Graph:
@@ -156,9 +162,10 @@ class Graph:
 
         An undirected edge is one in each direction. Raises InputError if a name occurs twice.
         """
+        _require_has(graph, "a graph of igraph", "get_edgelist", "vs", "is_directed")
         flat = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
         named = "name" in graph.vs.attributes()
-        ids = _ids_of(graph.vs["name"]) if named else Counted(graph.vcount())
+        ids = _ids_of(graph.vs["name"], "vertex attribute 'name'") if named else Counted(graph.vcount())
         return cls._placed(ids, flat, graph.is_directed())
 
     @classmethod
@@ -178,27 +185,40 @@ class Graph:
         """
         from grailbench.graph.readers import read
 
+        check_path(path)
         reading = read(path, format, **options)
         return cls(reading.graph, reading.ids)
 
     @classmethod
-    def open(cls, name: str) -> Graph:
-        """The graph of that name, as `grailbench list graphs` shows them: fetched, imported or generated.
+    def open(cls, name: str, sha256: str | None = None) -> Graph:
+        """The graph of that name, as `grailbench list datasets` shows them: fetched, imported or generated.
 
-        Raises InputError, which suggests similar names, if there is none or if it was not fetched yet.
+        sha256  that of the graph which is meant, as `grailbench import --json` says it; None for any of that name
+
+        Raises InputError, which suggests similar names, if there is none, if it is not the graph that is meant, or if
+        it was not fetched yet.
 
         >>> gb.Graph.open("path-4").edges
         3
         """
         from grailbench.datasets.library import open_graph
 
-        found = open_graph(name)
+        if not isinstance(name, str):
+            raise InputError(f"{shown(name)} is no name of a graph", remedy="Graph.read reads a file")
+        found = open_graph(name, sha256)
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
-    def kept(cls, dag: Dag, rows: tuple[Any, ...] | None, ids: Ids | Callable[[], Ids], checksum: str) -> Graph:
+    def kept(
+        cls,
+        dag: Dag,
+        rows: tuple[Any, ...] | None,
+        ids: Ids | Callable[[], Ids],
+        checksum: str,
+        check: Callable[[], None],
+    ) -> Graph:
         """A graph of which only these parts were kept; `rows` is None if it is acyclic. For index files."""
-        made = cls(lambda: _raw_of(made), ids, dag, rows)
+        made = cls(lambda: _raw_of(made), ids, dag, rows, check)
         made.__dict__["checksum"] = checksum
         return made
 
@@ -269,23 +289,26 @@ class Graph:
     def vertex(self, id: Hashable) -> int:
         """The vertex 0..n - 1 of an id. Raises InputError, which suggests similar names, if there is no such id."""
         if isinstance(id, str):
-            return self.ids.vertex_of(id)
-        if isinstance(id, bool) or not isinstance(id, int | np.integer):
-            raise InputError(f"{id!r} is no id of a vertex: the graph has {self.ids.extent()}")
-        return self.ids.vertex_of(str(int(id)))
+            return self.ids.vertex_of(str.__str__(id))  # its characters, whatever a subclass such as an Enum shows
+        remedy = None
+        if isinstance(id, int | np.integer) and not isinstance(id, bool):
+            if self.ids.numeric and LEAST <= id <= GREATEST:
+                return self.ids.vertex_of(str(int(id)))
+            remedy = None if self.ids.numeric else "its ids are names: str(id)"
+        raise InputError(f"{shown(id)} is no id of a vertex: the graph has {self.ids.extent()}", remedy=remedy)
 
     def vertices_of(self, ids: Iterable[Any]) -> np.ndarray:
-        """The vertices, int32[k], of k ids: a list, a numpy array or a pandas column.
+        """The vertices, int32[k], of k ids: a list, an array of numpy, a column of pandas or Arrow.
 
         Raises InputError, which names the first that is no id of the graph, and its place.
         """
         column = id_column(ids, "ids")
         found = self.ids.vertices_of(column).astype(VERTEX)
         if found.size and int(found.min()) < 0:
-            raise self.unknown(column)
+            raise self._unknown(column)
         return found
 
-    def unknown(self, column: np.ndarray) -> InputError:
+    def _unknown(self, column: np.ndarray) -> InputError:
         """The error for the first of these ids that is no id of the graph."""
         at = int(np.argmax(self.ids.vertices_of(column) < 0))
         try:
@@ -295,8 +318,12 @@ class Graph:
         raise AssertionError("every one is an id of the graph")
 
     def ids_of(self, vertices: np.ndarray) -> np.ndarray:
-        """The ids of vertices int[k]: int64[k], or object[k] of names."""
-        return self.ids.labels_of(np.asarray(vertices))
+        """The ids of vertices int[k]: int64[k], or object[k] of names. Raises InputError for what is no vertex."""
+        column = id_column(vertices, "vertices")
+        least, greatest = (0, -1) if column.dtype == object else csr.extent(column)
+        if column.size and not 0 <= least <= greatest < self.vertices:
+            raise InputError(f"vertices: whole numbers from 0 to {self.vertices - 1:,} are expected")
+        return self.ids.labels_of(column)
 
     # ------------------------------------------------------------------ as an object
 
@@ -313,44 +340,26 @@ class Graph:
         return f"<grailbench.Graph: {self.vertices:,} vertices, {self.edges:,} edges{ids}>"
 
 
+def whole() -> None:
+    """The check of arrays in memory."""
+
+
 def _raw_of(graph: Graph) -> csr.Graph:
     """The edges of a graph of which only the different ones were kept."""
     offsets, targets = graph.rows
     return csr.Graph(graph.vertices, np.repeat(np.arange(graph.vertices, dtype=VERTEX), np.diff(offsets)), targets)
 
 
-def id_column(values: Iterable[Any], what: str) -> np.ndarray:
-    """A column of ids as an array of integers, or of dtype object if they are names."""
-    if hasattr(values, "to_numpy"):  # a pandas column
-        values = values.to_numpy()
-    array = values if isinstance(values, np.ndarray) else np.array(list(values), object)
-    if array.ndim != 1:
-        raise InputError(f"{what} of shape {array.shape}: one column is expected")
-    if array.dtype.kind in "iu":
-        return array
-    if array.size == 0:
-        return np.empty(0, np.int64)
-    if array.dtype.kind == "U":
-        return array.astype(object)
-    if array.dtype == object:
-        kinds = {*map(type, array)}
-        if kinds == {str}:
-            return array
-        if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-            try:
-                return array.astype(np.int64)
-            except OverflowError:
-                raise InputError(f"{what}: an id beyond 64 bits", remedy="names may be as long as you like") from None
-        if all(issubclass(kind, str) for kind in kinds):  # numpy's own text
-            return np.array([str(each) for each in array], object)
-        odd = next(each for each in array if not isinstance(each, str))
-        raise InputError(f"{what}: {odd!r} is neither a name nor a whole number, as all ids of a graph are")
-    raise InputError(f"{what} of {array.dtype}: whole numbers or names are expected")
-
-
-def _vertices(ends: list[np.ndarray]) -> int:
+def _vertices(ends: Sequence[np.ndarray]) -> int:
     """The number of vertices of edges whose ids count from 0."""
-    greatest = max(csr.extent(each)[1] for each in ends)
+    extents = [csr.extent(each) for each in ends]
+    for (least, _), side in zip(extents, ("source", "target"), strict=True):
+        if least < 0:
+            raise InputError(
+                f"{side} {least} is out of range: ids count from 0",
+                remedy="renumber=True if exactly the ids that occur are vertices",
+            )
+    greatest = max(greatest for _, greatest in extents)
     vertices, edges = greatest + 1, ends[0].size
     if vertices > SPARSE * edges + UNUSED:
         raise InputError(
@@ -360,11 +369,25 @@ def _vertices(ends: list[np.ndarray]) -> int:
     return vertices
 
 
-def _ids_of(nodes: Sequence[Any]) -> Ids:
+def _ids_of(nodes: Iterable[Any], what: str) -> Ids:
     """The mapping whose ids these are, in this order."""
-    labels = id_column(nodes, "nodes")
+    labels = id_column(nodes, what)
     if labels.dtype == object:
         return Named(labels.tolist())
     if np.unique(labels).size != labels.size:
-        raise InputError("an id occurs twice")
-    return ids_from(labels.astype(np.int64)) if labels.size else Counted(0)
+        raise InputError(f"{what}: an id occurs twice")
+    return ids_from(labels.astype(np.int64))
+
+
+def _named(names: Sequence[str]) -> Named:
+    """The mapping of vertices 0..n - 1 to these names."""
+    column = id_column(names, "names", ordered=True)
+    if column.size and column.dtype != object:
+        raise InputError(f"names of {column.dtype}: texts are expected", remedy="str(name) makes a text of each")
+    return Named(column.tolist())
+
+
+def _require_has(graph: Any, what: str, *methods: str) -> None:
+    """Raises InputError if an object of another library lacks what its graphs have."""
+    if not all(hasattr(graph, method) for method in methods):
+        raise InputError(f"{shown(graph)}: {what} is expected")

@@ -6,19 +6,22 @@ import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
+from numbers import Real
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api import saved, shards, sweeps
-from grailbench.api.graph import Graph, id_column
+from grailbench.api.graph import Graph, whole
 from grailbench.api.places import place, place_at_once, within
 from grailbench.contract import NoTimer
 from grailbench.counts.cpu import sketch
 from grailbench.counts.cpu.catalog import searched
 from grailbench.counts.cpu.sweep import count_all
 from grailbench.counts.index import task_of
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError
+from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.guard import interruptible, interruptible_but
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
 _UNASKED = object()
+_CHECK_EVERY = 0.01  #: seconds between two looks of single questions whether the file was changed
 
 
 @interruptible_but("reaches", "reaches_vertices")  # which take less time than that, and ask by `_prepare` and `_ask`
@@ -40,6 +44,9 @@ class Index:
 
     Every vertex reaches itself. Vertices are given and returned as the ids of the graph. Any number of threads may ask
     at the same time. A vertex that the graph has not raises InputError, which suggests similar names.
+
+    Of an index that `grailbench.load` mapped, questions raise InputError once the file was changed in place: `reaches`
+    and `reaches_vertices` within 10 ms of the change, all others at once.
 
     >>> import grailbench as gb
     >>> graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
@@ -60,10 +67,12 @@ class Index:
         self._quick: Callable[[int, int, int], bool | None] = _unknown
         self._at = 0  # the filters, where each id is its vertex
         self._first = self._counted = 0  # ids that count: the first, and how many
+        self._of_file = inside.check is not whole
+        self._due = 0.0  # when a single question looks again whether the file was changed
 
     @property
     def graph(self) -> Graph:
-        """The graph. Raises InputError if the file that it was loaded from is damaged."""
+        """The graph. Raises InputError if the file that it was loaded from is damaged or was changed."""
         self._inside.check()
         return self._graph
 
@@ -90,6 +99,8 @@ class Index:
         >>> index.reaches("bread", "bread")
         True
         """
+        if self._of_file and monotonic() >= self._due:
+            self._look()
         if type(source) is int and type(target) is int:
             try:
                 answer = self._quick(self._at, source, target)
@@ -101,31 +112,37 @@ class Index:
 
     def reaches_vertices(self, source: int, target: int) -> bool:
         """As `reaches`, for vertices 0..n - 1 (Python integers) in place of ids; see `Graph.vertex`."""
-        vertices = self.graph.vertices
+        if self._of_file and monotonic() >= self._due:
+            self._look()
+        vertices = self._graph.vertices
+        if type(source) is not int or type(target) is not int:
+            source, target = whole_number(source, "vertex"), whole_number(target, "vertex")
         if not (0 <= source < vertices and 0 <= target < vertices):
-            raise InputError(f"vertices {source} and {target}: the graph has {vertices:,}, from 0")
+            raise InputError(f"vertices {shown(source)} and {shown(target)}: the graph has {vertices:,}, from 0")
         return self._reaches(source, target)
 
     def reaches_many(self, sources: Iterable[Any], targets: Iterable[Any]) -> np.ndarray:
-        """Whether each source reaches its target, bool[k], for two columns of k ids: lists, numpy arrays or pandas.
+        """Whether each source reaches its target, bool[k], for two columns of k ids: lists, arrays of numpy, columns of
+        pandas or Arrow.
 
         >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
         array([ True, False])
         """
-        us, vs = id_column(sources, "sources"), id_column(targets, "targets")
-        if us.shape != vs.shape:
-            raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
-        graph = self.graph
+        us, vs = id_columns(sources, targets)
+        graph = self._graph
         if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
-            return self._answers(graph.vertices_of(us), graph.vertices_of(vs))
+            return self._answers(self.graph.vertices_of(us), graph.vertices_of(vs))
         answers = self._ask(us, vs, graph.ids.first)
         if answers is None:
-            raise graph.unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
+            raise graph._unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)
         return answers
 
     def reaches_many_vertices(self, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """As `reaches_many`, for vertices 0..n - 1 (int32[k] each) in place of ids; see `Graph.vertices_of`."""
-        return self._answers(sources, targets)
+        us, vs = id_columns(sources, targets)
+        if us.dtype == object or vs.dtype == object:
+            raise InputError("names in the place of vertices", remedy="`reaches_many` takes names")
+        return self._answers(us, vs)
 
     def reaches_any(self, sources: Iterable[Any], targets: Iterable[Any]) -> bool:
         """Whether any of the sources (k ids) reaches any of the targets (t ids), by one search from all sources.
@@ -179,7 +196,7 @@ class Index:
                  that see it read by themselves; or an iterable of columns, arrays, and functions without arguments that
                  make such: these are called where their pairs are answered
         shard    about how many pairs are asked at once
-        columns  the names of two columns of a parquet file; None for the first two
+        columns  the names of two columns of a parquet file; None for those named as source and target
 
         Raises InputError at the first pair that is none, ClusterLost (a MachineLacks) if the scheduler or all workers
         are gone. What was given out before is right.
@@ -196,12 +213,11 @@ class Index:
         """Writes the bits of `stream` to a file, which appears when all are there, and returns the number of pairs k;
         `numpy.unpackbits(numpy.fromfile(path, numpy.uint8), count=k)` reads them.
 
-        Raises what `stream` raises; InputError or MachineLacks if the file cannot be written.
+        Raises what `stream` raises; InputError if the file was read as pairs or a graph, or cannot be written, and
+        MachineLacks if the disk is full.
         """
-        try:
-            return shards.written(path, self._streamed(pairs, shard, columns))
-        except OSError as error:
-            raise of_system(error) from None
+        check_path(path)
+        return shards.written(path, self._streamed(pairs, shard, columns))
 
     @property
     def workers(self) -> list[str]:
@@ -267,9 +283,9 @@ class Index:
         >>> estimates.round().tolist()
         [2.0, 1.0, 0.0, 1.0]
         """
-        if not 0 < confidence < 1:
-            raise InputError(f"confidence {confidence}: a number between 0 and 1")
-        dag = self.graph.dag
+        if not (isinstance(confidence, Real) and 0 < confidence < 1):
+            raise InputError(f"confidence {shown(confidence)}: a number between 0 and 1")
+        dag, seed = self.graph.dag, whole_number(seed, "seed", 0)
         found, exact, _ = sketch.estimated(task_of(dag), Params().workers, seed)
         low, high = sketch.bounds(sketch.RANKS, 1 - confidence)
         found, exact = found[dag.component], exact[dag.component]
@@ -282,7 +298,7 @@ class Index:
         ['flour', 'dough']
         """
         _, chosen = self._common(first, second)
-        return self.graph.ids_of(self._members(chosen))
+        return self.graph.ids.labels_of(self._members(chosen))
 
     def lowest_common_ancestors(self, first: Hashable, second: Hashable) -> np.ndarray:
         """The ids of those common ancestors that reach no other one, but for those in a cycle with them.
@@ -292,7 +308,7 @@ class Index:
         """
         common, chosen = self._common(first, second)
         dag = self.graph.dag
-        return self.graph.ids_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
+        return self.graph.ids.labels_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
 
     # ------------------------------------------------------------------ evidence
 
@@ -307,7 +323,7 @@ class Index:
             return None
         dag = self.graph.dag
         found = sweeps.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
-        return list(self.graph.ids_of(found).tolist())
+        return list(self.graph.ids.labels_of(found).tolist())
 
     def explain(self, source: Hashable, target: Hashable) -> Explanation:
         """The answer, and which step or search gave it, what it looked at, and a shortest path if there is one.
@@ -324,8 +340,10 @@ class Index:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes graph and index to one file for `grailbench.load`; it appears whole or not at all.
 
-        Raises InputError if this implementation cannot store its index, or the file cannot be written.
+        Raises InputError if this implementation cannot store its index, if this process read the file as anything but
+        an index, or if the file cannot be written.
         """
+        check_path(path)
         saved.save(self.graph, self._inside, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -335,6 +353,12 @@ class Index:
         return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
 
     # ------------------------------------------------------------------ inside
+
+    @interruptible
+    def _look(self) -> None:
+        """Raises InputError if the file is damaged or was changed; single questions trust it for a while."""
+        self._inside.check()
+        self._due = monotonic() + _CHECK_EVERY
 
     @interruptible
     def _prepare(self) -> None:
@@ -364,14 +388,16 @@ class Index:
         return one.search(source, target) if answer is None else answer
 
     def _vertex(self, id: Any) -> int:
-        if type(id) is int and 0 <= (vertex := id - self._first) < self._counted:
+        vertex: int
+        kind = type(id)
+        if kind is int and 0 <= (vertex := id - self._first) < self._counted:
             return vertex
         places = self._places
-        if places is None:
+        if places is None or (kind is not str and kind is not int):  # True and 1.0 equal ids and are none
             return self.graph.vertex(id)
         try:
             return places[id]
-        except (KeyError, TypeError):
+        except KeyError:
             return self.graph.vertex(id)
 
     @cached_property
@@ -379,19 +405,21 @@ class Index:
         """Id -> vertex, where that is faster than asking the graph; it is made when the first id is asked for."""
         if isinstance(self.graph.ids, Counted):
             return None
-        labels = self.graph.ids_of(np.arange(self.graph.vertices)).tolist()
+        labels = self.graph.ids.labels_of(np.arange(self.graph.vertices)).tolist()
         return dict(zip(labels, range(len(labels)), strict=True))
 
     @interruptible
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
-        of range."""
+        of range. The file is looked at before and after: no answers are returned of one that was changed meanwhile."""
         self._inside.check()
         if self._inside.index.concurrent:
-            return self._answered(us, vs, first)
-        with self._lock:
-            answers: np.ndarray | None = self._inside.run(self._answered, us, vs, first)
-            return answers
+            answers = self._answered(us, vs, first)
+        else:
+            with self._lock:
+                answers = self._inside.run(self._answered, us, vs, first)
+        self._inside.check()
+        return answers
 
     def _answers(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
         """The answers, bool[k], to pairs of vertices, int[k] each. Raises InputError if some are out of range."""
@@ -465,7 +493,7 @@ class Index:
         return common, chosen
 
     def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
-        return self.graph.ids_of(vertices[vertices != one])
+        return self.graph.ids.labels_of(vertices[vertices != one])
 
 
 def _unpacked(content: bytes) -> Index:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from grailbench.contract import NoTimer
@@ -26,17 +28,32 @@ FEW = 512  #: pairs for which nothing is built: their sources go through the gra
 class Inside:
     """The index of an implementation.
 
+    make   returns the index; it is called once, after `check`
     run    calls a function with arguments where the index lives: here, or on the thread of a GPU
-    check  raises InputError if the file it was loaded from is damaged; it waits for the check to end
+    check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
     raw    whether its queries are of vertices of the graph, in place of those of the condensed one
     """
 
     implementation: type[Implementation]
     params: Params
-    index: Index
+    make: Callable[[], Index]
     run: Callable[..., Any]
     check: Callable[[], None]
     raw: bool = False
+    _making: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def index(self) -> Index:
+        """The index. It is made when it is first needed, so that nothing follows an array of a file before the check.
+
+        Raises InputError as `check` does, MachineLacks as `Implementation.restored` does.
+        """
+        self.check()
+        with self._making:
+            if "index" not in vars(self):  # no other thread was first
+                vars(self)["index"] = self.run(self.make)
+            made: Index = vars(self)["index"]
+        return made
 
 
 def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Inside:
@@ -45,7 +62,9 @@ def built(implementation: type[Implementation], params: Params, graph: Graph, de
     run = where(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
-    return Inside(implementation, params, run(work, given, params, NoTimer()), run, _whole, raw)
+    graph.check()
+    index = run(work, given, params, NoTimer())
+    return Inside(implementation, params, lambda: index, run, graph.check, raw)
 
 
 def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
@@ -53,9 +72,10 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Inside:
     `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `parallel`, or
     `sequential` if there is one thread. Graph and parameters alone decide."""
     own = replace(params, memory=params.memory or ROOM)
+    graph.check()
     index = Core.exact(graph.dag, peel(graph.dag), own)
     if index is not None:
-        return Inside(Core, own, index, here, _whole)
+        return Inside(Core, own, lambda: index, here, graph.check)
     if pairs is not None and pairs <= FEW:
         return built(Sweep, params, graph, None)
     return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
@@ -72,10 +92,7 @@ def restored(
     """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
     machine lacks that."""
     run = where(implementation, device)
+    found = Inside(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
     if "gpu" in implementation.needs:
-        check()  # its arrays are read now
-    return Inside(implementation, params, run(implementation.restored, dag, params, arrays), run, check)
-
-
-def _whole() -> None:
-    """Nothing to check: it was built here."""
+        found.index  # noqa: B018 - what its GPU lacks is said now
+    return found

@@ -19,8 +19,8 @@ from grailbench.api.inside import Inside, restored
 from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
-from grailbench.graph.ids import from_stored
-from grailbench.graph.store import atomic_file
+from grailbench.graph.ids import Ids, from_stored
+from grailbench.outputs import atomic_file
 from grailbench.reachability import kept
 from grailbench.reachability.index import Implementation, Params
 
@@ -40,7 +40,7 @@ def save(graph: Graph, inside: Inside, path: str | os.PathLike[str]) -> None:
 def write(graph: Graph, inside: Inside, path: Path) -> None:
     """As `save`, but raises OSError if the file cannot be written."""
     said, arrays = _described(graph, inside)
-    with atomic_file(path) as stream:
+    with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
         mapped.write(stream, said, arrays)
 
 
@@ -49,7 +49,7 @@ class Opened:
     """What a file holds: the graph, and what makes the index of it.
 
     dag    the condensed graph in the file
-    check  raises InputError if an array is damaged
+    check  raises InputError if an array is damaged, or the file was changed since
     """
 
     graph: Graph
@@ -66,9 +66,9 @@ class Opened:
         return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check, device)
 
 
-def load(path: str | os.PathLike[str], graph: Graph | None = None) -> Opened:
-    """Opens an index file; see `grailbench.load`."""
-    return _opened(mapped.content_of(path), Path(path), graph)
+def load(path: str | os.PathLike[str], graph: Graph | None = None, in_memory: bool = False) -> Opened:
+    """Opens an index file, mapped or read into memory; see `grailbench.load`."""
+    return _opened(mapped.content_of(path, in_memory), graph)
 
 
 def is_saved(path: str | os.PathLike[str]) -> bool:
@@ -89,7 +89,7 @@ def packed(graph: Graph, inside: Inside) -> bytes:
 
 def unpacked(content: bytes) -> tuple[Graph, Inside]:
     """The index of `packed` bytes."""
-    return _opened(bytearray(content), None, None).restored()
+    return _opened(mapped.Content(bytearray(content)), None).restored()
 
 
 def _described(graph: Graph, inside: Inside) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -108,9 +108,10 @@ def _described(graph: Graph, inside: Inside) -> tuple[dict[str, Any], dict[str, 
     return said | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
 
 
-def _opened(content: Any, path: Path | None, graph: Graph | None) -> Opened:
-    """What is in the content of a file, a buffer that can be written."""
-    header, start = mapped.header(content, path)
+def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
+    """What is in the content of a file. No array is read here: what is made of one is made after the check."""
+    path = content.path
+    header, start = mapped.header(content.buffer, path)
     try:
         said = header["graph"]
         if graph is not None and graph.checksum != said["checksum"]:
@@ -119,14 +120,17 @@ def _opened(content: Any, path: Path | None, graph: Graph | None) -> Opened:
                 f"{said['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
                 path=path, remedy=mapped.AGAIN,
             )  # fmt: skip
-        arrays = mapped.arrays_of(content, header, start)
-        check = mapped.Check(arrays, header, path)
+        arrays = mapped.arrays_of(content.buffer, header, start)
+        check = mapped.Check(arrays, header, content)
         found, params, dag, own = kept.parts(header, arrays, path)
         rows = mapped.named(arrays, "rows/")
         if graph is None:
-            # the ids of a damaged file are not made before the check
-            ids = lambda: from_stored(said["vertices"], said["numbering"], mapped.named(arrays, "ids/"))  # noqa: E731
-            graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"])
+
+            def ids() -> Ids:
+                check()
+                return from_stored(said["vertices"], said["numbering"], mapped.named(arrays, "ids/"))
+
+            graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"], check)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise mapped.damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
     return Opened(graph, dag, found, params, own, check)

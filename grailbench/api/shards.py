@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.api.graph import id_column
 from grailbench.cluster.held import columns_of
 from grailbench.cluster.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
-from grailbench.graph.store import atomic_file
+from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
+from grailbench.graph.readers.table import ends_of, unrecognised
+from grailbench.outputs import protect, replaced
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"
@@ -28,10 +29,14 @@ def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterat
 
     Raises InputError for what holds no pairs, also midway, and MachineLacks without pyarrow.
     """
-    if size < 1:
-        raise InputError(f"shard {size}: a positive number of pairs")
+    size = whole_number(size, "shard", 1)
+    named = isinstance(columns, tuple | list) and len(columns) == 2 and all(isinstance(each, str) for each in columns)
+    if columns is not None and not named:
+        raise InputError(f"columns {shown(columns)}: the names of two columns are expected")
     if isinstance(pairs, str | os.PathLike):
+        check_path(pairs, "pairs")
         path = Path(pairs)
+        protect(path)
         readers: dict[str, Callable[[Path, int, tuple[str, str] | None], Iterator[Shard]]]
         readers = {".parquet": _of_parquet, ".npy": _of_npy}
         reads = readers.get(path.suffix.lower())
@@ -64,7 +69,8 @@ def aligned(answered: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
 
 
 def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarray]]) -> int:
-    """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs."""
+    """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs. Raises
+    InputError if it is an input or cannot be written, and MachineLacks if the disk is full."""
     pairs = 0
 
     def counted() -> Iterator[tuple[int, np.ndarray]]:
@@ -73,7 +79,7 @@ def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarr
             pairs += count
             yield count, bits
 
-    with atomic_file(Path(path)) as stream:
+    with replaced(path) as stream:
         for bits in aligned(counted()):
             stream.write(bits.data)
     return pairs
@@ -93,28 +99,16 @@ def here(shards: Iterable[Shard], ask: Callable[[Any, Any], np.ndarray]) -> Iter
 # ------------------------------------------------------------------ arrays
 
 
-def _checked(pairs: Any) -> np.ndarray | tuple[Any, ...]:
-    """Pairs as an array of shape [k, 2], or two columns of equal length. Raises InputError."""
-    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2 and pairs.dtype.kind in "iu":
-        return pairs
-    us, vs = (id_column(each, what) for each, what in zip(columns_of(pairs), ("sources", "targets"), strict=True))
-    if us.shape != vs.shape:
-        raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
-    return us, vs
+def _checked(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs as two columns of equal length, views of an array of shape [k, 2]. Raises InputError."""
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
+        pairs = pairs[:, 0], pairs[:, 1]
+    return id_columns(*columns_of(pairs))
 
 
-def _rows(pairs: np.ndarray | tuple[Any, ...], first: int, last: int) -> np.ndarray | tuple[Any, ...]:
-    """A view of some pairs."""
-    return pairs[first:last] if isinstance(pairs, np.ndarray) else (pairs[0][first:last], pairs[1][first:last])
-
-
-def _length(pairs: np.ndarray | tuple[Any, ...]) -> int:
-    return len(pairs if isinstance(pairs, np.ndarray) else pairs[0])
-
-
-def _of_columns(pairs: np.ndarray | tuple[Any, ...], size: int) -> Iterator[Shard]:
-    for first in range(0, _length(pairs), size):
-        yield Shard(_rows(pairs, first, first + size), ids=True)
+def _of_columns(pairs: tuple[np.ndarray, np.ndarray], size: int) -> Iterator[Shard]:
+    for first in range(0, pairs[0].size, size):
+        yield Shard(tuple(column[first : first + size] for column in pairs), ids=True)
 
 
 def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
@@ -128,14 +122,14 @@ def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
             yield Shard(make=item, ids=True)
             continue
         pairs = _checked(item)
-        if held + _length(pairs) > size:
+        if held + pairs[0].size > size:
             yield from _together(some)
             some, held = [], 0
-        if _length(pairs) >= size:
+        if pairs[0].size >= size:
             yield from _of_columns(pairs, size)
-        elif _length(pairs):
+        elif pairs[0].size:
             some.append(pairs)
-            held += _length(pairs)
+            held += pairs[0].size
     yield from _together(some)
 
 
@@ -245,9 +239,10 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     """The names of the two columns. Raises InputError."""
     has = file.schema_arrow.names
     if columns is None:
-        if len(has) < 2:
-            raise InputError(f"its columns are {', '.join(has) or 'none'}; a pair has two", path=path)
-        return has[0], has[1]
+        remedy = "columns=(SOURCE, TARGET)"
+        if (places := ends_of(path, None, has, remedy)) is None:
+            raise unrecognised(path, None, has, remedy)
+        return has[places[0]], has[places[1]]
     for name in columns:
         if name not in has:
             raise InputError(f"no column is named {name!r}", path=path, remedy=f"it has {', '.join(has)}")

@@ -30,9 +30,11 @@ class Held:
         self.index_bytes = index.nbytes
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
-        """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph."""
+        """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph.
+        Raises InputError if one is no vertex, or the file was changed."""
         if ids:
             return self._index.reaches_many(sources, targets)
+        self._inside.check()
         found: np.ndarray = self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
         return found
 
@@ -66,4 +68,5 @@ def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.F
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
-    return Inside(found.implementation, found.params, SpreadIndex(spread, index, size, folder), kept.here, found.check)
+    spread_index = SpreadIndex(spread, index, size, folder)
+    return Inside(found.implementation, found.params, lambda: spread_index, kept.here, found.check)

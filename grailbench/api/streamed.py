@@ -12,15 +12,16 @@ from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import restored
+from grailbench.errors import InputError
 from grailbench.graph import streams
 from grailbench.graph.blocks import EDGES
 from grailbench.graph.ids import Counted
 from grailbench.reachability.index import Params
-from grailbench.reachability.streamed import build
-from grailbench.reachability.streamed.folder import Folder
+from grailbench.reachability.streamed import build, edges
+from grailbench.reachability.streamed.folder import SAVED, STAGES, Folder
 from grailbench.reachability.streamed.index import Streamed, allowed_memory
 
-_SAVED, _FILE = "6-index", "index"
+_FILE = "index"
 
 
 def built(
@@ -35,7 +36,7 @@ def built(
     """Builds an index of a stream of edges (`graph.streams.opened`) in a folder, and opens the file it is saved in.
 
     folder  keeps the stages until the index is whole, and then the index; None for a temporary one, which is deleted
-    resume  go on with a build that was begun in that folder
+    resume  go on with a build that was begun in that folder: the edges are read again, and refused if they are others
     note    is told of each stage when it is whole
     block   edges of a block
 
@@ -50,11 +51,14 @@ def built(
     else:
         kept = Path(folder)
     try:
-        given = {"of": stream.origin, "vertices": vertices, "dim": params.dim, "seed": params.seed}
-        held = Folder(kept, given, resume, note)
+        given = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first}
+        held = Folder(kept, given | {"dim": params.dim, "seed": params.seed}, resume, note)
         try:
-            said = held.said(_SAVED) or _built(held, stream, params, block)
-            return Index(*saved.load(kept / _SAVED / _FILE).restored()), said["stages"]
+            finished = held.said(SAVED)
+            if sorted_before := finished["stages"][STAGES[0]] if finished else held.said(STAGES[0]):
+                _require_same_edges(kept, stream, sorted_before["checksum"])
+            said = finished or _built(held, stream, params, block)
+            return Index(*saved.load(kept / SAVED / _FILE).restored()), said["stages"]
         finally:
             held.close()
     finally:
@@ -64,7 +68,13 @@ def built(
 
 def file_of(folder: str | os.PathLike[str]) -> Path:
     """The file in which `built` saved the index."""
-    return Path(folder) / _SAVED / _FILE
+    return Path(folder) / SAVED / _FILE
+
+
+def _require_same_edges(folder: Path, stream: streams.Stream, checksum: str) -> None:
+    """Raises InputError if a stream has other edges than those of which a build was begun, or a file cannot be read."""
+    if edges.checksum(stream.blocks(), stream.vertices) != checksum:
+        raise InputError("it holds a build of other edges", path=folder, remedy="name another folder")
 
 
 def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> dict[str, Any]:
@@ -81,6 +91,6 @@ def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> 
         return {"stages": stages}
 
     room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices
-    whole = held.stage(_SAVED, room, save)
-    held.drop(*build.STAGES)
-    return whole | {"stages": whole["stages"] | {_SAVED: {key: whole[key] for key in whole if key != "stages"}}}
+    whole = held.stage(SAVED, room, save)
+    held.drop(*STAGES)
+    return whole | {"stages": whole["stages"] | {SAVED: {key: whole[key] for key in whole if key != "stages"}}}

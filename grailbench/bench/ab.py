@@ -69,9 +69,9 @@ def ab(
     Raises InputError for wrong flags, an unknown revision, a revision that cannot run, or a folder that contains a
     run, and Interrupted after Ctrl-C.
     """
+    repo = repository(repo)
     trials = max(cell.trials for cell in make_plan(config_from_flags(**flags)).cells)
     arguments = [*_arguments(flags), *([] if fetch else ["--no-fetch"])]
-    repo = repository(repo)
     commits = [commit_of(repo, name) for name in names]
     runs = _folders(out, commits)
     if commits[0] == commits[1]:
@@ -102,7 +102,8 @@ def _arguments(flags: dict) -> list[str]:
 
 
 def repository(repo: Path | None = None) -> Path:
-    """The checkout whose commits are compared. Raises InputError when there is no checkout or no git."""
+    """The checkout whose commits are compared. Raises InputError when there is no checkout or no git, and when the
+    current folder is in another git repository, whose commits the user may mean."""
     root = repo or paths.checkout()
     if root is None:
         raise InputError("grailbench runs from an installed package", remedy="run it from a git checkout")
@@ -111,6 +112,12 @@ def repository(repo: Path | None = None) -> Path:
     found = git(root, "rev-parse", "--show-toplevel")
     if found is None or Path(found).resolve() != root.resolve():
         raise InputError("is no git checkout, so there are no revisions", path=root)
+    here = None if repo else git(Path.cwd(), "rev-parse", "--show-toplevel")
+    if here is not None and Path(here).resolve() != root.resolve():
+        raise InputError(
+            f"is another git repository: ab compares commits of grailbench's own checkout, {visible(str(root))}",
+            path=here, remedy="run it in that folder",
+        )  # fmt: skip
     return root
 
 

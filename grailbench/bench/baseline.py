@@ -2,6 +2,7 @@
 
 The new folder is made complete beside the old one, then two renames follow: the old one becomes BASE.before, the new
 one BASE. Whoever is killed between them leaves both whole, and `settle` makes the second rename when BASE is next used.
+Only folders with names that nobody else gives are deleted: a folder BASE.before that is there stays.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 
 from grailbench import disk
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.paths import runs_dir
 from grailbench.runs import folder as results
 
-BEFORE, NEXT, MAKING = ".before", ".next", ".making"  #: beside a run: the old one, the new one, and a new one half made
+#: beside a run: the old one, the new one, and one half made or half deleted
+BEFORE, NEXT, MAKING = ".before", ".grailbench-next", ".grailbench-making"
 MADE = ("report", "figures")  #: folders that commands make from the rows: those of the old run are left out
 
 
@@ -26,21 +29,25 @@ def beside(folder: Path, ending: str) -> Path:
     return folder.with_name(folder.name + ending)
 
 
-def replace(target: Path, source: Path) -> Path:
-    """Put the run `source` in the place of the run `target`. Returns the folder of the old one, BASE.before.
+def replace(target: Path, source: Path, keep: bool = True) -> Path | None:
+    """Put the run `source` in the place of the run `target`.
 
-    What else is in the folder `target`, such as a gate, stays, except reports on the old run. Raises InputError if
-    BASE.before is there and holds no run, if `source` changes meanwhile, or if a file cannot be written, and
-    MachineLacks if the disk is full; the old run is then as it was.
+    keep  keep the old run, with reports on it, beside the new one: in BASE.before, or BASE.before-2 and so on if that
+          is there. Otherwise it is deleted, and reports stay, as somebody put them there
+
+    What else is in the folder `target`, such as a gate, stays. Returns the folder of the old run, if it is kept. Raises
+    InputError if `source` changes meanwhile, or if a file cannot be written, and MachineLacks if the disk is full; the
+    old run is then as it was.
     """
-    before, following, making = (beside(target, ending) for ending in (BEFORE, NEXT, MAKING))
-    if before.exists() and not results.is_run(before):
-        raise InputError("is there and holds no run", path=before, remedy="move it away, the old run is kept there")
+    following, making = beside(target, NEXT), beside(target, MAKING)
+    names = (beside(target, BEFORE + (f"-{number}" if number > 1 else "")) for number in count(1))
+    before = next(path for path in names if not os.path.lexists(path)) if keep else None
     try:
         for left in (making, following):
             if left.exists():
                 shutil.rmtree(left)
-        _copy_folder(target, making, (*results.FILES, results.COMPRESSED, *MADE))
+        without = (*results.FILES, results.COMPRESSED)
+        _copy_folder(target, making, (*without, *MADE) if keep else without)
         for file in results.FILES:
             if (found := results.content(source, file)) is not None:
                 name, stored = _stored(file, found)
@@ -49,24 +56,18 @@ def replace(target: Path, source: Path) -> Path:
                     raise InputError("changed while it was copied", path=source, remedy="is it still being measured?")
         disk.sync(making, whole=True)
         _move(making, following)  # each move is on the disk before the next, which would not be without it
-        if before.exists():
-            remove(before)
-        _move(target, before)
+        _move(target, before or making)
         _move(following, target)
+        if before is None:
+            shutil.rmtree(making)
     except OSError as error:
         with suppress(OSError):
             settle(target)
         with suppress(OSError):
-            shutil.rmtree(making)
+            if target.exists():
+                shutil.rmtree(making)
         raise of_system(error, target) from None
     return before
-
-
-def remove(before: Path) -> None:
-    """Remove the folder of an old run: killed midway, nothing is left that could be taken for a run."""
-    going = before.with_name(before.name.removesuffix(BEFORE) + MAKING)
-    _move(before, going)
-    shutil.rmtree(going)
 
 
 def _move(folder: Path, to: Path) -> None:
@@ -108,11 +109,14 @@ def same(target: Path, source: Path) -> bool:
 
 
 def settle(base: str | os.PathLike) -> Path | None:
-    """End a `replace` that was cut short between its renames: BASE.next becomes BASE. Returns BASE, or None if there
+    """End a `replace` that was cut short between its renames: the new run becomes BASE. Returns BASE, or None if there
     was nothing to do."""
-    base = next((path for path in (Path(base), runs_dir() / base) if beside(path, NEXT).exists()), Path(base))
+    places = [Path(os.path.abspath(path)) for path in (base, runs_dir() / base)]  # with a name, also if that is '.'
+    base = next((path for path in places if path.name and beside(path, NEXT).exists()), places[0])
+    if not base.name:
+        return None
     following = beside(base, NEXT)
-    if not base.name or base.exists() or not (results.is_run(following) and results.is_run(beside(base, BEFORE))):
+    if base.exists() or not results.is_run(following):
         return None
     os.replace(following, base)
     return base

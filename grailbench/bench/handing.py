@@ -13,7 +13,6 @@ import math
 import pickle
 import queue
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -25,7 +24,7 @@ from grailbench.bench.plan import Cell, Plan
 from grailbench.bench.processes import Named
 from grailbench.bench.sitting import Sitting
 from grailbench.bench.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps
-from grailbench.cluster import facts, graphs
+from grailbench.cluster import facts, graphs, liveness
 from grailbench.cluster.connection import HOW
 from grailbench.cluster.seats import Seat, share_out
 from grailbench.errors import MachineLacks
@@ -39,6 +38,7 @@ ATTEMPTS = 2  #: how often a cell is tried whose worker is lost
 POLL_SECONDS = 0.5  #: how long it is waited for what comes from workers
 LOOK_SECONDS = 1.0  #: how often it is looked whether workers came or went
 COMING_SECONDS = 3.0  #: how long it is waited for the first worker of a scheduler
+ENDING_SECONDS = 10.0  #: how long it is waited for workers to end what they do for a run
 REJOIN_SECONDS = 30.0  #: how long it is waited for a worker that fits, once one was lost
 _GRAPH = ("kind", "vertices", "edges", "roots", "graph_sha256")  # fields of rows that tell of their graph
 
@@ -131,19 +131,22 @@ class Workers:
         if not self.seats:
             raise MachineLacks("; ".join(self.faults[:2]))
         self.unused = {each.worker for each in found} - {seat.worker for seat in self.seats}
+        self.faults += [f"the worker {address}: {why}" for address, why in self.look().items() if why is not None]
 
-    def addresses(self) -> set[str]:
-        """The addresses of all workers that the scheduler has now. Raises SchedulerGone when it does not answer."""
-        if self.client.status == "running":
-            with suppress(OSError, RuntimeError, CancelledError):  # what a client raises that lost its scheduler
-                return set(self.client.nthreads())
-        raise SchedulerGone(f"the scheduler at {self.client.scheduler.address} went away")
+    def look(self) -> dict[str, str | None]:
+        """The addresses of all workers that the scheduler has now, and why each is lost; None for those that are not.
+        Raises SchedulerGone when it does not answer."""
+        try:
+            return liveness.heartbeats(self.client).look()
+        except OSError as error:
+            why = "does not answer" if isinstance(error, TimeoutError) else "went away"
+            raise SchedulerGone(f"the scheduler at {self.client.scheduler.address} {why}") from None
 
     def came(self, workers: set[str], taken: list[Seat]) -> tuple[list[Seat], list[str]]:
         """Seats for workers that came during a run, and why some got none."""
         try:
             found = facts.of_workers(self.client, workers)
-        except MachineLacks as error:
+        except (MachineLacks, OSError) as error:
             return [], [str(error)]
         same = [each for each in found if not facts.differs(each, self.mine)]
         seats, faults = share_out(same, taken)
@@ -367,9 +370,11 @@ class Handing:
         """Remember the environment of a worker; it is on disk before the rows that name it."""
         chair.env = env
         known = self.sitting.env["workers"]
-        if env["key"] not in known:
-            known[env["key"]] = {name: value for name, value in env.items() if name != "key"}
-            self.sitting.others.append(env)
+        said = {name: value for name, value in env.items() if name != "key"}
+        if known.get(env["key"]) != said:
+            if env["key"] not in known:
+                self.sitting.others.append(env)
+            known[env["key"]] = said
             if self.sitting.new:
                 self.sitting.record()
 
@@ -391,7 +396,7 @@ class Handing:
         elif future.status == "error":
             self._lost(errand, f"{who}: {future.exception(timeout=REJOIN_SECONDS)}", here=True)
         else:  # cancelled: by a scheduler that went away, or one that gave the worker up
-            self.workers.addresses()
+            self.workers.look()
             self._lost(errand, f"{who} was lost")
         return None
 
@@ -399,12 +404,18 @@ class Handing:
         """See which workers came and went."""
         if monotonic() - self.looked < LOOK_SECONDS:
             return
-        self.looked, now = monotonic(), self.workers.addresses()
+        self.looked, known = monotonic(), self.workers.look()
+        now = {address for address, why in known.items() if why is None}
         for address in self.chairs.keys() - now:
-            chair = self.chairs.pop(address)
+            chair, why = self.chairs.pop(address), known.get(address)
             self.lost_at = monotonic()
+            reason = f"the worker {address} on {chair.seat.host} was lost{f': {why}' if why else ''}"
             if chair.at is not None:
-                self._lost(chair.at, f"the worker {address} on {chair.seat.host} was lost")
+                self._lost(chair.at, reason)
+            elif why:
+                self.watcher.note(reason)
+            if why:  # if it is one that this process started, another takes its place
+                liveness.kill_child(address)
         if fresh := now - self.chairs.keys() - self.refused:
             seats, faults = self.workers.came(fresh, [chair.seat for chair in self.chairs.values()])
             self._refuse(fresh - {seat.worker for seat in seats}, faults)
@@ -477,13 +488,13 @@ class Handing:
 
     def _leave(self) -> None:
         """Have workers end what they do for this run. They see to it themselves if this cannot reach them."""
+        liveness.resume_children()
         for chair in self.chairs.values():
-            if chair.at is not None and chair.at.future is not None:
-                with suppress(Exception):
-                    chair.at.future.cancel()
+            with suppress(Exception):  # it may be at nothing
+                chair.at.future.cancel()
         with suppress(Exception):
-            if here := list(self.workers.addresses() & self.chairs.keys()):
-                self.client.run(remote.end, self.token, workers=here, on_error="ignore")
+            here = [address for address, why in self.workers.look().items() if why is None and address in self.chairs]
+            liveness.run(self.client, remote.end, self.token, workers=here, on_error="return", seconds=ENDING_SECONDS)
 
 
 def _single(row: dict) -> tuple:

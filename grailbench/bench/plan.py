@@ -31,7 +31,7 @@ from pydantic import (
 )
 
 from grailbench import memory, paths, settings
-from grailbench.contract import PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
+from grailbench.contract import OTHERS, PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.datasets.locate import locate, members
 from grailbench.datasets.registry import registry
 from grailbench.errors import InputError
@@ -442,7 +442,7 @@ def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | 
     obeying = dict.fromkeys(
         found.name for solved in problems for found in implementations(solved).values() if name in found.axes
     )
-    ours = [each for each in obeying if not each.startswith(("peer:", "program:"))]
+    ours = [each for each in obeying if not each.startswith(OTHERS)]
     named = list(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen))
     who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
     fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)

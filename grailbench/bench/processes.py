@@ -23,18 +23,20 @@ from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import Any
 
 from grailbench.bench import peaks
 from grailbench.bench.parent import end_with
 from grailbench.bench.plan import Cell
+from grailbench.cluster.liveness import Stopped
 from grailbench.guard import INTERRUPTS, Outcome, guarded
 from grailbench.words import gib
 
 LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
 ENDING_SECONDS = 10.0  #: the longest time that the processes of cells, which were killed, may take to be gone
+_POLL_SECONDS = 0.5  #: how often it is looked whether the process that opened a graph is stopped
 _WEEK = 604_800.0  #: seconds
 #: a program for `python -c` with a socket and the id of the parent, which does some `work`. Interrupts are ignored from
 #: the start of Python on: the run handles them and then ends this process.
@@ -127,12 +129,15 @@ class GraphProcess:
         self._serves = True
 
     def begin(self, cell: Cell) -> CellProcess:
-        """Fork the process of a cell."""
+        """Fork the process of a cell. Raises RuntimeError or OSError if the process that opened the graph has ended or
+        is stopped."""
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with its:
             self._connection.send(cell)
             socket.send_fds(self._socket, [b"cell"], [its.fileno()])
             pid = self._answer()
+            if isinstance(pid, Outcome):
+                raise RuntimeError(pid.reason)
         found = CellProcess(Connection(mine.detach()), pid, lambda: self._ask(pid), self.read_ms)
         self.cells.append(found)
         return found
@@ -157,9 +162,14 @@ class GraphProcess:
             return self._answer()
 
     def _answer(self):
+        stopped, ends = Stopped(self._process.pid), monotonic() + OPENING_SECONDS
         try:
-            if self._connection.poll(OPENING_SECONDS):
-                return self._connection.recv()
+            while monotonic() < ends:
+                if self._connection.poll(_POLL_SECONDS):
+                    return self._connection.recv()
+                if stopped.look():
+                    self._process.kill()  # with its cells
+                    return Outcome("failed", "the process that opened the graph was stopped (SIGSTOP)")
             return Outcome("failed", f"no answer within {OPENING_SECONDS:g} s")
         except (EOFError, OSError):
             return Outcome("failed", f"the process ended with code {self._process.wait()}")

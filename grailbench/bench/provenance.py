@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from grailbench import paths
+from grailbench import paths, temporary
 from grailbench.bench import baseline
 from grailbench.errors import InputError
 from grailbench.runs import folder as results
@@ -49,43 +49,43 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     target = home / name
     if not target.resolve().is_relative_to(home.resolve()) or target.resolve() == home.resolve():
         raise InputError(f"{name!r} is no name of a recorded run", remedy="such as my-machine/fused")
-    if (target / results.PLAN).exists() and not replace:
-        raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
     run = read(folder)
     if run.damage.torn or run.damage.rows or not run.rows:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
-    before = None
-    baseline.settle(target)
-    if (target / results.PLAN).exists():
-        before = None if folder.resolve() == target.resolve() else baseline.replace(target, folder)
-    else:
-        baseline.place(folder, target)
-    enter(name, target, codes, "commit")
-    if before is not None:
-        baseline.remove(before)  # git has it
+    with temporary.alone(home):  # the name and the manifest
+        if (target / results.PLAN).exists() and not replace:
+            raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
+        baseline.settle(target)
+        if (target / results.PLAN).exists():
+            if folder.resolve() != target.resolve():
+                baseline.replace(target, folder, keep=False)  # git has it
+        else:
+            baseline.place(folder, target)
+        enter(name, target, codes, "commit")
     return target
 
 
 def accept(base: Path, new: Path) -> list[str]:
     """Put the run `new` in the place of the run `base`, whole or not at all; returns sentences that say what was done.
 
-    Among the recorded runs that is `record`, with its checks. Elsewhere the old one is kept as BASE.before. Raises
-    InputError if `new` is `base`, and the errors of `record` and of `baseline.replace`; the baseline is then as it was.
+    Among the recorded runs that is `record`, with its checks. Elsewhere the old one is kept as BASE.before, or
+    BASE.before-2 and so on if that is there. Raises InputError if `new` is `base`, and the errors of `record` and of
+    `baseline.replace`; the baseline is then as it was.
     """
     base, new = base.resolve(), new.resolve()
     if base == new:
         raise InputError("is the baseline already", path=new, remedy="name another run to accept")
-    made = [name for name in baseline.MADE if (base / name).exists()]
-    again = "'grailbench report' and 'plot' make them anew"
-    dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
     if is_recorded(base):
         name = base.relative_to(baselines().resolve()).as_posix()
         record(str(new), name, replace=True)
-        return [f"accepted: {new} is recorded as {name} and entered in the manifest", *dropped]
+        return [f"accepted: {new} is recorded as {name} and entered in the manifest"]
     if baseline.same(base, new):  # or the old one, which is kept, would be this one
         return [f"accepted before: {base} is a copy of {new} already"]
+    made = [name for name in baseline.MADE if (base / name).exists()]
+    again = "'grailbench report' and 'plot' make them anew"
+    dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
     before = baseline.replace(base, new)
     return [f"accepted: {base} is a copy of {new} now", f"the old baseline is kept in {before}", *dropped]
 
@@ -112,20 +112,19 @@ def entry(folder: Path) -> dict | None:
 
 
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
-    """The commits of each code version in the sittings of a run. Raises InputError unless all commits were clean."""
+    """The commits of each code version in the sessions of a run. Raises InputError unless all code was clean."""
     environment = results.read_environment(folder)
     codes: dict[str, list[str]] = {}
-    for sitting in pack.every_sitting(environment):
-        if not sitting.get("commit") or sitting.get("dirty") is not False:
-            which = f"commit {sitting['commit'][:12]} with changes" if sitting.get("commit") else "no commit"
+    for session in pack.every_session(environment):
+        if which := pack.doubt(session):
             raise InputError(
                 f"was measured with {which}, so nobody can repeat it",
                 path=folder,
                 remedy="commit, then run again; a copy without git data needs COMMIT.json, see docs/measuring.md",
             )
-        known = codes.setdefault(sitting["code"], [])
-        if sitting["commit"] not in known:
-            known.append(sitting["commit"])
+        known = codes.setdefault(session["code"], [])
+        if session["commit"] not in known:
+            known.append(session["commit"])
     return codes
 
 

@@ -25,13 +25,15 @@ from grailbench.bench import peaks
 from grailbench.bench.plan import Cell
 from grailbench.bench.processes import START, Named
 from grailbench.bench.sitting import Opened, Sitting
+from grailbench.cluster import liveness
 from grailbench.cluster.seats import Seat
 from grailbench.contract import Checks, problem
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
+from grailbench.runs import plugins
 
-POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted
+POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
 _START = START.format(work="from grailbench.bench import remote\nremote._serve(int(sys.argv[1]))")
 
@@ -148,17 +150,19 @@ class _Bench:
         self._connection.send(seat)
 
     def work(self, order: bytes | None, wanted):
-        """Hand over an order and yield the messages. Raises RuntimeError if the process ends, or the task is no longer
-        `wanted`, as when its client went away."""
+        """Hand over an order and yield the messages. Raises RuntimeError if the process ends or is stopped, or the task
+        is no longer `wanted`, as when its client went away."""
         if self._timer is not None:
             self._timer.cancel()
         try:
             self._connection.send(order)
-            asked = monotonic()
+            asked, stopped = monotonic(), liveness.Stopped(self._process.pid)
             while True:
                 if monotonic() - asked >= POLL_SECONDS:
                     if not wanted():
                         raise RuntimeError("nobody waits for this cell any more")
+                    if stopped.look():
+                        raise RuntimeError("the process of the worker that ran the cell was stopped (SIGSTOP)")
                     asked = monotonic()
                 if self._connection.poll(POLL_SECONDS):
                     if (message := self._connection.recv()) is None:
@@ -232,7 +236,8 @@ def environment(seat: Seat) -> dict:
     if all(gpu.isdigit() and int(gpu) < len(env["gpus"]) for gpu in seat.gpus):
         env["gpus"] = [env["gpus"][int(gpu)] for gpu in seat.gpus]
     env |= {"fingerprint": machine.fingerprint(env), "pinned": list(seat.cores), "at": results.now()}
-    parts = [env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores, seat.gpus]
+    parts = [env["at"], env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores,
+             seat.gpus]  # fmt: skip
     return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
 
 
@@ -240,8 +245,9 @@ def _work(connection: Connection, order: Order, env: dict, opened: Opened | None
     """Run the cells of an order. Returns the graph, which may be that of the next order."""
     told = _Told(connection, order.run, env["key"])
     try:
-        for named in order.classes:
-            named.found()
+        if new := plugins.facts(named.found() for named in order.classes):
+            env["implementations"] = env.get("implementations", {}) | new
+            connection.send(("environment", env))
         sitting = Sitting(told if order.timing else None, env, list(order.prior), told, order.checks, opened=opened,
                           others=order.stood)  # fmt: skip
         solved = problem(order.problem)

@@ -37,8 +37,8 @@ class Rescue:
         warmed up, as it is to be timed next."""
         if faults.lost is None or task.process is not None or task.over or not on_gpu(task.cell) or not self._opened():
             return
-        task.process = self._process.begin(task.cell)
-        if not warm:
+        task.process = guarded(lambda: self._process.begin(task.cell)).value  # None if that process has ended
+        if task.process is None or not warm:
             return
         task.process.ask("prime", task.patience)
         for _ in range(max(task.cell.warmup, 1)):

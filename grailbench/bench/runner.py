@@ -27,6 +27,7 @@ from grailbench.guard import prompt_interrupts
 from grailbench.runs import cells as measured
 from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
+from grailbench.runs import plugins
 from grailbench.runs.machines import by_machine
 from grailbench.runs.rows import FORMAT, SOUND
 from grailbench.visible import quoted, visible
@@ -241,7 +242,7 @@ def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
 
 
 def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple[dict, Callable[[], None]]:
-    """The environment, with those of earlier sittings that differ, and a function that writes it and the plan.
+    """The environment, with those of all earlier sessions, and a function that writes it and the plan.
 
     The plan is not written if the run has the `same` one. A `client` measures nothing itself: its environment says so
     (`runs.machines`), and gets those of its workers.
@@ -250,14 +251,15 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}
     if client:
         env |= {"client": True, "workers": {}}
+    elif found := plugins.facts(map(implementation_of, plan.cells)):
+        env["implementations"] = found
     path = folder / results.ENVIRONMENT
     if path.exists():
         before = results.read_environment(folder)
         env["earlier"] = before.pop("earlier", [])
         if (known := before.pop("workers", None)) is not None:
             env["workers"] = known
-        other = [before.get(name) for name in ("fingerprint", "code")] != [env["fingerprint"], env["code"]]
-        if (other or client) and not before.get("client"):
+        if not before.get("client"):
             env["earlier"].append(before)
     stored = {
         "format": FORMAT if results.has_sums(folder) else 1,

@@ -186,7 +186,10 @@ class Sitting:
             return
         try:
             for task in own:
-                task.process = outcome.value.begin(task.cell)
+                begun = guarded(lambda task=task: outcome.value.begin(task.cell))
+                task.process = begun.value
+                if begun.status != "ok":
+                    self._give_up(task, begun, graph)
             yield
         finally:
             outcome.value.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import platform
 import re
 from collections import Counter
@@ -20,7 +21,7 @@ from grailbench import words
 from grailbench.contract import USUAL
 from grailbench.datasets.registry import Dataset, registry
 from grailbench.errors import CheckFailed, InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs import folder as results
 from grailbench.runs import pack
@@ -75,10 +76,10 @@ def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Pac
     data = pack.packed(files, is_clean, len(found), redacted)
     path = Path(f"{where.resolve().name}{pack.SUFFIX}" if out is None else out)
     try:
-        if not path.exists() or path.read_bytes() != data:
-            if path.exists():
+        if not path.is_file() or path.read_bytes() != data:
+            if path.is_file():
                 raise InputError("another file is there", path=path, remedy="--out FILE")
-            with atomic_file(path) as stream:
+            with atomic_file(path, follow=True) as stream:
                 stream.write(data)
     except OSError as error:
         raise of_system(error, path) from None
@@ -141,7 +142,7 @@ def _says(files: Mapping[str, bytes]) -> list[str]:
 
 def _own() -> list[tuple[str, str]]:
     """Names that lead to the user of this machine, and what each is; the longest first."""
-    found = [(str(Path.home()), "the home folder"), (platform.node(), "this machine")]
+    found = [(os.path.expanduser("~"), "the home folder"), (platform.node(), "this machine")]
     with suppress(OSError, KeyError, ImportError):  # a user without a name
         found.append((getpass.getuser(), "the user"))
     named = [(word, what) for word, what in found if len(word) > 3 and word.strip("/").lower() not in _COMMON]

@@ -10,9 +10,9 @@ from grailbench.bench.passes import Measured
 from grailbench.bench.plan import Cell
 from grailbench.bench.processes import OPENING_SECONDS, CellProcess
 from grailbench.contract import Input, Verdict, Workload, implementation, problem
-from grailbench.runs import environment as machine
 from grailbench.runs import folder as results
-from grailbench.runs.rows import FIELDS, MEMORY
+from grailbench.runs import plugins
+from grailbench.runs.rows import DISTRIBUTION, FIELDS, MEMORY
 
 
 @dataclass
@@ -66,7 +66,7 @@ def steps(cell: Cell) -> int:
 
 def cell_key(cell: Cell, graph_sha256: str | None, env: dict) -> str:
     """16 hex digits of the configuration, the graph, the code and the machine. Rows with equal keys belong together."""
-    code = (env["code"], machine.source_hash(implementation_of(cell)))
+    code = (env["code"], plugins.source_hash(implementation_of(cell)))
     text = json.dumps([cell.identity(), graph_sha256, code, env["fingerprint"]], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -76,6 +76,8 @@ def new_row(task: Task, run: str | None, graph: Input | None) -> dict:
     row = dict.fromkeys(FIELDS) | task.cell.columns()
     row |= {"run": run, "stands_for": task.cell.stands_for, "planned": task.cell.trials, "under": "", "status": "ok"}
     row |= {"key": task.key, "at": results.now()}
+    if plugins.outside(made_by := implementation_of(task.cell)):
+        row[DISTRIBUTION] = plugins.named(made_by)
     if graph is not None:
         row |= {name: getattr(graph, name) for name in ("kind", "vertices", "edges", "roots")}
         row["graph_sha256"] = graph.sha256

@@ -19,15 +19,24 @@ from time import monotonic
 
 from grailbench import disk, paths
 from grailbench.errors import InputError, of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file, require_writable
 from grailbench.records import sealed
-from grailbench.runs.folder import COMPRESSED, ROWS, Damage, has_sums, read_lines, require_no_run
+from grailbench.runs.folder import (
+    COMPRESSED,
+    ENVIRONMENT,
+    ERRORS,
+    PLAN,
+    ROWS,
+    Damage,
+    has_sums,
+    read_lines,
+    require_no_run,
+)
 from grailbench.runs.rows import ends_trial
 
 FSYNC_SECONDS = 1.0
 _ENCODER = json.JSONEncoder(allow_nan=False)  # json.dumps makes one anew for every row
 AGAIN = "add --resume, or choose another --out"
-ERRORS = "errors.txt"  #: the file of a run with the tracebacks of cells that failed
 
 
 class Writer:
@@ -86,11 +95,14 @@ class Writer:
 def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -> Path:
     """Make the folder of a new run: `out`, or results/runs/<time>-<name>-<digest>.
 
-    Raises InputError when the folder already contains a run or cannot be made.
+    Raises InputError when the folder already contains a run, when a file of the run would replace an input, or when the
+    folder cannot be made.
     """
     if out is not None:
         folder = Path(out)
         require_no_run(folder, remedy=AGAIN)
+        for name in (ROWS, ENVIRONMENT, PLAN, ERRORS):
+            require_writable(folder / name, seeks=True)
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         folder = paths.runs_dir() / f"{stamp}-{plan_name}-{digest[:4]}"

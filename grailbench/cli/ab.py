@@ -14,15 +14,17 @@ from grailbench.cli import options
 @click.option("--trials", type=click.IntRange(1), metavar="N", help="Timed passes of a cell. [default: the config's]")
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True, help="Turns of each revision.")
 @options.comparison
-@click.option("--out", metavar="DIR", help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")
+@click.option("--out", type=options.Output(), metavar="DIR",
+              help="Keep the two runs in DIR/a and DIR/b. [default: two in results/runs]")  # fmt: skip
 @click.option("--no-fetch", is_flag=True, help="Do not fetch graphs that are missing.")
 @options.as_json
 def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, out, no_fetch, as_json, **flags):
-    """Measure the commits REV_A and REV_B of this checkout in turns, and compare B with A.
+    """Measure the commits REV_A and REV_B of grailbench's own checkout in turns, and compare B with A.
 
     Each revision runs from a git worktree of its own in a temporary folder, with the packages and the cache of
     graphs that are here. The two take turns, a block of trials each, so that a drifting machine moves both. The
-    config is read once, from the working tree, and given to both. Uncommitted changes are in neither.
+    config is read once, from the working tree, and given to both. Uncommitted changes are in neither. It refuses to
+    run from an installed package, and in another git repository, such as that of a plug-in.
 
     \b
     Exit codes: 0 no regression, 1 a regression, 2 bad input or a revision that cannot run, 3 nothing comparable.

@@ -36,7 +36,8 @@ class _Updates(click.ParamType):
               help="About how long it may take; on a graph of millions of edges it takes longer.")  # fmt: skip
 @click.option("--process", type=click.Choice(["own", "shared"]), default="own", show_default=True,
               help="'own': a process for each cell of the last round, which measures its memory.")  # fmt: skip
-@click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
+@click.option("--out", type=options.Output(), metavar="DIR",
+              help="Folder of the run. [default: a new one in results/runs]")  # fmt: skip
 @click.option("--no-fetch", is_flag=True, help="Do not fetch a graph that is missing.")
 @options.as_json
 def command(graph, queries, pairs, memory, updates, gpu, implementations, budget, process, out, no_fetch, as_json):
@@ -66,8 +67,9 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     from grailbench.cli.views import note
     from grailbench.datasets.imported import named
 
+    name, sha256 = named(graph, note)
     entry = tournament.Entry(
-        named(graph, note), min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process
+        name, min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process, sha256
     )
     held = tournament.hold(entry, view.Progress, out=out, fetch=not no_fetch)
     found = advise(held.last or held.first, entry.queries, memory)

@@ -9,7 +9,8 @@ from grailbench.cli import complete, options
 
 @click.command("build")
 @click.argument("graph", type=complete.GRAPH_OR_FILE)
-@click.option("--out", type=click.Path(dir_okay=False), required=True, metavar="FILE", help="Save the index there.")
+@click.option("--out", type=options.Output(dir_okay=False, index=True), required=True, metavar="FILE",
+              help="Save the index there.")  # fmt: skip
 @options.index
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N", help="Of random choices.")
 @click.option("--memory", type=options.Size(), metavar="SIZE",
@@ -17,9 +18,10 @@ from grailbench.cli import complete, options
                    "is free]")  # fmt: skip
 @click.option("--vertices", type=click.IntRange(0), metavar="N",
               help="Of streamed: their number, where more than the greatest id says.")  # fmt: skip
-@click.option("--folder", type=click.Path(file_okay=False), metavar="DIR",
-              help="Of streamed: keeps its files until the index is saved. [default: FILE.build]")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Of streamed: go on with a build that was ended in that folder.")
+@click.option("--folder", type=options.Output(file_okay=False), metavar="DIR",
+              help="Of streamed: a new or empty folder for its files until all is saved. [default: "
+                   "FILE.build]")  # fmt: skip
+@click.option("--resume", is_flag=True, help="Of streamed: go on with a build of the same edges that was ended there.")
 @options.as_json
 def command(graph, out, **flags):
     """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.

@@ -127,7 +127,7 @@ def _known() -> dict:
         if found["stamp"] == stamp:
             return found["names"]
     names = _look_up()
-    from grailbench.graph.store import atomic_file
+    from grailbench.outputs import atomic_file
 
     with suppress(OSError), atomic_file(kept, lasting=False) as stream:
         stream.write(json.dumps({"stamp": stamp, "names": names}).encode())

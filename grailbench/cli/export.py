@@ -11,7 +11,7 @@ FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 
 @click.command("export")
 @click.argument("name", type=complete.GRAPH)
-@click.argument("path", type=click.Path(dir_okay=False))
+@click.argument("path", type=options.Output(dir_okay=False))
 @click.option(
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."
 )

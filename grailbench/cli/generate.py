@@ -24,10 +24,11 @@ from grailbench.cli import complete, options
     metavar="GRAPH",
     help="Write the profile of a graph, a name or a file, instead.",
 )
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=".", help="Folder of that profile.")
+@click.option("--out", type=options.Output(file_okay=False, path_type=Path), default=".",
+              help="Folder of that profile.")  # fmt: skip
 @click.option(
     "--stream",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=options.Output(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Of 'random': write a Parquet file as edges are made, which may be more than memory holds.",
 )
@@ -60,6 +61,7 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     from grailbench.cli.views import note, put_json, say
     from grailbench.datasets import generating
     from grailbench.datasets.imported import named
+    from grailbench.datasets.library import open_graph
     from grailbench.screen import put
 
     if listed:
@@ -74,10 +76,10 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
         else:
             say(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
     elif measure:
-        graph = named(measure, note)
+        graph = open_graph(*named(measure, note))
         path = str(generating.profile_file(graph, out))
         if as_json:
-            put_json([{"name": graph, "path": path}])
+            put_json([{"name": graph.name, "path": path}])
         else:
             say(path)
     else:

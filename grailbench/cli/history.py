@@ -24,9 +24,9 @@ from grailbench.cli import complete, options
               help="A gate file of 'grailbench compare': smaller changes are no steps.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("table", "markdown")), default="table", show_default=True,
               help="For people, or for a page.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
               help="Write figure and data (SVG, PNG, CSV) into DIR.")  # fmt: skip
-@click.option("--html", "page", is_flag=False, flag_value="history.html", metavar="[=FILE]",
+@click.option("--html", "page", type=options.Output(), is_flag=False, flag_value="history.html", metavar="[=FILE]",
               help="Write one HTML page. [default: history.html, in --out DIR if given]")  # fmt: skip
 @options.as_json
 def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page, as_json):

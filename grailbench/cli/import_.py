@@ -14,7 +14,11 @@ FORMATS = (
 @click.argument("path", type=click.Path(allow_dash=True))
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
 @click.option("--format", type=click.Choice(FORMATS), help="Default: told from content and name.")
-@click.option("--source", metavar="COLUMN", help="Of a table: where an edge begins; its name, or number from 1.")
+@click.option(
+    "--source",
+    metavar="COLUMN",
+    help="Of a table: where an edge begins; its name, or its number from 1 with --no-header.",
+)
 @click.option("--target", metavar="COLUMN", help="Of a table: where an edge ends.")
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
@@ -37,7 +41,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
       gra     GRAIL's adjacency lists, with or without the line graph_for_greach
       edges   'source target [weight [time]]' a line, in numbers; SNAP and KONECT headers are checked
       names   the same in names: words, or texts with tabs between them
-      csv     a table: --source and --target name its columns; default: the usual names, else the first two
+      csv     a table: --source and --target name its columns; default: those named as source and target
       tsv     the same with tabs
       parquet the same in Parquet
       adjlist a line a vertex: its id, then all that it has edges to (networkx.write_adjlist)
@@ -46,7 +50,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
       tuwien  'vertices edges directed' on the first line, then 'source destination weight' a line
       npz     CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
       dot     Graphviz; 'graph' gives both directions
-      graphml GraphML; undirected edges give both directions
+      graphml GraphML, with what groups hold; undirected edges give both directions
       obo     an ontology: from child to parent
       git     a folder with a git repository: from commit to parent; all that git calls a revision is an id
       python  a folder with Python sources: from importer to imported module
@@ -54,7 +58,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
     and messages speak the ids of the file, which are numbers or names. Weights that are whole and positive are kept for
-    shortest paths; others are said not to be used. parquet, dot, graphml and obo need 'grailbench[formats]'.
+    shortest paths; others are said not to be used. parquet, dot and obo need 'grailbench[formats]'.
 
     \b
     Examples:

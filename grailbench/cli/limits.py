@@ -16,7 +16,8 @@ from grailbench.cli import options
 @click.option(
     "--simulate", is_flag=True, help="Run the GPU's operations in numba's simulator: checks them, records no time."
 )
-@click.option("--out", metavar="DIR", help="Write limits.json and environment.json to this folder too.")
+@click.option("--out", type=options.Output(), metavar="DIR",
+              help="Write limits.json and environment.json to this folder too.")  # fmt: skip
 @options.as_json
 def command(quick, only, again, simulate, out, as_json):
     """Measure what this machine can do at most: copy, gather, atomics, launches, barriers, transfers.

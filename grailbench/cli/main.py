@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import click
 
-from grailbench import __version__, faults, kernelcache
-from grailbench.cli import streams
+from grailbench import __version__, faults, kernelcache, ulimits
+from grailbench.cli import options, streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
 from grailbench.guard import prompt_interrupts
 from grailbench.visible import visible
@@ -36,7 +36,14 @@ class Commands(click.Group):
     def get_command(self, ctx, name):
         if name not in COMMANDS:
             return None
-        return importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
+        found = importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
+        found.context_class = options.Command
+        return found
+
+    def resolve_command(self, ctx, args):
+        if not (ctx.resilient_parsing or {*ctx.help_option_names} & {*args}):  # completion and help need no libraries
+            ulimits.require_loadable()
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx, formatter):
         with formatter.section("Commands"):
@@ -101,7 +108,7 @@ def _run(argv: list[str] | None) -> int:
         _complain(explained)
         return explained.exit_code
     except MemoryError as error:
-        _complain(f"too little memory: {error or 'an allocation failed'} (take a smaller graph)")
+        _complain(f"too little memory: {str(error) or 'an allocation failed'} (take a smaller graph)")
         return TooLittleMemory.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo(KEPT, err=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
+from grailbench import outputs
 from grailbench.cli import complete
 from grailbench.guard import MOST_SECONDS
 from grailbench.runs import axes
@@ -46,6 +49,46 @@ class Size(click.ParamType):
             return memory.parsed(value)
         except InputError as error:
             self.fail(str(error), param, ctx)
+
+
+class Output(click.Path):
+    """A file or folder that a command writes. Every other value of an option or argument may name an input.
+
+    index  whether it is an index file, which may replace one that was read
+    """
+
+    def __init__(self, index: bool = False, **how):
+        super().__init__(**how)
+        self.index = index
+
+
+class Command(click.Context):
+    """The context of a command that runs: no output may be one of the files that the command line names as inputs."""
+
+    def invoke(self, callback, /, *args, **kwargs):
+        """Runs the command. Raises InputError if an output would replace an input."""
+        values = [
+            (param.type, value) for param in self.command.params
+            for value in _flat(self.params.get(param.name)) if isinstance(value, str | os.PathLike)
+        ]  # fmt: skip
+        with outputs.apart():
+            for kind, value in values:
+                if not isinstance(kind, Output) and os.path.isfile(value):
+                    outputs.protect(value)
+            for kind, value in values:
+                if isinstance(kind, Output):
+                    outputs.require_writable(value, kind.index, _index_begins() if kind.index else None)
+            return super().invoke(callback, *args, **kwargs)
+
+
+def _flat(value) -> tuple:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _index_begins() -> bytes:
+    from grailbench.graph.mapped import MAGIC
+
+    return MAGIC
 
 
 class Seconds(click.FloatRange):

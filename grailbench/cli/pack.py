@@ -10,7 +10,7 @@ from grailbench.cli import complete, options
 @click.command("pack")
 @click.argument("run", type=complete.RUN)
 @click.option(
-    "--out", metavar="FILE", type=click.Path(dir_okay=False), help="The pack. [default: RUN.pack.tar.gz here]"
+    "--out", metavar="FILE", type=options.Output(dir_okay=False), help="The pack. [default: RUN.pack.tar.gz here]"
 )
 @click.option("--redact", is_flag=True, help="Leave out folders, hosts and the user's name, but no measurement.")
 @click.option("--check", is_flag=True, help="RUN is a pack: verify it whole, judge it, and say what is in it.")

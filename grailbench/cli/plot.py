@@ -19,7 +19,7 @@ PHASES = ("label", "query", "ready")
 @click.option(
     "--out",
     metavar="DIR",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=options.Output(file_okay=False, path_type=Path),
     help="Folder of the files. [default: figures in the run's folder; a recorded run needs one]",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True, help="Kind of files.")

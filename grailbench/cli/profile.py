@@ -15,10 +15,11 @@ from grailbench.cli.plot import FORMATS
 @click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=complete.GRAPH_OR_FILE)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
               help="Of the vertices and pairs that are drawn.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path), help="Draw figures into DIR.")
+@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
+              help="Draw figures into DIR.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
               help="Kind of the figures' files.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
               help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph; without GRAPH, of those of "
                    "the recorded runs that can be had here.")  # fmt: skip
 @click.option("--most-edges", type=click.IntRange(0), default=20_000_000, show_default=True, metavar="N",
@@ -67,7 +68,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.screen import put
     from grailbench.visible import quoted
 
-    found = profile(open_graph(named(graph, note)), seed)
+    found = profile(open_graph(*named(graph, note)), seed)
     if as_json:
         put_json([found.record()])
     else:
@@ -89,7 +90,7 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     from grailbench.reachability.outline import outline
 
     found = outlines.read(path)
-    wanted = {named(graph, note): None for graph in graphs} or dict(_recorded(most_edges))
+    wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
     for name, sha256 in wanted.items():
         graph = open_graph(name)
         if sha256 not in (None, graph.sha256):

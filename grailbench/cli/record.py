@@ -14,9 +14,9 @@ from grailbench.cli import complete
 def command(run, name, replace):
     """Copy the run RUN to results/baselines/NAME and enter it in the manifest there.
 
-    Only what others can repeat is recorded: every sitting of the run must name a commit, and its files must have been
-    those of the commit. A copy without git data knows its commit from COMMIT.json, which
-    'python -m grailbench.bench.provenance' writes in a clean checkout.
+    Only what others can repeat is recorded: every session of the run must name a commit, and its files must have been
+    those of the commit; so must the code of a plug-in that is not an installed release. A copy without git data
+    knows its commit from COMMIT.json, which 'python -m grailbench.bench.provenance' writes in a clean checkout.
 
     \b
     Exit codes: 2 when the run is damaged, has a failed or wrong cell, or comes from changed files. harish-racy, which

@@ -20,12 +20,12 @@ from grailbench.cli import complete, options
     help="Files to write beside the run.",
 )  # fmt: skip
 @click.option(
-    "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    "--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
     help="Folder of the files. [default: report in the run's folder; none of a recorded run]",
 )  # fmt: skip
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
 @click.option(
-    "--html", "page", is_flag=False, flag_value="", metavar="[=FILE]",
+    "--html", "page", type=options.Output(), is_flag=False, flag_value="", metavar="[=FILE]",
     help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
 )  # fmt: skip
 @click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")
@@ -45,7 +45,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
-    'X is 3.1 ± 0.2 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
+    'X is 2.9 to 3.3 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
     the graphs of the run; with --table all that are printed. The report is
     written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV; with --format
     latex one LaTeX file a table. Into a

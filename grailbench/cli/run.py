@@ -13,10 +13,11 @@ from grailbench.cli import complete, options
 @options.timing
 @options.checks
 @options.workers
-@click.option("--out", metavar="DIR", help="Folder of the run. [default: a new one in results/runs]")
+@click.option("--out", type=options.Output(), metavar="DIR",
+              help="Folder of the run. [default: a new one in results/runs]")  # fmt: skip
 @click.option("--resume", type=complete.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
               help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
-@click.option("--answers", type=complete.FILE, metavar="FILE",
+@click.option("--answers", type=options.Output(dir_okay=False, allow_dash=True), metavar="FILE",
               help="Write the answers there, as lines `u v 0|1` that --queries reads; .gz is packed, - is the standard "
                    "output. For one graph and one query set.")  # fmt: skip
 @options.as_json

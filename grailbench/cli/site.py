@@ -6,16 +6,16 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import complete, options
 
 
 @click.command("site")
-@click.argument("out", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("out", metavar="[OUT]", required=False, type=options.Output(path_type=Path))
 @click.argument("runs", nargs=-1, metavar="[RUN...]", type=complete.RUN)
 @click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 @click.option(
-    "--figures", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+    "--figures", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
     help="No site: draw the pictures of README.md and docs into DIR, from the recorded runs.",
 )  # fmt: skip
 @click.option(

@@ -15,7 +15,8 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
 from grailbench.graph.readers.labelled import needed
 from grailbench.graph.readers.tuwien import write_tuwien
-from grailbench.graph.writers import replaced, write_csv, write_edges
+from grailbench.graph.writers import write_csv, write_edges
+from grailbench.outputs import replaced
 from grailbench.words import decimal_size
 
 #: format to its description
@@ -115,7 +116,7 @@ def _write(pairs: Iterator[np.ndarray], path: str | os.PathLike, format: str) ->
         needed(each, "Parquet") if format == "parquet" else None for each in ("pyarrow.parquet", "pyarrow")
     )
     total = 0
-    with replaced(path) as stream:
+    with replaced(path, seeks=parquet is not None) as stream:
         if parquet is None:
             for piece in pairs:
                 stream.write(memoryview(np.ascontiguousarray(piece, "<i4")).cast("B"))

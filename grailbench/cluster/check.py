@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grailbench.cluster import facts, graphs
+from grailbench.cluster import facts, graphs, liveness
 from grailbench.cluster.seats import share_out
 from grailbench.datasets.locate import locate
+from grailbench.errors import MachineLacks
 from grailbench.graph.generate import generated_name
 
 if TYPE_CHECKING:
@@ -30,10 +31,13 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     Raises InputError for an unknown graph, MachineLacks naming a worker that cannot answer.
     """
     names, mine, found = [locate(name).name for name in names], facts.here(), facts.of_workers(client)
+    for address, why in liveness.heartbeats(client).look().items():
+        if why is not None:
+            raise MachineLacks(f"the worker {address} does not answer: {why} (end it, or let it go on)")
     addresses = [each.worker for each in found]
     seats, faults = share_out(found)
     pinned = {seat.worker: list(seat.cores) for seat in seats}
-    there, kept = graphs.digests(client, names, addresses), client.run(graphs.stored, workers=addresses)
+    there, kept = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
     here = {name: graphs.digest_here(name) for name in names}
     records = []
     for each in found:

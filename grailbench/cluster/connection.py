@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from grailbench.cluster import liveness
 from grailbench.cluster.facts import visible_gpus
 from grailbench.errors import InputError, MachineLacks
 from grailbench.memory import available
@@ -113,6 +114,7 @@ def started(workers: int) -> Iterator[Client]:
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)
+            ending.callback(liveness.resume_children)
             client.wait_for_workers(workers, timeout=START_SECONDS)
         except (OSError, RuntimeError) as error:
             raise MachineLacks(f"{count(workers, 'worker')} could not be started: {error}") from None

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grailbench import __version__
+from grailbench.cluster import liveness
 from grailbench.device import simulating
 from grailbench.device.installed import gpus
 from grailbench.errors import MachineLacks
@@ -105,14 +106,15 @@ def visible_gpus() -> tuple[str, ...]:
 
 
 def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Facts]:
-    """The facts of all workers of a client, or of those at these addresses, by host and address. One that is lost just
-    then is left out.
+    """The facts of all workers of a client, or of those at these addresses, by host and address. One that is lost is
+    left out.
 
-    Raises MachineLacks naming a worker that has no grailbench, or one of another version that cannot tell.
+    Raises MachineLacks naming a worker that has no grailbench, or one of another version that cannot tell, and OSError
+    if the scheduler is gone or does not answer.
     """
-    wanted = None if workers is None else set(workers)
-    chosen = [address for address in client.nthreads() if wanted is None or address in wanted]
-    asked = _asked(client, chosen) if chosen else {}
+    wanted, live = None if workers is None else set(workers), liveness.heartbeats(client).look()
+    chosen = [address for address, why in live.items() if why is None and (wanted is None or address in wanted)]
+    asked = liveness.run(client, _there, workers=chosen, on_error="return")
     found = {
         address: one for address, one in asked.items() if not isinstance(one, OSError)
     }  # as of a closed connection
@@ -129,17 +131,6 @@ def _there(dask_worker) -> Facts:
     """The facts of the worker in which this runs; dask gives it itself."""
     resources = dict(dask_worker.state.total_resources)
     return replace(here(), worker=dask_worker.address, resources=resources, threads=dask_worker.state.nthreads)
-
-
-def _asked(client: Client, workers: list[str]) -> dict[str, Any]:
-    """What each worker answers: its `Facts`, or the error. One that cannot even read the question spoils the answers
-    of all, so then each is asked alone."""
-    try:
-        return client.run(_there, workers=workers, on_error="return")
-    except Exception as error:
-        if len(workers) == 1:
-            return {workers[0]: error}
-        return {worker: _asked(client, [worker])[worker] for worker in workers}
 
 
 def require_same(workers: Iterable[Facts], mine: Facts | None = None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from grailbench import paths, temporary
+from grailbench.cluster import liveness
 from grailbench.datasets import cache
 from grailbench.datasets.locate import look_up, stored_here
 from grailbench.datasets.registry import registry
@@ -37,7 +38,7 @@ def stored() -> list[str]:
 
 def digests(client: Client, names: Iterable[str], workers: list[str]) -> dict[str, dict[str, str | None]]:
     """What `digest_here` gives on each worker, by worker and name."""
-    return client.run(_digests, list(names), workers=workers) if workers else {}
+    return liveness.run(client, _digests, list(names), workers=workers)
 
 
 async def _digests(names: list[str]) -> dict[str, str | None]:
@@ -87,9 +88,9 @@ def send(client: Client, name: str, worker: str) -> None:
     with open(path, "rb") as stream:
         at = 0
         while piece := stream.read(PIECE):
-            client.run(_take, where, at, piece, workers=[worker])
+            liveness.run(client, _take, where, at, piece, workers=[worker])
             at += len(piece)
-    client.run(_publish, where, sha256_file(path), note, workers=[worker])
+    liveness.run(client, _publish, where, sha256_file(path), note, workers=[worker])
 
 
 _arriving: dict[str, temporary.File] = {}  # on a worker: files that are being sent to it, by their place in the cache

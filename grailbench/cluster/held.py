@@ -129,7 +129,7 @@ class Held:
 def columns_of(pairs: Any) -> tuple[Any, Any]:
     """Two columns of k ids each, of an array of shape [k, 2] or of a tuple. Raises InputError for anything else."""
     if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
-        return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+        return pairs[:, 0].copy(), pairs[:, 1].copy()  # each in one piece, and with its mask if it has one
     if isinstance(pairs, tuple | list) and len(pairs) == 2:
         return pairs[0], pairs[1]
     shape = f" of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else ""

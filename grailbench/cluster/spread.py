@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grailbench.cluster import liveness
 from grailbench.cluster.facts import Facts, of_workers, require_same
 from grailbench.cluster.held import Held, Opener
 from grailbench.errors import ClusterLost, GrailbenchError, InputError
 from grailbench.graph import mapped
+from grailbench.graph.arguments import shown
 from grailbench.words import count
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ SENDING = 4  #: workers that an index is sent to at once
 PATIENCE_SECONDS = 300.0  #: after this a shard is asked of another worker too, and the first answer counts
 JOIN_SECONDS = 60.0  #: how long a stream waits for a worker that came later and has other work
 GRACE_SECONDS = 10.0  #: how long a stream without any worker waits for one
-LOOK_SECONDS = 1.0  #: how often it is seen which workers live
+LOOK_SECONDS = liveness.LOOK_SECONDS  #: how often it is seen which workers live
 #: facts of workers that were found to have this grailbench, by client and address
 _known: weakref.WeakKeyDictionary[Client, dict[str, Facts]] = weakref.WeakKeyDictionary()
 _log = logging.getLogger(__name__)
@@ -107,7 +109,7 @@ class Spread:
     def __init__(self, client: Client, path: Path, opener: Opener, needs_gpu: bool = False, most: int | None = None):
         if not hasattr(client, "scheduler_info"):
             raise InputError(
-                f"client {client!r}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
+                f"client {shown(client)}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
             )
         if client.asynchronous:
             raise InputError("the client of dask is asynchronous", remedy="make it by Client(...) outside of a loop")
@@ -143,7 +145,8 @@ class Spread:
             found = self._scheduler(lambda: of_workers(self._client, unknown))
             require_same(found)
             known.update({each.worker: each for each in found})
-        return sorted((known[each] for each in wanted), key=lambda each: (each.host, each.machine, each.worker))
+        found = (known[each] for each in wanted if each in known)  # one that was lost since is not
+        return sorted(found, key=lambda each: (each.host, each.machine, each.worker))
 
     def _take(self, found: Iterable[Facts], patience: float) -> None:
         """Has workers hold the index: each, or those that find a GPU of their machine which no other has. Waits for so
@@ -166,9 +169,16 @@ class Spread:
         }  # fmt: skip
         self._wait(held, patience)
         few = asyncio.Semaphore(SENDING)
-        opening = [self._start(self._open(_Worker(facts, held[facts.worker], gpu), few)) for facts, gpu in chosen]
-        for each in opening:
-            each.result()
+        workers = [_Worker(facts, held[facts.worker], gpu) for facts, gpu in chosen]
+        opening = [(each, liveness.start(self._client, self._open(each, few))) for each in workers]
+        try:
+            for worker, opened in opening:
+                self._result(worker, opened)
+        except WorkerLost as error:
+            raise _taking_lost(error) from None
+        finally:
+            for _, opened in opening:
+                opened.cancel()
 
     def _wait(self, held: Mapping[str, Any], patience: float) -> None:
         """Waits until each worker, by its address, has its actor. Raises ClusterLost if one is lost before, or late."""
@@ -195,18 +205,15 @@ class Spread:
 
     async def _open(self, worker: _Worker, few: asyncio.Semaphore) -> None:
         """Has a worker find the file or takes it there, and map it."""
-        try:
-            if not await self._call(worker, "find", str(self._path)):
-                async with few:
-                    await self._send(worker)
-            device = None if worker.gpu is None else worker.facts.gpus.index(worker.gpu)
-            await self._call(worker, "open", self._opener, device)
-        except WorkerLost as error:
-            raise _taking_lost(error) from None
+        if not await self._call(worker, "find", str(self._path)):
+            async with few:
+                await self._send(worker)
+        device = None if worker.gpu is None else worker.facts.gpus.index(worker.gpu)
+        await self._call(worker, "open", self._opener, device)
         self._workers[worker.facts.worker] = worker
 
     async def _send(self, worker: _Worker) -> None:
-        content = np.frombuffer(mapped.content_of(self._path), np.uint8)
+        content = np.frombuffer(mapped.content_of(self._path).buffer, np.uint8)
         for at in range(0, content.size, PIECE):
             piece = content[at : at + PIECE]
             await self._call(worker, "put", at, piece, int(content.size))
@@ -227,21 +234,30 @@ class Spread:
 
     def told(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
-        return [self._start(self._call(each, "tell", what)).result() for each in self._workers.values()]
+        asked = [(each, self._started(each, "tell", what)) for each in self._workers.values()]
+        return [self._result(*each) for each in asked]
 
     def _ask(self, worker: _Worker, shard: Shard) -> Future:
         columns, make = shard.columns, shard.make
         if make is not None and shard.look is not None and not self._sees(worker, shard.look):
             columns, make = make(), None
-        return self._start(self._call(worker, "answer", self.identity, columns, make, shard.ids))
+        return self._started(worker, "answer", self.identity, columns, make, shard.ids)
 
     def _sees(self, worker: _Worker, look: Callable[[], bool]) -> bool:
         if look not in worker.sees:
-            worker.sees[look] = self._start(self._call(worker, "sees", look)).result()
+            worker.sees[look] = self._result(worker, self._started(worker, "sees", look))
         return worker.sees[look]
 
-    def _start(self, work) -> Future:
-        return asyncio.run_coroutine_threadsafe(work, self._client.loop.asyncio_loop)
+    def _started(self, worker: _Worker, method: str, *arguments) -> Future:
+        return liveness.start(self._client, self._call(worker, method, *arguments))
+
+    def _result(self, worker: _Worker, asked: Future) -> Any:
+        """What a worker answers. Raises WorkerLost also if it is stopped."""
+        while not wait([asked], LOOK_SECONDS).done:
+            if worker.facts.worker not in self._scheduler(self._addresses):
+                asked.cancel()
+                raise WorkerLost(f"worker {worker.facts.worker} was lost")
+        return asked.result()
 
     async def _call(self, worker: _Worker, method: str, *arguments) -> Any:
         """Calls a method of what a worker holds, not by the scheduler. Raises `WorkerLost`, and what the method
@@ -265,8 +281,9 @@ class Spread:
     # ------------------------------------------------------------------ who lives
 
     def _scheduler(self, work: Callable[[], Any]) -> Any:
-        """What the scheduler answers. Raises ClusterLost if it is gone."""
-        gone = f"the scheduler at {_address(self._client)} is gone, and with it the answers that were not given yet"
+        """What the scheduler answers. Raises ClusterLost if it is gone, or does not answer."""
+        what = f"the scheduler at {_address(self._client)}"
+        gone = f"{what} is gone, and with it the answers that were not given yet"
         if self._client.status == "closed":
             raise ClusterLost("the client of dask is closed")
         if self._client.status != "running":
@@ -276,19 +293,15 @@ class Spread:
         except GrailbenchError:
             raise
         except (OSError, asyncio.CancelledError, RuntimeError) as error:
+            if isinstance(error, TimeoutError) and self._client.status == "running":
+                raise ClusterLost(f"{what} does not answer, and the answers that were not given yet are lost") from None
             if self._client.status != "running" or isinstance(error, OSError):
                 raise ClusterLost(gone) from None
             raise
 
     def _addresses(self) -> list[str]:
-        """The workers that the scheduler knows. Raises OSError as soon as it is gone, where a client would wait for it
-        for half a minute."""
-        told = self._start(self._client.scheduler.ncores(workers=None))
-        while not wait([told], LOOK_SECONDS / 5).done:
-            if self._client.status != "running":
-                told.cancel()
-                raise ConnectionError("the scheduler does not answer")
-        return list(told.result())
+        """The workers that the scheduler knows and that are not lost. Raises OSError if it is gone."""
+        return [address for address, why in liveness.heartbeats(self._client).look().items() if why is None]
 
     def living(self) -> list[_Worker]:
         """The workers that hold the index and live. Those that came since hold it from now on."""

@@ -10,7 +10,8 @@ from grailbench.contract import NoTimer, implementation
 from grailbench.counts.index import Params, task_of
 from grailbench.errors import InputError
 from grailbench.graph.readers.labelled import needed
-from grailbench.graph.writers import replaced, write_table
+from grailbench.graph.writers import write_table
+from grailbench.outputs import replaced
 
 FORMATS = ("csv", "parquet")
 COLUMNS = ("vertex", "descendants", "ancestors")
@@ -38,7 +39,7 @@ def export(name: str, path: str | os.PathLike, format: str = "csv", impl: str = 
     cls.require()
     graph = open_graph(name)
     params, columns, error = Params(threads=threads), [], None
-    with replaced(path) as stream:  # which is tried before hours of counting
+    with replaced(path, seeks=parquet is not None) as stream:  # which is tried before hours of counting
         for ancestors in (False, True):
             task, counts = task_of(graph.dag, ancestors), np.empty(0, np.int64)
             if task.vertices:

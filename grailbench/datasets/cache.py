@@ -23,7 +23,8 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from grailbench import caches, disk, paths, settings
 from grailbench.datasets.registry import Dataset, Form
 from grailbench.errors import InputError
-from grailbench.graph.store import atomic_file, sha256_file
+from grailbench.graph.store import sha256_file
+from grailbench.outputs import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.temporary import File
 
@@ -90,6 +91,8 @@ def held(dataset: Dataset) -> Held | None:
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"
+    if foreign(path):
+        remedy = f"it has no note, so grailbench did not fetch it: move it elsewhere, then {remedy}"
     digest, note = sha256_file(path), read_note(path)
     if note.get("sha256") != digest:
         note = {}
@@ -125,9 +128,15 @@ def write_note(path: Path, note: dict) -> None:
 
 
 def discard(path: Path) -> None:
-    """Remove a graph file or an archive, and the note about it."""
-    note_path(path).unlink(missing_ok=True)
-    path.unlink(missing_ok=True)
+    """Remove a graph file or an archive, and the note about it; a file without a note is the user's, and stays."""
+    if note_path(path).exists():
+        path.unlink(missing_ok=True)
+        note_path(path).unlink(missing_ok=True)
+
+
+def foreign(path: Path) -> bool:
+    """Whether there is a file without a note, so that it was not fetched: it is not replaced."""
+    return path.exists() and not note_path(path).exists()
 
 
 @contextmanager
@@ -174,22 +183,24 @@ def locked_sha256(file: str) -> str | None:
     return _read_lock().get(file, {}).get("sha256")
 
 
-def lock(file: str, digest: str, size: int, source: str) -> None:
-    """Record the sha256 of a file at its first fetch. An existing entry is kept."""
+def lock(file: str, digest: str, size: int, source: str) -> str:
+    """Record the sha256 of a file at its first fetch, unless another process did so before. Returns the sha256 that is
+    recorded."""
     path = lock_path()
     with path.with_suffix(".guard").open("a") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         entries = _read_lock()
         if file in entries:
-            return
+            return entries[file]["sha256"]
         entries[file] = {
             "sha256": digest,
             "bytes": size,
             "source": source,
             "first_fetched": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        with atomic_file(path) as stream:
+        with atomic_file(path, over=b"") as stream:
             stream.write(_toml(entries).encode())
+        return digest
 
 
 def _read_lock() -> dict:

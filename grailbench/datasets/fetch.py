@@ -119,7 +119,7 @@ def fetch(
             raise InputError(f"the mirror {mirror} is no folder", remedy="name a folder of archives, or a URL")
     try:
         for folder in ("downloads", "graphs"):
-            temporary.sweep(paths.cache_dir() / folder, hidden=True)
+            temporary.sweep(paths.cache_dir() / folder)
         return _Fetch(mirror, offline, progress, hosts, limits).all(datasets, jobs)
     except OSError as error:
         error.filename = error.filename or str(paths.cache_dir())
@@ -155,6 +155,8 @@ class _Fetch:
                 return _result(found, "held")
         except InputError as error:
             reasons.append(str(error))
+            if any(cache.foreign(cache.graph_path(dataset, form)) for form in dataset.forms):
+                return FetchResult(dataset, "missing", reasons=tuple(reasons))
         for source in self._sources(dataset):
             if self._stop.is_set():
                 raise Cancelled
@@ -208,7 +210,7 @@ class _Fetch:
                     _unpack(path, form, graph, self.limits)
                     checked = self._checked(dataset, form, graph, note)
                     if archive.sha256 is None:  # before the graph is there: then nothing asks for the archive again
-                        cache.lock(archive.file, note["archive_sha256"], path.stat().st_size, note["source"])
+                        _lock(archive.file, note["archive_sha256"], path, note["source"])
                     return self._install(dataset, form, graph, checked)
             except SourceFailed as error:
                 self._arrived.pop(archive.file, None)
@@ -232,6 +234,8 @@ class _Fetch:
                     self._transfer(place, arriving, archive.bytes or UNREGISTERED)
                     _check_no_page(arriving)
                     note = {"source": place} | _check(archive, arriving)
+                    if cache.foreign(path):
+                        raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
                     cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
                     cache.publish(arriving, path)
         except SourceFailed as error:
@@ -259,7 +263,7 @@ class _Fetch:
                 note = note | {"checked": _compare_with_lock(form.graph_file, digest)}
             _check_readable(dataset, form, graph)
             if "archive_sha256" not in note:
-                cache.lock(form.graph_file, digest, graph.stat().st_size, note["source"])
+                _lock(form.graph_file, digest, graph, note["source"])
         elif digest != form.sha256:
             raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
         else:
@@ -307,12 +311,21 @@ def _compare_with_lock(file: str, digest: str) -> str:
     Raises SourceFailed when the checksum is another one.
     """
     locked = cache.locked_sha256(file)
-    if locked not in (None, digest):
+    _require_locked(locked or digest, digest)
+    return "first" if locked is None else "lock"
+
+
+def _lock(file: str, digest: str, path: Path, source: str) -> None:
+    """Record the checksum of a first fetch. Raises SourceFailed when another process fetched another file meanwhile."""
+    _require_locked(cache.lock(file, digest, path.stat().st_size, source), digest)
+
+
+def _require_locked(locked: str, digest: str) -> None:
+    if locked != digest:
         raise SourceFailed(
             f"its sha256 is {digest}, but {locked} when first fetched here; "
             f"delete its entry in {cache.lock_path()} to accept the new file"
         )
-    return "first" if locked is None else "lock"
 
 
 def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:

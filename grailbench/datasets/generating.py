@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grailbench.datasets.imported import check_name
-from grailbench.datasets.library import open_graph
+from grailbench.datasets.library import BenchGraph
 from grailbench.errors import InputError
 from grailbench.graph import generate, streams
 from grailbench.graph.generate import catalogue
@@ -112,12 +112,11 @@ def listing() -> Iterator[dict]:
         }
 
 
-def profile_file(graph: str, folder: Path) -> Path:
-    """Measure a graph that `open_graph` knows, tune the parameters of its look-alike, and write NAME.json to `folder`.
+def profile_file(opened: BenchGraph, folder: Path) -> Path:
+    """Measure a graph, tune the parameters of its look-alike, and write NAME.json to `folder`.
 
     Returns the path of the file.
     """
-    opened = open_graph(graph)
     profile = measure(opened.dag, opened.name, f"sha256 {opened.sha256}")
     if profile.edges:
         profile = tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench import paths
 from grailbench.errors import InputError
@@ -68,19 +68,20 @@ def import_graph(
     path: str | os.PathLike,
     name: str,
     format: str | None = None,
-    replace: bool = False,
+    replace: bool | str = False,
     **options,
 ) -> ImportResult:
     """Read a graph from a file, a pipe or a folder and store it as `name`, so that `open_graph(name)` opens it.
 
     path      the file or folder; '-' is the standard input
     format    one of `grailbench.graph.readers.FORMATS`; None to detect it from content and name
-    replace   whether to replace a graph that was imported under this name from another file
+    replace   whether to replace a graph that was imported under this name from another file; or the sha256 of the one
+              graph that may be replaced
     options   those of `grailbench.graph.readers.options.Options`
 
-    The stored file appears at the very end, so an import that fails or is killed leaves nothing. Raises InputError
-    when the name is taken or not valid, or when the file is faulty (with file, line and remedy), and TooLittleMemory
-    when the graph does not fit.
+    The stored file appears at the very end, so an import that fails or is killed leaves nothing; only then the name is
+    taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
+    or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
     from grailbench.graph.readers import opened, read_source
     from grailbench.graph.readers.options import Options
@@ -96,18 +97,30 @@ def import_graph(
     read_as |= {"vertices_stated": given.pop("vertices")} if "vertices" in given else {}
     read_as |= {"renumbered": given.pop("renumber")} if "renumber" in given else {}
     read_as |= {"options": json.loads(json.dumps(given))} if given else {}
-    if not replace:
-        _check_untaken(stored, name, read_as)
+
+    def check() -> None:
+        check_name(name)
+        _check_untaken(stored, name, read_as, replace)
+
+    check()
     check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
     dag = condensed(reading.graph)
     about = {"name": name, "source": source.origin, **_described(reading), **read_as}
-    meta = save_graph(stored, reading.graph, about, reading.ids)
+    meta = save_graph(stored, reading.graph, about, reading.ids, check)
     keep_dag(dag, meta["sha256"])
     return ImportResult(name, stored, meta, reading, dag)
 
 
-def named(text: str, tell: Callable[[str], object] = lambda said: None) -> str:
-    """The name of the graph that a user means by a name, or by the path of a file or folder.
+class Chosen(NamedTuple):
+    """The name of a graph, and the sha256 of the one that is meant; None for any of that name. `open_graph` takes
+    both."""
+
+    name: str
+    sha256: str | None
+
+
+def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chosen:
+    """The graph that a user means by a name, or by the path of a file or folder.
 
     A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if
     it was not before, or if it changed since. `tell` is called with a line on what was done, as 'imported as NAME'.
@@ -118,24 +131,25 @@ def named(text: str, tell: Callable[[str], object] = lambda said: None) -> str:
     from grailbench.datasets.locate import locate, look_up
 
     if not os.path.exists(text):
-        return locate(text).name
+        return Chosen(locate(text).name, None)
     if os.sep not in text and (found := look_up(text)) is not None:
         tell(f"{text}: the {found.kind} graph {found.name}; ./{text} is the file")
-        return found.name
+        return Chosen(found.name, None)
     name, by_hand = stem(text), f"grailbench import {quoted(text)} --name NAME"
     if not (os.path.isfile(text) or os.path.isdir(text)):
         raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
     check_name(name, remedy=by_hand)
     meta = _meta_of(_stored_at(name))
     if meta is None:
-        import_graph(text, name)
+        meta = import_graph(text, name).meta
         tell(f"imported as {name}")
     elif not _unchanged(text, meta):
         if meta.get("source") != str(Path(text).resolve()) or meta.keys() & {*_READ_AS} - {"source_sha256", "format"}:
             raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=by_hand)
-        if import_graph(text, name, meta["format"], replace=True).meta["sha256"] != meta["sha256"]:
+        before, meta = meta["sha256"], import_graph(text, name, meta["format"], replace=meta["sha256"]).meta
+        if meta["sha256"] != before:
             tell(f"imported as {name} again: it changed")
-    return name
+    return Chosen(name, meta["sha256"])
 
 
 def stem(path: str) -> str:
@@ -178,28 +192,29 @@ def _described(reading: Reading) -> dict:
 def check_name(name: str, beside: str = "generated", remedy: str = "choose another --name") -> None:
     """Check the name of a user's graph.
 
-    Raises InputError when the name is not valid, belongs to a dataset, is reserved for look-alikes, or is that of a
-    graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph). `remedy` is
-    what the message tells to do about a name that is taken.
+    Raises InputError when the name is not valid, belongs to a dataset or to a graph that can be generated, or is that
+    of a graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
+    `remedy` is what the message tells to do about a name that is taken.
     """
     from grailbench.datasets.registry import find
+    from grailbench.graph.generate import generated_name
+    from grailbench.graph.store import require_free
 
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
     if (dataset := find(name)) is not None:
         raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy=remedy)
-    if "-like" in name.casefold() or name == "random":
-        raise InputError(f"{name!r} is kept for generated graphs", remedy=remedy)
-    if (paths.cache_dir() / beside / f"{name}.npz").exists():
-        article = "an" if beside == "imported" else "a"
-        raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
+    if "-like" in name.casefold() or name == "random" or (beside == "generated" and generated_name(name) is not None):
+        raise InputError(f"{name!r} is a name of generated graphs", remedy=remedy)
+    require_free(name, beside, remedy)
 
 
-def _check_untaken(stored: Path, name: str, read_as: dict) -> None:
-    """Raise InputError when a graph of this name was imported from another file or read in another way. A damaged one
-    may be replaced."""
-    meta = _meta_of(stored)
-    if meta is not None and {key: meta[key] for key in _READ_AS if key in meta} != read_as:
-        raise InputError(
-            f"{name!r} was imported before, from {meta.get('source')}", remedy="--replace, or another --name"
-        )
+def _check_untaken(stored: Path, name: str, read_as: dict, replace: bool | str) -> None:
+    """Raise InputError when a graph of this name was imported from another file or read in another way, unless it is to
+    be replaced. A damaged one may be."""
+    meta = None if replace is True else _meta_of(stored)
+    if meta is None or replace == meta["sha256"]:
+        return
+    if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
+        remedy = "grailbench import with another --name, or with --replace"
+        raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=remedy)

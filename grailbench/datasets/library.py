@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
+
+if TYPE_CHECKING:
+    from grailbench.graph.readers import Reading
 
 
 @dataclass(frozen=True)
@@ -69,47 +72,44 @@ class BenchGraph:
 
         Raises InputError when the file is no longer the one that was opened.
         """
-        from grailbench.graph.readers import read
-        from grailbench.graph.store import load_ids, read_meta
+        from grailbench.graph.store import load_ids
 
         if self.kind == "real":
             found = _same_file(self)
             if found.form.format != "gra":
-                return read(found.path, found.form.format).ids
+                return _read(found).ids
         if self.kind != "imported":
             return Counted(self.dag.component.size)
-        path = Location(self.name, self.kind).path
-        if read_meta(path)["sha256"] != self.sha256:
-            raise _changed(self)
-        return load_ids(path)
+        return load_ids(Location(self.name, self.kind).path, self.sha256)
 
     @property
     def raw(self) -> Graph:
         """The edges of the file, read again. Raises InputError when it is no longer the one that was opened."""
-        from grailbench.graph.readers import read_graph
         from grailbench.graph.store import load_graph
 
         if self.kind != "real":
-            return load_graph(Location(self.name, self.kind).path)[0]
-        found = _same_file(self)
-        return read_graph(found.path, found.form.format)
+            return load_graph(Location(self.name, self.kind).path, self.sha256)[0]
+        return _read(_same_file(self)).graph
 
 
-def open_graph(name: str) -> BenchGraph:
+def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
     """Open the graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
 
-    A graph that can be generated from its name is generated and stored if it is not stored yet. Raises InputError for
-    an unknown name, for a dataset that was not fetched, and for a file that changed since it was fetched.
+    A graph that can be generated from its name is generated and stored if it is not stored yet. `sha256` is that of the
+    graph which is meant; None for any of that name. Raises InputError for an unknown name, for another graph than is
+    meant, for a dataset that was not fetched, and for a file that changed since it was fetched.
     """
     from grailbench.graph.generate import catalogue
-    from grailbench.graph.store import stored_dag
+    from grailbench.graph.store import require_same, stored_dag
 
     place = locate(name)
     if (dataset := place.dataset) is None:
         dag, meta = stored_dag(*_stored(place))
+        require_same(meta["sha256"], sha256, place.name)
         title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
         return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
     found = _held(dataset)
+    require_same(found.sha256, sha256, dataset.name)
     printed = dataset.printed(super_root=True)
     return BenchGraph(
         name=dataset.name,
@@ -141,14 +141,13 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
 
 def _same_file(graph: BenchGraph) -> Held:
     """The file of a real graph. Raises InputError when it is no longer the one that was opened."""
+    from grailbench.graph.store import require_same
+
     found = cache.held(registry()[graph.name])
-    if found is None or found.sha256 != graph.sha256:
-        raise _changed(graph)
+    if found is None:
+        raise InputError(f"the file of {graph.name} is gone", remedy=f"grailbench fetch {graph.name}")
+    require_same(found.sha256, graph.sha256, graph.name)
     return found
-
-
-def _changed(graph: BenchGraph) -> InputError:
-    return InputError(f"the file of {graph.name} changed since it was opened")
 
 
 @dataclass(frozen=True)
@@ -204,7 +203,6 @@ class RawGraph:
 
 def open_raw(name: str) -> RawGraph:
     """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
-    from grailbench.graph.readers import read
     from grailbench.graph.store import load_graph, load_ids, read_meta
 
     place = locate(name)
@@ -212,9 +210,10 @@ def open_raw(name: str) -> RawGraph:
         path, graph = _stored(place)
         graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
         title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
-        return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, load_ids(path), weights, notes)
+        ids = load_ids(path, meta["sha256"])
+        return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, ids, weights, notes)
     file = _held(dataset)
-    got = read(file.path, file.form.format)
+    got = _read(file)
     return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, got.graph, got.ids, got.weights,
                     got.notes)  # fmt: skip
 
@@ -310,10 +309,19 @@ def _measured(found: Held) -> dict:
 
 
 def _dag(found: Held) -> Dag:
-    from grailbench.graph.readers import read_graph
     from grailbench.graph.store import cached_dag
 
-    return cached_dag(found.sha256, lambda: read_graph(found.path, found.form.format))
+    return cached_dag(found.sha256, lambda: _read(found).graph)
+
+
+def _read(found: Held) -> Reading:
+    """The graph in the file of a dataset. Raises InputError if another file is in its place now."""
+    from grailbench.graph.readers import opened, read_source
+    from grailbench.graph.store import require_same
+
+    with opened(found.path, found.form.format) as source:
+        require_same(source.sha256, found.sha256, found.path)
+        return read_source(source, found.form.format)
 
 
 def _held(dataset: Dataset) -> Held:

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.files import opened
 from grailbench.words import clip
@@ -46,7 +47,7 @@ def folder_of(source: str) -> Path | None:
         return Path(unquote(parts.path))
     if "://" in source:
         raise InputError(f"{source}: sources are folders, file://, http:// or https:// URLs")
-    return Path(source).expanduser()
+    return paths.expanded(source)
 
 
 @dataclass

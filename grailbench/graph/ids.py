@@ -7,6 +7,7 @@ the file. A mapping is `Counted` (n consecutive numbers), `Listed` (n different 
 from __future__ import annotations
 
 import hashlib
+import re
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -16,12 +17,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.graph.arguments import GREATEST, LEAST
 from grailbench.words import clip, count, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-MOST_DIGITS = 18  #: longer numbers may not fit 64 bits
+_NUMBER = re.compile(r"[0-9]+|-0*[1-9][0-9]*")
+_USUAL = re.compile(r"0|-?[1-9][0-9]*")
+_LONGEST = len(str(LEAST))  # letters of a number of 64 bits
 _FEW = 1000  # so many names are found by the dictionary
 _ALIKE, _SEARCHED = 200, 64 << 20
 
@@ -49,8 +53,8 @@ class Ids(ABC):
     def vertices_of(self, labels: ArrayLike) -> np.ndarray:
         """The vertices, int64[k], of k ids; -1 where the file has no such id.
 
-        `labels` is a list, an array or a column of pandas: of whole numbers, or for names of text. Raises ValueError,
-        TypeError or OverflowError if the ids are numbers and one of these is none.
+        `labels` is a list, an array or a column of pandas, of any shape: of numbers that fit int64, or of text, which
+        may be the digits of a number. Raises ValueError if the ids are numbers, and these neither numbers nor text.
         """
 
     @abstractmethod
@@ -83,22 +87,39 @@ class Ids(ABC):
 
 
 class Numbered(Ids):
-    """Ids that are numbers from 0 on."""
+    """Ids that are numbers of 64 bits with a sign."""
 
     def is_label(self, text: str) -> bool:
-        """Whether a word consists of decimal digits."""
-        return text.isdigit() and text.isascii()
+        """Whether a word consists of decimal digits, perhaps after a minus."""
+        return _NUMBER.fullmatch(text) is not None
 
     def has(self, text: str) -> bool:
-        return len(text) <= MOST_DIGITS and self.is_label(text) and self._place(int(text)) >= 0
+        return self._place_of(text) >= 0
+
+    def _place_of(self, text: str) -> int:
+        """The vertex of an id given as text, or -1."""
+        return self._place(int(text)) if len(text) <= _LONGEST and self.is_label(text) else -1
 
     def unknown(self, label: str) -> InputError:
         return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
 
     def vertex_of(self, label: str) -> int:
-        if not self.has(label):
+        vertex = self._place_of(label)
+        if vertex < 0:
             raise self.unknown(label)
-        return self._place(int(label))
+        return vertex
+
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        labels = np.asarray(labels)
+        if labels.dtype.kind in "OUT" and all(isinstance(label, str) for label in labels.flat):
+            return np.fromiter(map(self._place_of, labels.flat), np.int64, labels.size).reshape(labels.shape)
+        if labels.size and (labels.dtype.kind not in "iu" or labels.dtype == np.uint64):
+            raise ValueError(f"ids of {labels.dtype}, not whole numbers that fit int64")
+        return self._places_of(labels.astype(np.int64))
+
+    @abstractmethod
+    def _places_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The vertices, int64, of ids, int64 of any shape, which may be overwritten; -1 where there is none."""
 
     @abstractmethod
     def _place(self, number: int) -> int:
@@ -118,8 +139,8 @@ class Counted(Numbered):
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
         return vertices.astype(np.int64) + self.first
 
-    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
-        found = _whole(labels) - self.first
+    def _places_of(self, numbers: np.ndarray) -> np.ndarray:
+        found = np.subtract(numbers, self.first, out=numbers)  # what is out of range stays so if this overflows
         found[(found < 0) | (found >= self.vertices)] = -1
         return found
 
@@ -165,15 +186,14 @@ class Listed(Numbered):
     def labels_of(self, vertices: np.ndarray) -> np.ndarray:
         return self.labels[vertices]
 
-    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
-        labels = _whole(labels)
+    def _places_of(self, numbers: np.ndarray) -> np.ndarray:
         if self.vertices == 0:
-            return np.full(labels.shape, -1, np.int64)
-        place = np.searchsorted(self.labels, labels, sorter=self._order)
+            return np.full(numbers.shape, -1, np.int64)
+        place = np.searchsorted(self.labels, numbers, sorter=self._order)
         found = np.minimum(place, self.vertices - 1)
         if self._order is not None:
             found = self._order[found]
-        return np.where(self.labels[found] == labels, found, -1)
+        return np.where(self.labels[found] == numbers, found, -1)
 
     @cached_property
     def _ascending(self) -> memoryview:
@@ -212,10 +232,12 @@ class Named(Ids):
 
     def __init__(self, names: Iterable[str], repository: str | None = None):
         """Raises InputError unless all names are non-empty text and different."""
-        whole = np.array([*names, None], object)[:-1]  # with None numpy makes no array of fixed-width text
-        if not all(isinstance(name, str) and name for name in whole):
-            wrong = next(at for at, name in enumerate(whole) if not (isinstance(name, str) and name))
-            raise InputError(f"the name of vertex {wrong} is {whole[wrong]!r}; a text that is not empty is expected")
+        names = [*names]
+        if not all(isinstance(name, str) and name for name in names):
+            wrong = next(at for at, name in enumerate(names) if not (isinstance(name, str) and name))
+            raise InputError(f"the name of vertex {wrong} is {names[wrong]!r}; a text that is not empty is expected")
+        # the characters of members of an Enum; with None numpy makes no array of fixed-width text
+        whole = np.array([*map(str.__str__, names), None], object)[:-1]
         encoded = [name.encode("utf-8", "surrogatepass") for name in whole]
         self.content = np.frombuffer(b"".join(encoded), np.uint8)
         self.ends = np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)))
@@ -280,8 +302,8 @@ class Named(Ids):
         else:
             found = np.fromiter(map(self._place, labels.flat), np.int64, labels.size).reshape(labels.shape)
         if self.repository is not None and (found < 0).any():
-            missing = found < 0
-            found[missing] = self._commits([str(label) for label in labels[missing]])
+            missing = (found < 0) & np.reshape([isinstance(label, str) for label in labels.flat], labels.shape)
+            found[missing] = self._commits(labels[missing].tolist())
         return found
 
     def _place(self, label: object) -> int:
@@ -369,12 +391,10 @@ def _sequences(text: np.ndarray, width: int) -> np.ndarray:
     return sum(wide[at : wide.size - width + 1 + at] << 8 * at for at in range(width))
 
 
-def _whole(labels: ArrayLike) -> np.ndarray:
-    """Ids as int64[k], a copy. Raises ValueError or TypeError unless they are whole numbers or text of such."""
-    labels = np.asarray(labels)
-    if labels.dtype.kind == "b" or (labels.dtype.kind == "f" and not (labels == np.floor(labels)).all()):
-        raise ValueError("not whole numbers")
-    return labels.astype(np.int64)
+def is_number(text: str) -> bool:
+    """Whether an id is a number of 64 bits as `str` writes it, so that it stays one: '7' and '-7', but not '07'."""
+    usual = len(text) <= _LONGEST and _USUAL.fullmatch(text) is not None
+    return usual and (len(text) < _LONGEST - 1 or LEAST <= int(text) <= GREATEST)
 
 
 def ids_from(labels: np.ndarray) -> Ids:
@@ -391,10 +411,11 @@ def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids
     Names are taken as they are: whether they differ was checked when they were stored.
     """
     kind, labels = said.get("kind"), arrays.get("labels")
-    if kind == "counted" and isinstance(said.get("first"), int) and said["first"] >= 0:
-        return Counted(vertices, said["first"])
+    first = said.get("first")
+    if kind == "counted" and isinstance(first, int) and LEAST <= first <= GREATEST - max(0, vertices - 1):
+        return Counted(vertices, first)
     if kind == "listed" and labels is not None:
-        if labels.shape != (vertices,) or np.unique(labels).size != vertices or (vertices and labels.min() < 0):
+        if labels.shape != (vertices,) or labels.dtype.kind != "i" or np.unique(labels).size != vertices:
             raise ValueError("its ids are not one for each vertex")
         return Listed(labels)
     if kind == "named" and "name_bytes" in arrays and "name_ends" in arrays:

@@ -6,7 +6,8 @@
 
 The header has the version of this format, what its writer says of the arrays, and of each array the type, shape, place,
 and the CRC of every 4 MiB. Opening a file checks the header and the size of the file, in milliseconds whatever the size
-is. The arrays are checked on all cores when they are first needed: no kernel reads an array that was not checked.
+is. The arrays are checked on all cores when they are first needed: no code reads an array that was not checked. What is
+mapped shows what others write to the file later, so `Content` notices that.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import mmap
 import os
 import struct
 import threading
+import weakref
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +26,7 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import __version__
+from grailbench import __version__, memory, outputs
 from grailbench.errors import InputError
 
 MAGIC = b"grailbench index"
@@ -54,14 +56,58 @@ def write(stream: IO[bytes], said: dict, arrays: dict[str, np.ndarray]) -> None:
         stream.write(bytes(-array.nbytes % _PAGE))
 
 
-def content_of(path: str | os.PathLike) -> mmap.mmap | bytes:
-    """Maps a file. Raises InputError if it cannot be read."""
+class Content:
+    """The bytes of an index file.
+
+    buffer  a buffer that can be written
+    path    the file; None if there is none
+    """
+
+    def __init__(self, buffer: mmap.mmap | bytearray, path: Path | None = None):
+        self.buffer, self.path, self._descriptor = buffer, path, None
+
+    @classmethod
+    def mapped(cls, stream: IO[bytes], path: Path) -> Content:
+        """The map of an open file that is not empty."""
+        state = _state(stream.fileno())
+        # copy-on-write: numba compiles other kernels for arrays that cannot be written
+        made = cls(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY), path)
+        made._state, made._descriptor = state, os.dup(stream.fileno())
+        weakref.finalize(made, os.close, made._descriptor)
+        return made
+
+    def require_unchanged(self) -> None:
+        """Raises InputError if the mapped file was written to or cut since it was opened. One that was replaced (a new
+        file got its name) or deleted stays as it is under the map."""
+        if self._descriptor is not None and _state(self._descriptor) != self._state:
+            raise InputError(
+                "the index file was changed while it was in use", path=self.path,
+                remedy="load it again; Index.save replaces a file without changing the old one",
+            )  # fmt: skip
+
+
+def _state(descriptor: int) -> tuple[int, int]:
+    """What changes when a file is written to: its size, and the time of the last change of its content in ns."""
+    found = os.fstat(descriptor)
+    return found.st_size, found.st_mtime_ns
+
+
+def content_of(path: str | os.PathLike, in_memory: bool = False) -> Content:
+    """Maps a file, or reads it into memory. Raises InputError if it cannot be read, TooLittleMemory if it does not fit
+    the memory."""
     path = Path(path)
     try:
-        with open(path, "rb") as stream:
+        with open(path, "rb", buffering=0) as stream:
             size = os.fstat(stream.fileno()).st_size
-            # copy-on-write: numba compiles other kernels for arrays that cannot be written
-            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_COPY) if size else b""
+            outputs.protect(path)
+            if size and not in_memory:
+                return Content.mapped(stream, path)
+            memory.require(size, str(path))
+            buffer = bytearray(size)
+            view = memoryview(buffer)
+            while view and (count := stream.readinto(view)):
+                view = view[count:]
+            return Content(buffer, path)
     except FileNotFoundError:
         raise InputError("there is no such index file", path=path) from None
     except (OSError, ValueError) as error:
@@ -71,7 +117,7 @@ def content_of(path: str | os.PathLike) -> mmap.mmap | bytes:
 def identity(path: str | os.PathLike) -> str:
     """The sha256 of the header, which has the checks of all arrays: equal for files of equal content. It is told in
     milliseconds, and not affected by damage to the arrays. Raises InputError as `Mapped` does."""
-    content = content_of(path)
+    content = content_of(path).buffer
     header(content, Path(path))
     length, _ = _LENGTHS.unpack(bytes(content[len(MAGIC) : len(MAGIC) + _LENGTHS.size]))
     return hashlib.sha256(bytes(content[: len(MAGIC) + _LENGTHS.size + length])).hexdigest()
@@ -81,7 +127,7 @@ def header(content, path: Path | None) -> tuple[dict, int]:
     """The header, and where the arrays begin. Raises InputError."""
     fixed = len(MAGIC) + _LENGTHS.size
     if len(content) < fixed or bytes(content[: len(MAGIC)]) != MAGIC:
-        raise InputError("it is no index that grailbench saved", path=path)
+        raise InputError("it is no index that grailbench saved", path=path, remedy="Index.save writes one")
     length, check = _LENGTHS.unpack(bytes(content[len(MAGIC) : fixed]))
     said = bytes(content[fixed : fixed + length]) if length <= _LONGEST else b""
     if len(said) != length or zlib.crc32(said) != check:
@@ -120,28 +166,31 @@ def damaged(path: Path | None, why: str) -> InputError:
 
 
 class Check:
-    """Compares arrays with their CRCs when it is called for the first time; other threads wait for it."""
+    """Compares arrays with their CRCs when it is called for the first time; other threads wait for it. Each call looks
+    whether the file was changed, in a microsecond."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], said: dict, path: Path | None):
-        self._arrays, self._path = arrays, path
-        self._checks = {name: each["checks"] for name, each in said["arrays"].items()}
+    def __init__(self, arrays: dict[str, np.ndarray], said: dict, content: Content):
+        """Raises KeyError, TypeError or ValueError if the header does not hold together."""
+        self._arrays, self._content = arrays, content
+        self._blocks = [
+            (name, first, check)
+            for name, array in arrays.items()
+            for first, check in zip(range(0, array.nbytes, _BLOCK), said["arrays"][name]["checks"], strict=True)
+        ]
         self._lock, self._done = threading.Lock(), False
 
     def __call__(self) -> None:
-        """Raises InputError if an array is not the one that was written."""
+        """Raises InputError if an array is not the one that was written, or the file was changed."""
+        self._content.require_unchanged()
         if self._done:
             return
         with self._lock:
             if not self._done:
                 self._compare()
+                self._content.require_unchanged()
                 self._done = True
 
     def _compare(self) -> None:
-        blocks = [
-            (name, first, check)
-            for name, array in self._arrays.items()
-            for first, check in zip(range(0, array.nbytes, _BLOCK), self._checks[name], strict=True)
-        ]
         content = {name: array.reshape(-1).view(np.uint8) for name, array in self._arrays.items()}
 
         def holds(block: tuple[str, int, int]) -> bool:
@@ -149,9 +198,10 @@ class Check:
             return zlib.crc32(content[name][first : first + _BLOCK]) == check
 
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            for (name, first, _), whole in zip(blocks, pool.map(holds, blocks), strict=True):
+            for (name, first, _), whole in zip(self._blocks, pool.map(holds, self._blocks), strict=True):
                 if not whole:
-                    raise damaged(self._path, f"array {name} differs from what was written, from byte {first:,} on")
+                    why = f"array {name} differs from what was written, from byte {first:,} on"
+                    raise damaged(self._content.path, why)
 
 
 def _start(length: int) -> int:

@@ -15,9 +15,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from grailbench import paths, settings
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError
 from grailbench.files import read_text
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import replaced
 
 FILE = "graph-profiles.jsonl"
 BINS = 64  #: most bins of the levels
@@ -134,8 +134,5 @@ def text(outlines: Iterable[Outline]) -> str:
 
 def write(path: Path, outlines: Iterable[Outline]) -> None:
     """Writes a file of outlines, which replaces the one there when it is whole. Raises InputError if it cannot."""
-    try:
-        with atomic_file(path) as stream:
-            stream.write(text(outlines).encode())
-    except OSError as error:
-        raise of_system(error, path) from None
+    with replaced(path, over=b"") as stream:
+        stream.write(text(outlines).encode())

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from grailbench import commands
+from grailbench import commands, outputs
 from grailbench.errors import InputError, MachineLacks
 
 
@@ -47,6 +47,7 @@ def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
 def _git(folder: Path, *words: str, text: bytes = b"") -> bytes:
     """What git prints. Raises InputError if it fails, and MachineLacks if there is no git."""
     inside = folder / ".git" if (folder / ".git").exists() else folder
+    outputs.protect(inside)
     command = commands.git(f"--git-dir={inside}", *words)
     try:
         done = subprocess.run(  # noqa: S603 - git's path is one word, as no shell reads it

@@ -15,16 +15,15 @@ import logging
 import math
 import os
 import re
-import shutil
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from grailbench import caches, disk, temporary
+from grailbench import caches, outputs
 from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
@@ -75,12 +74,15 @@ def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
     return digest.hexdigest()
 
 
-def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None) -> dict:
+def save_graph(
+    path: str | os.PathLike, graph: Graph, meta: dict | None = None, ids: Ids | None = None,
+    check: Callable[[], None] | None = None,
+) -> dict:  # fmt: skip
     """Writes a raw graph and `meta` (anything that JSON can represent) to `path` atomically.
 
-    `ids` are the ids of the vertices in the file that the graph came from; None for 0, 1, ... Returns the meta that was
-    written: `meta` with `kind`, `vertices`, `edges`, `numbering` (of the ids), `sha256` (see `graph_sha256`) and the
-    arrays. Equal arguments give equal bytes.
+    `ids` are the ids of the vertices in the file that the graph came from; None for 0, 1, ... `check` is as of
+    `atomic_file`. Returns the meta that was written: `meta` with `kind`, `vertices`, `edges`, `numbering` (of the ids),
+    `sha256` (see `graph_sha256`) and the arrays. Equal arguments give equal bytes.
     """
     numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
@@ -92,17 +94,18 @@ def save_graph(path: str | os.PathLike, graph: Graph, meta: dict | None = None, 
         "sha256": graph_sha256(graph, ids),
     }
     arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
-    return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None})
+    return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None}, check=check)
 
 
-def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
+def load_graph(path: str | os.PathLike, sha256: str | None = None) -> tuple[Graph, dict]:
     """Reads a graph and its meta as written by `save_graph`.
 
-    Raises InputError if the file is missing, or is of an older version that changed the ids without storing them, and
-    `Damaged` (an InputError) if the file is damaged.
+    Raises InputError if the file is missing, is another graph than that with this `sha256` (None for any), or is of an
+    older version that changed the ids without storing them, and `Damaged` (an InputError) if the file is damaged.
     """
     path = Path(path)
     meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
+    require_same(meta.get("sha256"), sha256, path)
     _require_ids(path, meta)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
         raise _damaged(path, "its edge arrays are not as long as its edge count")
@@ -112,15 +115,29 @@ def load_graph(path: str | os.PathLike) -> tuple[Graph, dict]:
         raise _damaged(path, str(error)) from None
 
 
-def load_ids(path: str | os.PathLike) -> Ids:
+def load_ids(path: str | os.PathLike, sha256: str | None = None) -> Ids:
     """The ids of a stored graph's vertices in the file it came from. Raises the same errors as `load_graph`."""
     path = Path(path)
     meta, arrays = _read(path, "graph", {}, _LABELS)
+    require_same(meta.get("sha256"), sha256, path)
     _require_ids(path, meta)
     try:
         return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
+
+
+def require_same(found: str | None, wanted: str | None, name: str | Path) -> None:
+    """Raises InputError if a graph has another sha256 than is wanted; None is that of any."""
+    if wanted not in (None, found):
+        raise InputError(f"{name}: the graph of this name is another one now", remedy="try again")
+
+
+def require_free(name: str, beside: str, remedy: str) -> None:
+    """Raises InputError if a graph in that folder of the cache, 'imported' or 'generated', has this name."""
+    if (cache_dir() / beside / f"{name}.npz").exists():
+        article = "an" if beside == "imported" else "a"
+        raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
 
 
 def _require_ids(path: Path, meta: dict) -> None:
@@ -152,7 +169,7 @@ def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag
     caches.use(Path(path))
     meta = read_meta(path)
     _require_ids(Path(path), meta)
-    return cached_dag(meta["sha256"], lambda: load_graph(path)[0] if graph is None else graph), meta
+    return cached_dag(meta["sha256"], lambda: load_graph(path, meta["sha256"])[0] if graph is None else graph), meta
 
 
 def cached_dag(sha256: str, make: Callable[[], Graph]) -> Dag:
@@ -252,83 +269,13 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 # ---------------------------------------------------------------------------------------- files
 
 
-@contextmanager
-def atomic_file(path: Path, lasting: bool = True) -> Iterator[IO[bytes]]:
-    """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
-
-    If the system supports it, the file has no name until then, so that a killed process leaves no file behind. An
-    OSError without a file name, such as that of a full disk, gets the name of this file.
-
-    lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
-             old file or the new one; not for what is made anew when it is found damaged
-    """
-    made = temporary.name_beside(path)
-    try:
-        disk.make_folder(path.parent)
-        temporary.sweep_once(path.parent)
-        handle = nameless = _nameless(path.parent)
-        if handle is None:
-            made, handle = temporary.new_beside(path)
-        with temporary.locked(handle):  # until it has its name
-            with open(handle, "r+b") as stream:
-                yield stream
-                stream.flush()
-                if lasting:
-                    os.fsync(stream.fileno())
-                # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
-                named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, made, src_dir_fd=nameless)
-            if not named:
-                os.replace(made, path)
-        if lasting:
-            disk.sync(path.parent)
-    except OSError as error:
-        if error.filename in (None, str(made)):
-            error.filename = str(path)
-        raise
-    finally:
-        with suppress(OSError):
-            made.unlink(missing_ok=True)
-
-
-def link_file(file: Path, path: Path) -> None:
-    """Gives a file that is on the disk another name, in the place of what has it; it is copied where that cannot be.
-    Raises OSError if it cannot be written."""
-    made = temporary.name_beside(path)
-    disk.make_folder(path.parent)
-    try:
-        if not _named(file, path, made):
-            os.replace(made, path)
-        disk.sync(path.parent)
-    except OSError:  # another file system, or one without links
-        with open(file, "rb") as source, atomic_file(path) as copy:
-            shutil.copyfileobj(source, copy, 1 << 20)
-    finally:
-        with suppress(OSError):
-            made.unlink(missing_ok=True)
-
-
-def _named(file: str | Path, path: Path, made: Path, **how: int) -> bool:
-    """Gives a file its name if that is free, else a temporary one; returns whether it was free."""
-    for name in (path, made):
-        with suppress(FileExistsError):
-            os.link(file, name, follow_symlinks=True, **how)
-            return name == path
-    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(made))
-
-
-def _nameless(folder: Path) -> int | None:
-    """Opens a new file without a name in a folder; None if the operating system or file system does not support it."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
-    except OSError:
-        return None  # if the folder cannot be written, opening a named file in it raises the right error
-
-
-def _write(path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True) -> dict:
+def _write(
+    path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True,
+    check: Callable[[], None] | None = None,
+) -> dict:  # fmt: skip
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    with atomic_file(path, lasting) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+    opened = outputs.atomic_file(path, lasting, seeks=True, over=b"", check=check)  # stored graphs are ours
+    with opened as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():
             entry = zipfile.ZipInfo(f"{name}.npy")
@@ -345,6 +292,7 @@ def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """Opens an archive and turns every error that a damaged one can cause into Damaged."""
     try:
         with zipfile.ZipFile(path) as archive:
+            outputs.protect(path)
             yield archive
     except FileNotFoundError:
         raise InputError("there is no such stored graph", path=path) from None

@@ -16,21 +16,23 @@ from typing import Any
 
 import numpy as np
 
+from grailbench import outputs
 from grailbench.errors import InputError
 from grailbench.files import REFETCH
+from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
-from grailbench.graph.readers.table import usual_columns
-from grailbench.graph.readers.text import DONE, LINE, new_state, parse
-from grailbench.graph.store import atomic_file
+from grailbench.graph.readers.table import ends_of, unrecognised
+from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 
 Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time
 ROWS = 1 << 18  #: of a table that are read at a time
 FORMATS = ("edges", "parquet")
+_RENAME = "name the columns source and target"
 _VERTICES = b"grailbench.vertices"  #: key of the metadata of Parquet files
 
 
@@ -58,12 +60,15 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
 
     vertices: their number, in place of what a file states. Raises InputError for anything else.
     """
-    if vertices is not None and not 0 <= vertices <= MAX_VERTICES:
-        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
+    if vertices is not None:
+        vertices = whole_number(vertices, "vertices", 0)
+        if vertices > MAX_VERTICES:
+            raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
     if callable(source):
-        return Stream(lambda: map(_columns, source()), {"stream": "a function"}, vertices)
+        return Stream(lambda: _blocks(source()), {"stream": "a function"}, vertices)
     if not isinstance(source, str | os.PathLike):
-        return Stream(lambda: map(_columns, source), {"stream": type(source).__name__}, vertices)
+        return Stream(lambda: _blocks(source), {"stream": type(source).__name__}, vertices)
+    check_path(source, "stream")
     if not os.path.exists(source) and (found := parse_random(str(source))) is not None:
         n, degree, seed = found
         return Stream(lambda: random_blocks(n, degree, seed), {"generated": str(source)}, n, 0, round(n * degree))
@@ -74,19 +79,28 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
             f"{format} files do not come as a stream", path=path,
             remedy=f"{' and '.join(FORMATS)} do; or import the graph, if it fits the memory",
         )  # fmt: skip
+    outputs.protect(path)
     stat = path.stat()
     origin = {"file": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns, "vertices": vertices}
     return (_of_parquet if format == "parquet" else _of_text)(path, origin, vertices)
 
 
 def _columns(block: Any) -> Block:
-    sources, targets = (np.asarray(column) for column in block)
-    if sources.shape != targets.shape or sources.ndim != 1 or not {sources.dtype.kind, targets.dtype.kind} <= {*"iu"}:
-        raise InputError(
-            f"a block of {sources.dtype} {sources.shape} and {targets.dtype} {targets.shape}: two columns of as many "
-            "whole numbers are expected"
-        )
-    return sources, targets
+    try:
+        sources, targets = block
+    except (TypeError, ValueError):
+        raise InputError(f"a block {shown(block)}: two columns, sources and targets, are expected") from None
+    ends = id_columns(sources, targets)
+    if any(each.dtype == object for each in ends):
+        raise InputError("a block of names: whole numbers are expected", remedy="number the vertices from 0 first")
+    return ends
+
+
+def _blocks(source: Any) -> Iterable[Block]:
+    """The blocks of an iterable. Raises InputError if it is none."""
+    if not isinstance(source, Iterable):
+        raise InputError(f"{shown(source)} is no stream of edges", remedy="a path, a name, or an iterable of blocks is")
+    return map(_columns, source)
 
 
 # ------------------------------------------------------------------ edge lists
@@ -94,7 +108,7 @@ def _columns(block: Any) -> Block:
 
 def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
     with _text(path) as file:
-        head = np.frombuffer(_piece(path, file, 1 << 16), np.uint8)
+        head = with_line_feeds(np.frombuffer(bytearray(_piece(path, file, 1 << 16)), np.uint8))
     header = edge_header(path, head)
     if header.undirected:
         raise InputError(
@@ -126,11 +140,12 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
         while True:
             piece = _piece(path, file, BYTES)
             text = rest + piece
-            end = text.rfind(b"\n") + 1 if piece else len(text)
+            # up to the last line end, which is not a CR at the end of the piece: LF may follow
+            end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if piece else len(text)
             rest = text[end:]
             if end:
-                part, state = np.frombuffer(bytearray(text[:end]), np.uint8), new_state(0, line)
-                columns = first, MAX_VERTICES - 1 + first, 0, 2
+                part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
+                columns = first, MAX_VERTICES - 1 + first, 0, 2, False
                 status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
                 if status != DONE:
                     raise edge_fault(path, part, state, status, first)
@@ -148,9 +163,8 @@ def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     with parsing(path, "a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
         names, rows = list(file.schema_arrow.names), file.metadata.num_rows
         said = (file.metadata.metadata or {}).get(_VERTICES)
-    places = usual_columns(names) or (0, 1)
-    if len(names) < 2:
-        raise InputError("one column; an edge needs two", path=path)
+    if (places := ends_of(path, None, names, _RENAME)) is None:
+        raise unrecognised(path, None, names, _RENAME)
     stated = int(said) if vertices is None and said is not None else vertices
     return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
 
@@ -179,7 +193,7 @@ def write_parquet(path: Path, stream: Stream) -> dict:
     parquet, arrow = needed("pyarrow.parquet", "Parquet"), needed("pyarrow", "Parquet")
     schema = arrow.schema([(name, arrow.int32()) for name in ("source", "target")])
     edges = 0
-    with atomic_file(path) as file:
+    with outputs.atomic_file(path, seeks=True, follow=True) as file:
         said = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
         with parquet.ParquetWriter(
             file, schema.with_metadata(said), compression="none", use_dictionary=False

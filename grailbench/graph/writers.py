@@ -7,15 +7,14 @@ import io
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import numpy as np
 
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted, Ids
+from grailbench.outputs import replaced
 
 _ROWS_AT_ONCE = 1 << 16
 _BREAK = re.compile(r"[\t\r\n]")
@@ -51,19 +50,6 @@ def write_lines(path: str | os.PathLike, head: str, *columns: np.ndarray, betwee
 
 def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-@contextmanager
-def replaced(path: str | os.PathLike) -> Iterator[IO[bytes]]:
-    """A new file in the place of `path`. Raises InputError if it cannot be written."""
-    from grailbench.graph.store import atomic_file
-
-    path = Path(path)
-    try:
-        with atomic_file(path) as stream:
-            yield stream
-    except OSError as error:
-        raise of_system(error, path) from None
 
 
 def _rows(columns: tuple[np.ndarray, ...]) -> Iterator[Iterator[tuple]]:

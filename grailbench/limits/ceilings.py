@@ -24,7 +24,7 @@ from grailbench.errors import InputError, MachineLacks
 from grailbench.limits.scale import FIELDS, FULL, TINY, Note, Scale
 from grailbench.paths import cache_dir
 from grailbench.runs import environment as env
-from grailbench.runs.folder import read_json, write_json
+from grailbench.runs.folder import read_json, require_own, write_json
 
 FORMAT = 1  # increase it when a measurement changes its meaning, so that older documents are not read
 PARTS = ("cpu", "gpu")
@@ -265,8 +265,11 @@ def save(document: dict) -> Path:
 
 
 def export(document: dict, folder: Path) -> list[Path]:
-    """Write limits.json and environment.json to `folder`, to store them with recorded runs. Returns their paths."""
+    """Write limits.json and environment.json to `folder`, to store them with recorded runs. Returns their paths. Raises
+    InputError if there are such files that grailbench did not write."""
     files = [folder / "limits.json", folder / "environment.json"]
+    for path in files:
+        require_own(path)
     for path, content in zip(files, (document, env.environment()), strict=True):
         write_json(path, content)
     return files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from itertools import chain
 from threading import Lock
@@ -40,7 +41,7 @@ class Converted:
         rows = source._adj
         self.nodes = list(rows)
         self.places = {node: place for place, node in enumerate(self.nodes)}
-        neighbours = list(rows.values())
+        neighbours = _neighbours(rows)
         self.offsets = np.zeros(len(self.nodes) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, neighbours), np.int64, len(self.nodes)), out=self.offsets[1:])
         found = map(self.places.__getitem__, chain.from_iterable(neighbours))
@@ -84,7 +85,7 @@ class Converted:
 
         `edges` counts the edges too, which sees most changes that no method made, but takes time for every node.
         """
-        if self.changed or (edges and sum(map(len, self.source._adj.values())) != self.targets.size):
+        if self.changed or (edges and sum(map(len, _neighbours(self.source._adj))) != self.targets.size):
             raise InputError(
                 "the NetworkX graph was changed after grailbench had converted it",
                 remedy="G.__networkx_cache__.clear() has the next call convert it again; methods of G do so themselves",
@@ -130,6 +131,12 @@ class Converted:
     def _build(self) -> Index:
         raw = csr.Graph(len(self.nodes), *self.edges())
         return build(Graph(raw, Counted(raw.vertices)))
+
+
+def _neighbours(rows: Mapping[Any, Mapping[Any, Any]]) -> list[Collection[Any]]:
+    """The neighbours of each node. The length of a row of a view of a multigraph counts nodes to which all edges are
+    hidden, so that rows of views are counted as they are iterated over."""
+    return [row if type(row) is dict else list(row) for row in rows.values()]
 
 
 class Search:

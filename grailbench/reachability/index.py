@@ -16,6 +16,7 @@ import numpy as np
 from grailbench import contract
 from grailbench.contract import NoTimer, Timer, implementation, register
 from grailbench.errors import InputError
+from grailbench.graph.arguments import shown
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 
@@ -55,15 +56,15 @@ class Params(contract.Params):
         if self.dim < 1:
             raise InputError(f"dim {self.dim}: at least one label pair is needed")
         for axis, words in CHOICES.items():
-            if getattr(self, axis) not in words:
-                raise InputError(f"{axis} {getattr(self, axis)!r}: choose {' or '.join(words)}")
+            if not (isinstance(word := getattr(self, axis), str) and word in words):
+                raise InputError(f"{axis} {shown(word)}: choose {' or '.join(words)}")
         if self.devices < 1:
             raise InputError(f"devices {self.devices}: at least one is needed")
         if self.memory < 0:
             raise InputError(f"memory {self.memory}: a number of bytes, or 0 for a share of what is free")
         for name in self.filters:
-            if name not in FILTERS:
-                raise InputError(f"filter {name!r}: choose among {', '.join(FILTERS)}")
+            if not (isinstance(name, str) and name in FILTERS):
+                raise InputError(f"filter {shown(name)}: choose among {', '.join(FILTERS)}")
 
 
 @dataclass(frozen=True)

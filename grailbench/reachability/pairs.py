@@ -4,10 +4,12 @@
     u v              a pair
     u v 1            a pair and the expected answer, 0 or 1
 
-Words are separated by blanks. In a line with a tab only tabs separate, so that names may hold blanks. A file named
-.csv (also .csv.gz) is a table with commas, or semicolons if its first line has no comma; names may be in double quotes.
-It may begin with a header: one of `table.USUAL`, or any names before a column that is no answer. A line whose first
-word begins with '#' or '%' and is a name of the graph is a pair.
+Words are separated by blanks. In a line with a tab only tabs separate, so that names may hold blanks, also at their
+ends if the graph has such a name. A line whose first word begins with '#' or '%' and is a name of the graph is a pair.
+
+A file named .csv or .tsv (also .gz) is a table; cells of .csv are those of tables of edges (`table`). If its first row
+is no pair of the graph, it is a header, by which source and target are found as in tables of edges; a column of answers
+is named as one of `ANSWERS`, and others are not read. A header that is not recognised is an error.
 
 Lines of numbers are parsed by a compiled function, 20 times as fast as the others.
 """
@@ -15,7 +17,8 @@ Lines of numbers are parsed by a compiled function, 20 times as fast as the othe
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -27,12 +30,25 @@ from grailbench.errors import InputError
 from grailbench.files import opened
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
-from grailbench.graph.readers.table import decoded, rows, usual_columns, words_of
-from grailbench.graph.readers.text import HASH, NEWLINE, PERCENT, is_blank, is_space, number, refuse_wide, without_bom
+from grailbench.graph.readers.table import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
+from grailbench.graph.readers.text import (
+    HASH,
+    NEWLINE,
+    PERCENT,
+    is_blank,
+    is_space,
+    number,
+    refuse_wide,
+    with_line_feeds,
+    without_bom,
+)
 
 UNKNOWN = -1  #: the given answer of a pair without one
 _BYTES_A_LINE = 250  # memory per line while a file is read
 _WRITTEN = 1 << 18  # pairs that are written at a time
+ANSWERS = ("answer", "expected", "reachable")  #: names of the column of expected answers
+_NAMED = "name the columns source and target; grailbench ask has --source COLUMN --target COLUMN"
+_BREAK = re.compile(r"[\t\r\n]")
 _LINE = "a line is 'u v' or 'u v 0|1'; in one with a tab only tabs separate"
 
 
@@ -45,12 +61,19 @@ class Pairs(NamedTuple):
     lines: np.ndarray
 
 
-def read_pairs(path: str | os.PathLike, ids: Ids, digest: str | None = None, pipes: bool = True) -> Pairs:
+def read_pairs(
+    path: str | os.PathLike,
+    ids: Ids,
+    digest: str | None = None,
+    pipes: bool = True,
+    columns: tuple[str, str] | None = None,
+) -> Pairs:
     """Reads the pairs of a file, which may be compressed by gzip; '-' is the standard input.
 
     ids     the ids of the graph that the pairs are of
     digest  the sha256 that the file has to have; None for any
     pipes   whether a pipe or the standard input may be read
+    columns of a table with a header: the names of the columns of source and target; None to recognise them
 
     Raises InputError naming file and line for the first line that is no pair of the graph, and also if the file is
     missing, holds no pair or has changed; TooLittleMemory.
@@ -60,28 +83,34 @@ def read_pairs(path: str | os.PathLike, ids: Ids, digest: str | None = None, pip
         if digest not in (None, source.sha256):
             raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
         refuse_wide(source.head(2), shown)
-        memory.require(_BYTES_A_LINE * np.count_nonzero(source.text == NEWLINE), f"{shown}: its queries")
         text = without_bom(source.text, source.path)
         if not text.size:
             raise InputError("the file is empty", path=shown, remedy=_LINE)
-        table = _is_table(path, text)
-        found = None if table or not ids.numeric else _of_numbers(shown, text, ids)
+        lined = with_line_feeds(text)
+        memory.require(_BYTES_A_LINE * np.count_nonzero(lined == NEWLINE), f"{shown}: its queries")
+        table = _table_of(path, lined)
+        text = text if table == "csv" else lined  # a cell in quotes may hold a carriage return
+        if columns and not table:
+            raise InputError("columns are named, but it is no table", path=shown, remedy="a file named .csv or .tsv")
+        found = None if table == "csv" or columns or not ids.numeric else _of_numbers(shown, text, ids)
         if found is None:
             content = decoded(shown, text)
-            said = _cells(shown, content, ids) if table else words_of(content)
+            said = rows(shown, content) if table == "csv" else _as_named(words_of(content), ids)
+            said = _pairs_of_table(shown, said, ids, columns) if table else said
             found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
     if not found.sources.size:
         raise InputError("holds no query", path=shown, remedy=_LINE)
     return found
 
 
-def _is_table(path: str | os.PathLike, text: np.ndarray) -> bool:
-    """Whether the pairs are separated by commas: by the file's name; of the standard input by its first line."""
+def _table_of(path: str | os.PathLike, text: np.ndarray) -> str | None:
+    """The kind of table that the pairs are in, 'csv' or 'tsv', by the file's name; of the standard input by its first
+    line. None for lines of words."""
     suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
     if str(path) != "-":
-        return suffixes[-1:] == [".csv"]
+        return {".csv": "csv", ".tsv": "tsv"}.get("".join(suffixes[-1:]))
     first = text[:4096].tobytes().partition(b"\n")[0]
-    return b"," in first and b"\t" not in first and len(first.split()) < 2
+    return "csv" if b"," in first and b"\t" not in first and len(first.split()) < 2 else None
 
 
 # ---------------------------------------------------------------------------------------- lines of numbers
@@ -154,27 +183,55 @@ def _parse(text, sources, targets, given, lines):
 # ---------------------------------------------------------------------------------------- any other line
 
 
-def _cells(path: str | os.PathLike, text: str, ids: Ids) -> Iterator[tuple[int, list[str]]]:
-    """The line and the cells of each row of a table, without a header. Blanks around a cell count only in a name."""
-    delimiter = "," if "," in text.partition("\n")[0] else ";"
-    first = True
-    for line, cells in rows(path, text, delimiter):
-        cells = [cell if ids.has(cell) else cell.strip() for cell in cells]
-        if not (first and _is_header(cells, ids)):
-            yield line, cells[:2] if cells[2:] == [""] else cells
-        first &= _is_comment(cells[0], ids)
+def _as_named(found: Iterator[tuple[int, list[str]]], ids: Ids) -> Iterator[tuple[int, list[str]]]:
+    """Lines of words without the blanks at their ends, unless the graph has a name with them."""
+    return ((line, [word if ids.has(word) else word.strip() for word in words]) for line, words in found)
+
+
+def _pairs_of_table(
+    path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids, columns: tuple[str, str] | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The line and the cells of source, target and perhaps answer of each row of a table, without its header."""
+    line, first = first_row(path, found, is_id=ids.has)
+    places = _places(path, line, first, ids, columns)
+    if places is None:
+        yield line, _without_blank(first)
+    for line, cells in found:
+        if places is None or _is_comment(cells[0], ids):
+            yield line, _without_blank(cells)
+        elif len(cells) != len(first):
+            message = f"{len(cells)} cells, but the header has {len(first)}"
+            raise InputError(message, path=path, line=line, remedy="as many cells in every line")
+        else:
+            yield line, _without_blank([cells[place] for place in places])
+
+
+def _without_blank(cells: list[str]) -> list[str]:
+    """Cells without a third that is blank, which is no answer."""
+    return cells[:2] if cells[2:] == [""] else cells
+
+
+def _places(
+    path: str | os.PathLike, line: int, first: list[str], ids: Ids, columns: tuple[str, str] | None
+) -> list[int] | None:
+    """The places of source, target and perhaps answer by the first row of a table; None if it is a pair, or, by its
+    form, meant to be one."""
+    if columns is not None:
+        ends = place_of(path, line, first, columns[0]), place_of(path, line, first, columns[1])
+    elif len(first) in (2, 3) and all(map(ids.has, first[:2])):
+        return None
+    elif (ends := ends_of(path, line, first, _NAMED)) is None:
+        if len(first) in (2, 3) and all(map(ids.is_label, first[:2])) and first[2:] in ([], ["0"], ["1"], [""]):
+            return None
+        raise unrecognised(path, line, first, _NAMED)
+    answers = [place for place, name in enumerate(first) if name.casefold() in ANSWERS]
+    if len(answers) > 1:
+        raise InputError(f"{len(answers)} columns of answers", path=path, line=line, remedy="one of them")
+    return [*ends, *answers]
 
 
 def _is_comment(word: str, ids: Ids) -> bool:
     return word[:1] in ("#", "%") and not ids.has(word)
-
-
-def _is_header(cells: list[str], ids: Ids) -> bool:
-    """Whether the first row of a table has the names of columns; see the module."""
-    if len(cells) not in (2, 3) or all(map(ids.has, cells[:2])):
-        return False
-    named = usual_columns(cells[:2]) == (0, 1) or cells[2:] not in ([], ["0"], ["1"], [""])
-    return named or not any(map(ids.is_label, cells[:2]))
 
 
 def _of_texts(path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
@@ -220,8 +277,7 @@ def write_pairs(
 ) -> None:
     """Writes pairs of vertices, int[k] each, as lines `u v` of ids, with their answers (bool[k]) `u v 0|1`.
 
-    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError for a name with a
-    tab or a line break.
+    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError as `as_line` does.
     """
     import pandas as pd  # here, because reading needs it not
 
@@ -233,7 +289,18 @@ def write_pairs(
             table = pd.DataFrame(dict(enumerate(columns)))
             stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
             continue
-        lines = ["\t".join(map(str, row)) for row in zip(*(each.tolist() for each in columns), strict=True)]
-        if (torn := next((line for line in lines if line.count("\t") != len(columns) - 1 or "\n" in line), "")) != "":
-            raise InputError(f"a name with a tab or a line break in {torn[:60]!r} has no place in a line")
-        stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
+        lines = map(as_line, zip(*(each.tolist() for each in columns), strict=True))
+        stream.write("".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def as_line(row: Iterable) -> str:
+    """A pair of names, and perhaps its answer, as a line that `read_pairs` reads.
+
+    Raises InputError for a name with a tab or a line break, of blanks alone, or that begins with a byte order mark.
+    """
+    words = [str(word) for word in row]
+    for word in words:
+        if _BREAK.search(word) or not word.strip() or word[0] == "\ufeff":
+            why = "holds a tab or a line break" if _BREAK.search(word) else "is blank or begins with a byte order mark"
+            raise InputError(f"{word[:60]!r} {why}, so that it has no place in a line", remedy="--json where there is")
+    return "\t".join(words) + "\n"

@@ -35,7 +35,7 @@ from grailbench.files import opened
 from grailbench.graph import npy
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 from grailbench.reachability.pairs import UNKNOWN, read_pairs
 
 FORMAT_VERSION = 2

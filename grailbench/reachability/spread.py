@@ -129,11 +129,12 @@ def _forget(spread: Spread, folder: Folder | None) -> None:
 class Kept:
     """What a worker opens: an index of vertices of the condensed graph. `run` calls functions where it lives."""
 
-    def __init__(self, index: Index, dag: Dag, run: Callable[..., Any]):
-        self.index, self._dag, self._run = index, dag, run
+    def __init__(self, index: Index, dag: Dag, run: Callable[..., Any], check: Callable[[], None]):
+        self.index, self._dag, self._run, self._check = index, dag, run, check
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
-        """Whether each source reaches its target, bool[k]."""
+        """Whether each source reaches its target, bool[k]. Raises InputError if the file was changed."""
+        self._check()
         return self._run(self.index.query_batch, sources, targets, NoTimer())
 
     @property
@@ -154,13 +155,14 @@ def opened(path: Path, threads: int, device: int | None = None) -> Kept:
     """Opens the file of `written` for queries on so many threads, and on the GPU of that number if the index needs
     one; its content is checked."""
     content = mapped.content_of(path)
-    said, start = mapped.header(content, path)
-    arrays = mapped.arrays_of(content, said, start)
-    mapped.Check(arrays, said, path)()
+    said, start = mapped.header(content.buffer, path)
+    arrays = mapped.arrays_of(content.buffer, said, start)
+    check = mapped.Check(arrays, said, content)
+    check()
     implementation, params, dag, own = kept.parts(said, arrays, path)
     run = kept.where(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
-    return Kept(index, dag, run)
+    return Kept(index, dag, run, check)
 
 
 def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, stored: dict) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from grailbench import caches, contract, paths
 from grailbench.contract import Params, register
 from grailbench.graph.csr import Graph, rows_of
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 __all__ = ["Implementation", "Params", "Text"]
 

@@ -1,72 +1,35 @@
-"""The result of a run in sentences: 'gpu-fused d=2 is 3.1 ± 0.2 times as fast as parallel d=2', overall and by graph.
+"""The result of a run in sentences: 'gpu-fused d=2 is 2.9 to 3.3 times as fast as parallel d=2', overall and by graph.
 
-The configurations come from a `ranking`, which compares like with like and puts the fastest first. A ratio is a ratio
-of medians; over several graphs it is the geometric mean over the graphs on which both have a sound time. The ± is half
-the 95 % bootstrap interval of the ratio. Where two configurations have the same trial numbers, both are resampled by
-the same trials, so that whatever slowed a trial down for both cancels out.
+The configurations come from a `ranking`, which compares like with like and puts the fastest first. A ratio is one of
+medians; over several graphs it is the geometric mean over the graphs on which both have a sound time. Its interval and
+its words are those of `runs.ratios`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
-
-import numpy as np
 
 from grailbench import contract
 from grailbench.contract import USUAL
-from grailbench.report.measured import median
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.ranking import Place, Ranking, every
+from grailbench.runs import ratios
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.statistics import interval_of, resampled
+from grailbench.runs.ratios import EQUAL, Ratio
 from grailbench.visible import quoted
-from grailbench.words import count, estimate, some
+from grailbench.words import count, some
 
 TITLE = "Who is fastest"
 OTHERS = 3  #: configurations that the fastest is compared with in a sentence
 GRAPHS = 5  #: up to this many graphs have a line each; of more graphs, only the least and greatest ratio are given
 RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
 LONGEST = 30  #: lines; in a longer answer, rankings that differ only in d share one line
-FEW = 3  #: with fewer trials there is no ±
-
-
-class Ratio(NamedTuple):
-    """How many times as fast one configuration is as another.
-
-    plus     half the 95 % interval, None where there are too few trials
-    sampled  True when not every answer of the cells was checked
-    """
-
-    value: float
-    plus: float | None
-    sampled: bool = False
-
-    def __str__(self) -> str:
-        return estimate(self.value, self.plus) + (" (sampled)" if self.sampled else "")
 
 
 def ratio(slow: Iterable[Cell], fast: Iterable[Cell], phase: str) -> Ratio:
     """How many times as fast `fast` is as `slow`. Both have one cell per graph, in the same order, with sound times."""
     pairs = list(zip(slow, fast, strict=True))
-    value = math.exp(sum(math.log(median(one, phase) / median(other, phase)) for one, other in pairs) / len(pairs))
     sampled = any(cell.status == "sampled" for pair in pairs for cell in pair)
-    times = [(one.times["", phase], other.times["", phase]) for one, other in pairs]
-    if any(len(each) < FEW for pair in times for each in pair):
-        return Ratio(value, None, sampled)
-    draws = [np.log(_draws(long, short, seed)) for seed, (long, short) in enumerate(times, 1)]
-    low, high = interval_of(np.exp(np.mean(draws, axis=0)))
-    return Ratio(value, (high - low) / 2, sampled)
-
-
-def _draws(long: Mapping[int, float], short: Mapping[int, float], seed: int) -> np.ndarray:
-    """float64[RESAMPLES]: bootstrap draws of the ratio of the medians of two cells on one graph; `seed` differs by
-    graph."""
-    over, under = list(long.values()), list(short.values())
-    if long.keys() == short.keys():
-        return resampled(over, seed=2 * seed, beside=under)
-    return resampled(over, seed=2 * seed) / resampled(under, seed=2 * seed + 1)
+    return ratios.of_run([(one.times["", phase], other.times["", phase]) for one, other in pairs], sampled)
 
 
 def sentences(cells: Iterable[Cell]) -> list[str]:
@@ -90,23 +53,33 @@ def _by_dim(rankings: Iterable[Ranking]) -> list[list[Ranking]]:
 
 
 def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
-    """One sentence per configuration that is the fastest with some d, for rankings that differ only in d."""
-    ratios: dict[str, dict[int, Ratio]] = {}
+    """One sentence per configuration that is the fastest with some d, and per pair of those that are about equal, for
+    rankings that differ only in d."""
+    won: dict[str, dict[str, Ratio]] = {}
+    equal: dict[str, list[str]] = {}
     over: set[int] = set()
     for ranking in rankings:
-        fastest, *others = _timed_places(ranking) or [None]
-        found = next(filter(None, (_ratio_over_graphs(ranking, fastest, place) for place in others)), None)
-        if found:
-            value, graphs = found
-            ratios.setdefault(fastest.name.replace(f" d={ranking.dim}", "", 1), {})[ranking.dim] = value
-            over.add(graphs)
+        first, *others = _timed_places(ranking) or [None]
+        for place in others:
+            if found := _ratio_over_graphs(ranking, first, place):
+                value, graphs = found
+                names = [each.name.replace(f" d={ranking.dim}", "", 1) for each in (first, place)]
+                if value.order == 0:
+                    equal.setdefault(" and ".join(names), []).append(str(ranking.dim))
+                else:
+                    faster, value = (names[0], value) if value.order > 0 else (names[1], value.inverse)
+                    won.setdefault(faster, {})[f"d = {ranking.dim}"] = value
+                over.add(graphs)
+                break
     if not over:
         return
     graphs = f"{min(over)} to " * (min(over) < max(over)) + count(max(over), "graph")
     about = f"{_start(rankings[0]).replace(f', d = {rankings[0].dim}', '', 1)}, over {graphs}"
-    for name, own in ratios.items():
-        dims, ends = ", ".join(map(str, own)), _ends({f"d = {dim}": found for dim, found in own.items()})
-        yield f"{about}: {name} is the fastest with d = {dims}: {ends} times as fast as the next."
+    for name, own in won.items():
+        dims = ", ".join(dim.removeprefix("d = ") for dim in own)
+        yield f"{about}: {name} is the fastest with d = {dims}: {_ends(own)} times as fast as the next."
+    for names, dims in equal.items():
+        yield f"{about}: {names} are {EQUAL} with d = {', '.join(dims)}."
 
 
 def _start(ranking: Ranking) -> str:
@@ -120,54 +93,64 @@ def _timed_places(ranking: Ranking) -> list[Place]:
     return [place for place in places if place.mean is not None] if len(places) > 1 else []
 
 
-def _ends(ratios: Mapping[str, Ratio]) -> str:
-    """The least and the greatest of some ratios and what they are of: '2.0 ± 0.1 (kegg) to 3.1 ± 0.2 (human)'."""
-    ends = dict.fromkeys(pick(ratios, key=lambda name: ratios[name].value) for pick in (min, max))
-    return " to ".join(f"{ratios[name]} ({name})" for name in ends)
+def _ends(found: Mapping[str, Ratio]) -> str:
+    """The least and the greatest of some ratios and what they are of: 'at least 1.9 to 2.1 (kegg), at most 3.0 to 3.3
+    (human)'."""
+    least, most = (f"{found[name]} ({name})" for name in (pick(found, key=lambda name: found[name].value)
+                                                          for pick in (min, max)))  # fmt: skip
+    return least if least == most else f"at least {least}, at most {most}"
 
 
 def _of(ranking: Ranking) -> Iterator[str]:
     """The sentences of one ranking."""
     if not (timed := _timed_places(ranking)):
         return
-    fastest, *others = timed
     about = _start(ranking)
     if len(ranking.best) == 1:
         (graph,) = ranking.best
-        yield f"{about}, {graph}: {_over(ranking, fastest, others)}"
+        yield f"{about}, {graph}: {_over(ranking, *timed)}"
         return
-    yield f"{about}, over {count(len(ranking.best), 'graph')}: {_over(ranking, fastest, others)}"
-    winners = {graph: _best_two(ranking, graph) for graph in ranking.best}
-    ratios = {graph: ratio([two[1].cells[graph]], [two[0].cells[graph]], ranking.phase)
-              for graph, two in winners.items() if len(two) == 2}  # fmt: skip
-    if len(ratios) <= GRAPHS:
-        for graph, found in ratios.items():
-            yield f"  {graph}: {winners[graph][0].name} is {found} times as fast as {winners[graph][1].name}."
+    yield f"{about}, over {count(len(ranking.best), 'graph')}: {_over(ranking, *timed)}"
+    found = {}
+    for graph in ranking.best:
+        if len(two := _best_two(ranking, graph)) == 2:
+            found[graph] = two, ratio([two[1].cells[graph]], [two[0].cells[graph]], ranking.phase)
+    if len(found) <= GRAPHS:
+        yield from (f"  {graph}: {one.name} is {value.as_fast_as(other.name)}."
+                    for graph, ((one, other), value) in found.items())  # fmt: skip
         return
-    won: dict[str, list[str]] = {}
-    for graph in ratios:
-        won.setdefault(winners[graph][0].name, []).append(graph)
-    if own := won.pop(fastest.name, None):
-        ends = _ends({graph: ratios[graph] for graph in own})
-        yield f"  {fastest.name} is the fastest on {len(own)} of {len(ratios)}: {ends} times as fast as the next."
+    won: dict[str, dict[str, Ratio]] = {}
+    for graph, ((one, _), value) in found.items():
+        if value.order:
+            won.setdefault(one.name, {})[graph] = value
+    if own := won.pop(timed[0].name, None):
+        ends = _ends(own)
+        yield f"  {timed[0].name} is the fastest on {len(own)} of {len(found)}: {ends} times as fast as the next."
     most = sorted(won, key=lambda name: len(won[name]), reverse=True)
     yield from (f"  {name} is the fastest on {some(won[name], GRAPHS)}." for name in won if name in most[:RIVALS])
     if rest := most[RIVALS:]:
         graphs = count(sum(len(won[name]) for name in rest), "graph")
         yield f"  {count(len(rest), 'more configuration')} won on {graphs}."
+    if equal := [graph for graph, (_, value) in found.items() if not value.order]:
+        yield f"  The first two are {EQUAL} on {some(equal, GRAPHS)}."
 
 
-def _over(ranking: Ranking, fastest: Place, others: list[Place]) -> str:
-    """'A is 3.1 ± 0.2 times as fast as B, 4.0 ± 0.1 times as fast as C (over 3 graphs), and 2 more are slower.'"""
-    parts = []
+def _over(ranking: Ranking, first: Place, *others: Place) -> str:
+    """'A is 2.9 to 3.3 times as fast as B, about equal to C (0.9 to 1.2 times as fast); 2 more configurations behind.'
+    What is faster over the graphs that both finished, and has none on others, has a part of its own."""
+    parts, ahead = [], []
     for place in others[:OTHERS]:
-        if found := _ratio_over_graphs(ranking, fastest, place):
+        if found := _ratio_over_graphs(ranking, first, place):
             value, graphs = found
             partly = f" (over {count(graphs, 'graph')})" if graphs < len(ranking.best) else ""
-            parts.append(f"{value} times as fast as {place.name}{partly}")
+            if value.order < 0:
+                ahead.append(f"{place.name} is {value.inverse.as_fast_as(first.name)}{partly}")
+            else:
+                parts.append(f"{value.as_fast_as(place.name)}{partly}")
     more = len(others) - OTHERS
-    tail = f"; {count(more, 'more configuration')} behind" if more > 0 else ""
-    return f"{fastest.name} is {', '.join(parts)}{tail}." if parts else f"{fastest.name} alone has times{tail}."
+    behind = [f"{count(more, 'more configuration')} behind"] if more > 0 else []
+    start = [f"{first.name} is {', '.join(parts)}"] if parts else [] if ahead else [f"{first.name} alone has times"]
+    return f"{'; '.join([*start, *ahead, *behind])}."
 
 
 def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[Ratio, int] | None:
@@ -183,7 +166,7 @@ def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[
 def _indexed(ranking: Ranking, place: Place) -> bool:
     """False for a configuration without an index in a ranking by building time: it has nothing to build."""
     built = ranking.problem != USUAL or ranking.phase == "query"
-    return built or any(cell.dim or cell.index_bytes or cell.impl.startswith(PREFIX) for cell in place.cells.values())
+    return built or any(cell.dim or cell.index_bytes or not cell.ours for cell in place.cells.values())
 
 
 def _timed(ranking: Ranking, place: Place, graph: str) -> bool:

@@ -15,7 +15,7 @@ from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
 from grailbench.runs import folder as results
-from grailbench.runs import pack
+from grailbench.runs import pack, plugins
 from grailbench.runs.cells import Run, load
 from grailbench.runs.commit import commit_state
 from grailbench.runs.environment import busy
@@ -93,7 +93,7 @@ def of_run(run: str | None = None) -> Citation:
         if cell.graph_sha256:
             graphs.setdefault(cell.dataset, cell.graph_sha256)
     own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
-    entries = [own, _run(found, plan, files), *_papers(report), *_sources(found), *_peers(found)]
+    entries = [own, _run(found, plan, files), *_papers(report), *_sources(found), *_others(found)]
     return Citation(entries, paragraph(environment), files, graphs)
 
 
@@ -122,7 +122,8 @@ def paragraph(environment: Mapping) -> str:
     code = f"grailbench {environment.get('grailbench') or 'of an unknown version'}"
     code += f", commit {commit[:12]}" if commit else ""
     said += [code + (" WITH CHANGES" if environment.get("dirty") else "")]
-    said += ["Sittings of the run were on unlike machines"] if _mixed(environment) else []
+    said += [f"Plug-in {said_of}" for said_of in plugins.sentences(environment)]
+    said += ["Sessions of the run were on unlike machines"] if _mixed(environment) else []
     return ". ".join(said) + "."
 
 
@@ -196,15 +197,18 @@ def _sources(run: Run) -> Iterator[Entry]:
         yield Entry("misc", f"graphs-{_key(name)}", _known(fields))
 
 
-def _peers(run: Run) -> Iterator[Entry]:
-    """The implementations of others, with the versions of their packages as the run has them."""
+def _others(run: Run) -> Iterator[Entry]:
+    """The implementations of others: plug-ins with their distributions, and peers with the versions of their packages
+    as the run has them."""
     packages = run.environment.get("packages") or {}
-    for problem, name in dict.fromkeys((cell.problem, cell.impl) for cell in run.cells):
-        if not name.startswith(("peer:", "program:")) or problem not in PROBLEMS:
-            continue
+    seen: dict[tuple[str, str], str | None] = {}
+    for cell in run.cells:
+        if not cell.ours and cell.problem in PROBLEMS:
+            seen.setdefault((cell.problem, cell.impl), cell.distribution)
+    for (problem, name), version in seen.items():
         made_by = registered(name, problem)
         bare = name.partition(":")[2]
-        version = next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
+        version = version or next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
         fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}
         yield Entry("software", _key(name), _known(fields))
 

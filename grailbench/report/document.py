@@ -211,7 +211,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     if names:
         return Report(run, built, problems=[table for table in problems if table.name in names],
                       verdicts=verdicts, whole=False)  # fmt: skip
-    few = len(rivals.peers(found)) <= MOST_PAIRED
+    few = len(rivals.others(found)) <= MOST_PAIRED
     compared = peers.compare(found) if few else []
     return Report(
         run=run,

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
 from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.report.papers.peers import PREFIX
 from grailbench.runs import statistics
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
 from grailbench.runs.rows import SOUND
@@ -43,7 +42,7 @@ def ordered(cells: Iterable[Cell]) -> list[Cell]:
 
 def _rank(cell: Cell) -> tuple:
     return (
-        cell.impl.startswith(PREFIX), cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
+        not cell.ours, cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
         cell.search == "bfs", cell.filters, cell.order or "", cell.threads, cell.seed or 0,
     )  # fmt: skip
 

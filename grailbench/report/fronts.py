@@ -8,12 +8,12 @@ pays against another is where two lines cross; its interval is a bootstrap of th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from grailbench.report.answer import FEW
+from grailbench.runs.ratios import FEW, Trials
 from grailbench.runs.statistics import LEVEL, Interval, resampled
 
 T = TypeVar("T")
@@ -73,10 +73,6 @@ def envelope(items: Iterable[T], cost: Callable[[T], Cost], least: int = 0) -> l
         if since < math.inf:
             steps.append(Step(item, int(since) if steps else least))
     return steps
-
-
-#: the trials of a time: ms by trial
-Trials = Mapping[int, float]
 
 
 class Timed(NamedTuple):

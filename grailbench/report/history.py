@@ -18,7 +18,9 @@ from grailbench.report.page.sections import Block
 from grailbench.report.render.csv import csv
 from grailbench.report.series import COUNTERS, STATUS, TIME, History, Step, began, history, steps
 from grailbench.report.table import Table
+from grailbench.runs import plugins
 from grailbench.runs.cells import Cell, Run
+from grailbench.runs.ratios import span
 
 if TYPE_CHECKING:
     import pandas
@@ -128,7 +130,7 @@ def steps_table(told: Told, link: Link | None = None) -> Table:
         cells = {id(point.run): point.cell for point in step.series.points}
         texts = [step.series.dataset, step.series.name, *([step.series.machine] if several else []), step.what,
                  _WORDS.get((step.kind, step.verdict), step.verdict), between(step), step.after.name]  # fmt: skip
-        bounds = "" if step.bounds is None else "..".join(map(words.fine_ratio, step.bounds))
+        bounds = "" if step.bounds is None else span(step.bounds, words.fine_ratio)
         ratio = "" if step.ratio is None else words.fine_ratio(step.ratio)
         p = "" if step.p is None else f"{step.p:.3f}"
         lines.append([*texts, *(_value(step, value) for value in step.values), ratio, bounds, p, step.how])
@@ -144,7 +146,7 @@ def steps_table(told: Told, link: Link | None = None) -> Table:
 
 
 _RECORD = ("machine", "dataset", "configuration", "kind", "what", "verdict", "before_run", "before_commit", "after_run",
-           "after_commit", "before", "after", "ratio", "low", "high", "p", "found_by")  # fmt: skip
+           "after_commit", "between", "before", "after", "ratio", "low", "high", "p", "found_by")  # fmt: skip
 
 
 def record(step: Step) -> dict:
@@ -153,16 +155,26 @@ def record(step: Step) -> dict:
     commits = [run.environment.get("commit") for run in (step.before, step.after)]
     values = (
         step.series.machine, step.series.dataset, step.series.name, step.kind, step.what, step.verdict,
-        step.before.name, commits[0], step.after.name, commits[1], *step.values, step.ratio, low, high, step.p,
-        step.how,
+        step.before.name, commits[0], step.after.name, commits[1], between(step), *step.values, step.ratio, low, high,
+        step.p, step.how,
     )  # fmt: skip
     return dict(zip(_RECORD, values, strict=True))
 
 
 def between(step: Step) -> str:
-    """'abc1234..def5678', or what the step cannot be due to."""
+    """'abc1234..def5678', with the code of a plug-in where the cell is of one: 'abc1234, bitclosure 0.1 1a2b3c4..0.2
+    5d6e7f8'; and where both runs are of the same code 'abc1234, twice'."""
     before, after = commit(step.before), commit(step.after)
-    return f"{after}, twice" if before == after and before != "unknown" else f"{before}..{after}"
+    codes = [run.environment.get("code") for run in (step.before, step.after)]
+    same = before == after != "unknown" and codes[0] == codes[1] and not (after.endswith("+") and None in codes)
+    cell = step.series.points[-1].cell
+    name = plugins.key(cell.problem, cell.impl)
+    theirs = [(run.environment.get("implementations") or {}).get(name) for run in (step.before, step.after)]
+    if theirs[0] == theirs[1] and (theirs[0] is not None or cell.distribution is None):
+        return f"{after}, twice" if same else f"{before}..{after}"
+    first, last = (fact and f"{fact.get('version') or ''} {fact['files'][:7]}".strip() or "unknown" for fact in theirs)
+    own = after if same else f"{before}..{after}"
+    return f"{own}, {(theirs[1] or theirs[0] or {}).get('distribution') or cell.impl} {first}..{last}"
 
 
 def commit(run: Run) -> str:
@@ -180,7 +192,10 @@ def _value(step: Step, value: object) -> str:
 def _notes(told: Told) -> list[str]:
     notes = []
     if any(between(step).endswith("twice") for step in told.steps):
-        notes.append("twice: both runs are of one commit, so the machine or its load changed, not the code.")
+        notes.append(
+            "twice: both runs are of one commit, and one code of a plug-in, so the machine or its load changed, not "
+            "the code."
+        )
     if any(step.kind == TIME for step in told.steps):
         notes.append("before, after: medians of the runs on either side; of counters the numbers.")
     return notes

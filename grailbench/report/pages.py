@@ -138,7 +138,7 @@ class Page:
         for path, figure in self.figures.items():
             drawing = next(content for _, content in draw.files(figure, "", "svg"))
             save(path, drawing.rstrip() + b"\n" + stamp(figure) + b"\n")
-        save(self.path, self.renewed.encode())
+        save(self.path, self.renewed.encode(), over=b"")
         return True
 
     @property

@@ -13,7 +13,6 @@ from math import inf
 
 from grailbench.report.fronts import Cost, pays_from
 from grailbench.report.measured import generated_kind, median
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
@@ -46,7 +45,7 @@ class Payment:
     @property
     def whose(self) -> str:
         """One of ours, or of others."""
-        return OTHERS if self.cell.impl.startswith(PREFIX) else OURS
+        return OURS if self.cell.ours else OTHERS
 
     @property
     def beyond(self) -> bool:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from grailbench import commands
 from grailbench.bench import provenance
-from grailbench.errors import of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import replaced
 
 WHY = "a recorded run or a pack, into which nothing is written unasked"
 
@@ -21,14 +20,11 @@ def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
     return None if recorded(run) else Path(run) / name
 
 
-def save(path: Path, data: bytes) -> Path:
-    """Write a file atomically, and make its folders. Returns the path. Raises InputError if it cannot be written,
-    MachineLacks if the disk is full."""
-    try:
-        with atomic_file(path) as file:
-            file.write(data)
-    except OSError as error:
-        raise of_system(error, path) from None
+def save(path: Path, data: bytes, over: bytes | None = None) -> Path:
+    """Write a file as `outputs.replaced` does, and make its folders. Returns the path. A symbolic link is replaced, as
+    the folder of a run may come from others."""
+    with replaced(path, over=over, follow=False) as file:
+        file.write(data)
     return path
 
 

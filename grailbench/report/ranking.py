@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.contract import OTHERS
 from grailbench.report.measured import generated_kind, median
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.problems import shown
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
@@ -118,7 +118,7 @@ def _ranking(cells: list[Cell], problem: str, phase: str, dim: int | None, query
         name = f"{label} seed {seed}" if several else label
         places += [Place(name, own, geometric_mean(ratio or None for ratio in ratios))] if own else []
     places.sort(key=lambda p: (p.mean is None, len(p.cells) < len(best), p.mean and p.mean.value, p.name))
-    peers = any(cell.impl.startswith(PREFIX) for cell in cells)
+    peers = any(cell.impl.startswith(OTHERS) for cell in cells)
     return Ranking(problem, phase, dim, query_set, like, best, places, peers)
 
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from grailbench.report.measured import generated_kind, median
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
@@ -22,7 +21,7 @@ from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
 from grailbench.words import BLANK, count, ms, multiple, ratio, short, size
 
 NAME = "rivals"
-LEAST = 2  #: peers that a run must have, of different names, for these tables
+LEAST = 2  #: implementations of others that a run must have for these tables
 SIDES = ("one thread", "all threads")  #: ours; a GPU's threads are all threads
 _INDEX = "What keeps no index (0 bytes) is left out."
 _WAY = "A peer's build condenses the graph too, ours is handed a condensed one: edges to ready index is the whole way."
@@ -122,7 +121,7 @@ def contest(cells: list[Cell], measure: Measure) -> Contest:
     for cell in cells:
         value = measure.of(cell) if measure.query_set in (None, cell.whole_set) else None
         if value:
-            side = others if cell.impl.startswith(PREFIX) else ours[_side(cell)]
+            side = ours[_side(cell)] if cell.ours else others
             if cell.dataset not in side or value < side[cell.dataset].value:
                 side[cell.dataset] = Best(value, cell)
     return Contest(measure, list(dict.fromkeys(cell.dataset for cell in cells)), ours, others)
@@ -191,12 +190,12 @@ def _mean(own: list[Cell], graphs: list[str], measure: Measure, best: dict[str, 
 
 def tables(cells: list[Cell]) -> list[Table]:
     """The ranking of all, then a table for each measure that both sides have values of. None without ours, or with
-    fewer than `LEAST` peers. Real and generated graphs have tables apart; of a run with both, the names of those of
-    generated graphs end in '-generated'."""
+    fewer than `LEAST` implementations of others. Real and generated graphs have tables apart; of a run with both, the
+    names of those of generated graphs end in '-generated'."""
     out: list[Table] = []
     for like in (False, True):
         part = [cell for cell in cells if cell.generated is like]
-        if len(peers(part)) >= LEAST and any(not cell.impl.startswith(PREFIX) for cell in part):
+        if len(others(part)) >= LEAST and any(cell.ours for cell in part):
             found = [contest(part, measure) for measure in measures(part)]
             found = [each for each in found if each.others and each.sides]
             if found:
@@ -205,9 +204,9 @@ def tables(cells: list[Cell]) -> list[Table]:
     return out
 
 
-def peers(cells: Iterable[Cell]) -> list[str]:
-    """The names of the peers among the implementations, each once."""
-    return list(dict.fromkeys(cell.impl for cell in cells if cell.impl.startswith(PREFIX)))
+def others(cells: Iterable[Cell]) -> list[str]:
+    """The names of the implementations of others, each once."""
+    return list(dict.fromkeys(cell.impl for cell in cells if not cell.ours))
 
 
 def _named(title: str, like: bool, graphs: Iterable[str]) -> str:

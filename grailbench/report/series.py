@@ -19,6 +19,7 @@ from grailbench.report.gate import Gate
 from grailbench.runs import machines, statistics
 from grailbench.runs.cells import Cell, Run, of_machine
 from grailbench.runs.changes import e_divisive
+from grailbench.runs.ratios import Ratio
 from grailbench.runs.statistics import Interval
 
 LEAST_RUNS = 12  #: fewer are too few for a permutation test
@@ -206,11 +207,12 @@ def time_steps(series: Series, phase: str, gate: Gate) -> list[Step]:
         sides = points[low:at], points[at:high]
         draws = [_drawn(side, phase, seed) for seed, side in enumerate(sides, 3)]
         values = float(np.median(medians[low:at])), float(np.median(medians[at:high]))
-        found.append(Step(
-            series, TIME, phase, points[at - 1].run, points[at].run, values,
-            "regression" if values[1] > values[0] else "improvement", E_DIVISIVE, values[1] / values[0],
-            statistics.interval_of(draws[1] / draws[0]), cuts[at],
-        ))  # fmt: skip
+        ratio = Ratio(values[1] / values[0], statistics.interval_of(draws[1] / draws[0]))
+        if ratio.order:
+            found.append(Step(
+                series, TIME, phase, points[at - 1].run, points[at].run, values,
+                "regression" if ratio.order > 0 else "improvement", E_DIVISIVE, ratio.value, ratio.interval, cuts[at],
+            ))  # fmt: skip
     if (tail := _tail(points, medians, ends[-2], phase, gate)) is not None:
         found.append(_ruled(series, phase, *tail))
     return found

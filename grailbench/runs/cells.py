@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from grailbench import words
-from grailbench.contract import USUAL, problem
+from grailbench.contract import OTHERS, USUAL, problem
 from grailbench.runs import axes, folder, machines, pack
 from grailbench.runs.energies import Energies
 from grailbench.runs.folder import Damage
@@ -59,6 +59,7 @@ class Cell:
     vertices, edges, roots  of the graph as the papers count them; `roots` without the super-root
     counters    exact counts of work
     index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges, energy  as in `rows.FIELDS`
+    distribution  of a plug-in, with its version, 'bitclosure 0.1'
     """
 
     key: tuple
@@ -90,6 +91,7 @@ class Cell:
     read_ms: float | None = None
     raw_edges: int | None = None
     energy: Mapping[str, Any] | None = None
+    distribution: str | None = None
 
     dim = _axis("dim")
     search = _axis("search")
@@ -165,6 +167,11 @@ class Cell:
         return self.filters or ("none" if self.impl in _UNFILTERED else "")
 
     @property
+    def ours(self) -> bool:
+        """False for an implementation of others: an adapter of a library, a program, a plug-in."""
+        return self.distribution is None and not self.impl.startswith(OTHERS)
+
+    @property
     def generated(self) -> bool:
         """True for generated graphs such as look-alikes, which are not shown in rows of published tables."""
         return self.kind == "synthetic" or self.dataset.endswith("-like")
@@ -224,7 +231,7 @@ def together(cells: Iterable[Cell]) -> list[Cell]:
 #: fields of a cell that are taken from its first row with a value
 _FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "graph_sha256", "vertices", "edges", "roots",
          "counters", "index_bytes", "host_peak_bytes", "device_peak_bytes", "read_ms", "raw_edges",
-         "energy")  # fmt: skip
+         "energy", "distribution")  # fmt: skip
 
 
 def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
@@ -365,7 +372,7 @@ def load(run: str | os.PathLike | None = None) -> Run:
 def joined(runs: Iterable[Run]) -> Run:
     """At least one run as one: the rows of the first, and those of cells that only later ones have.
 
-    It has the folder and the environment of the first, with the others' as earlier sittings: `mixed` tells whether all
+    It has the folder and the environment of the first, with the others' as earlier sessions: `mixed` tells whether all
     are of one machine.
     """
     first, *others = runs
@@ -374,7 +381,9 @@ def joined(runs: Iterable[Run]) -> Run:
         more = [row for row in run.rows if cell_of(row) not in have]
         rows += more
         have |= {cell_of(row) for row in more}
-    earlier = [*first.environment.get("earlier", ()), *(run.environment for run in others)]
+    earlier = [*first.environment.get("earlier", ())]
+    for run in others:
+        earlier += [*run.environment.get("earlier", ()), run.environment]
     return Run(first.folder, {**first.environment, "earlier": earlier}, rows, first.damage)
 
 
@@ -383,6 +392,7 @@ def read(where: Path) -> Run:
 
     An incomplete trial at the end is left out. The files are not changed.
     """
+    folder.protect(where)
     rows, damage = folder.read_rows(where)
     rows, stored = folder.current(rows), folder.read_environment(where)
     return Run(where, machines.measuring(stored, rows), rows, damage, stored)

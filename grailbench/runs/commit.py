@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 
-from grailbench import paths
+from grailbench import commands, paths
 from grailbench.commands import output
 from grailbench.errors import InputError
 from grailbench.files import git_blob
@@ -37,10 +37,29 @@ def commit_state() -> tuple[str | None, bool | None]:
     stamp = _stamp(root)
     if stamp is not None and not _changed(root, stamp["blobs"]):
         return stamp["commit"], False
-    if (commit := git(root, "rev-parse", "HEAD")) is not None:
+    if (commit := _commit_of(root / "pyproject.toml")) is not None:
         status = _changes(root)
         return commit, None if status is None else bool(status)
     return (None, None) if stamp is None else (stamp["commit"], True)
+
+
+def state_of(file: Path) -> tuple[str | None, bool | None]:
+    """The commit of a module or package outside this checkout, given its file, and whether its Python files, or other
+    files of the package, differ from it. (None, None) if no git checkout has the file."""
+    if (commit := _commit_of(file)) is None:
+        return None, None
+    package = file.name == "__init__.py"
+    folder, code = (file.parent.parent, file.parent.name) if package else (file.parent, file.name)
+    status = git(folder, "status", "--porcelain", "--", f"./{code}", "*.py")
+    return commit, None if status is None else bool(status)
+
+
+def _commit_of(file: Path) -> str | None:
+    """The commit of the git checkout that has this file; None for a file that git does not track, as in a folder that
+    another repository ignores."""
+    if git(file.parent, "ls-files", "--error-unmatch", "--", file.name) is None:
+        return None
+    return git(file.parent, "rev-parse", "HEAD")
 
 
 def write_stamp() -> Path:
@@ -103,5 +122,6 @@ def _changes(root: Path) -> str | None:
 
 
 def git(root: Path, *arguments: str) -> str | None:
-    """The output of git in the folder `root`, stripped; None when it fails."""
-    return output(["git", "-C", str(root), *arguments], _COMMAND_SECONDS)
+    """The output of git in the folder `root`, stripped; None when it fails. It starts no program that the repository
+    names."""
+    return output(commands.git("-C", str(root), *arguments), _COMMAND_SECONDS, commands.git_environment())

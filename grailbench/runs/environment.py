@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import json
 import os
 import platform
@@ -35,7 +34,8 @@ def environment() -> dict:
 
     Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cores_physical, cores_logical,
     caches, memory_bytes, os, python, packages, threads (settings in the environment, None when unset),
-    governor, gpus, load_average, command. Nothing here imports a CUDA module.
+    governor, gpus, load_average, command. A run adds `implementations` (`plugins.facts`). Nothing here imports a CUDA
+    module.
     """
     import psutil
 
@@ -88,17 +88,6 @@ def code_version() -> str:
     package = Path(__file__).resolve().parents[1]
     files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
     return f"{__version__}+{code_hash(files)}"
-
-
-def source_hash(implementation: type) -> str:
-    """16 hex digits of the file that defines an implementation and of its `files`; '' for those of this package
-    without files."""
-    own = implementation.__module__.partition(".")[0] == "grailbench"
-    try:
-        files = [*([] if own else [Path(inspect.getfile(implementation))]), *implementation.files()]
-        return hashlib.sha256(b"".join(map(Path.read_bytes, files))).hexdigest()[:16] if files else ""
-    except (OSError, TypeError):
-        return "unknown"
 
 
 def usable_cores() -> int:

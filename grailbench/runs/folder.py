@@ -23,17 +23,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
-from grailbench import paths
+from grailbench import outputs, paths
 from grailbench.errors import InputError
 from grailbench.files import opened as file_opened
-from grailbench.graph.store import atomic_file
 from grailbench.records import opened, sealed
 from grailbench.runs.rows import FORMAT, cell_of, ends_trial, parse_all
 
+_FOREIGN, _ELSEWHERE = "was not written by grailbench, and is not replaced", "choose another --out, or move it away"
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 ROWS, ENVIRONMENT, PLAN = "trials.jsonl", "environment.json", "plan.json"
 FILES = (ROWS, PLAN, ENVIRONMENT)  #: of a run; all others are made from them
 COMPRESSED = f"{ROWS}.gz"  #: the rows of a recorded run
+ERRORS = "errors.txt"  #: the tracebacks of cells that failed
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,15 @@ class Damage:
     rows: int = 0
 
 
+def protect(folder: Path) -> None:
+    """Refuse outputs in the place of the files of a run from now on."""
+    for path in (rows_path(folder), folder / ENVIRONMENT, folder / PLAN):
+        outputs.protect(path)
+
+
 def write_json(path: Path, value: dict) -> None:
     """Write a JSON file atomically, with its checksum."""
-    with atomic_file(path) as stream:
+    with outputs.atomic_file(path) as stream:
         stream.write((json.dumps(sealed(value), indent=1, allow_nan=False) + "\n").encode())
 
 
@@ -65,6 +72,19 @@ def read_json(path: Path) -> dict:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     except ValueError as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
+
+
+class _Implementation(BaseModel):
+    """The types of what an environment says of an implementation; see `runs.plugins.facts`."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    files: str
+    distribution: str | None = None
+    version: str | None = None
+    editable: bool = False
+    commit: str | None = None
+    dirty: bool | None = None
 
 
 class _Environment(BaseModel):
@@ -92,6 +112,7 @@ class _Environment(BaseModel):
     gpus: list[dict[str, str | _Count | None]] | None = None
     load_average: list[FiniteFloat] | None = None
     command: list[str] | None = None
+    implementations: dict[str, _Implementation] | None = None
     earlier: list[_Environment] = []
     client: bool | None = None
     pinned: list[_Count] | None = None
@@ -211,9 +232,25 @@ def current(rows: list[dict]) -> list[dict]:
 
 
 def require_no_run(folder: Path, remedy: str) -> None:
-    """Raise InputError when a folder contains a run."""
+    """Raise InputError when a folder contains a run, or a file of another origin that a run would write to."""
     if is_run(folder):
         raise InputError("holds a run already", path=folder, remedy=remedy)
+    require_own(folder / ENVIRONMENT)
+    if (folder / ERRORS).exists():
+        raise InputError(_FOREIGN, path=folder / ERRORS, remedy=_ELSEWHERE)
+
+
+def require_own(path: Path) -> None:
+    """Raise InputError when a file is there that grailbench did not write: one that is no JSON object with a checksum,
+    or of earlier versions with the fingerprint of a machine."""
+    if not path.exists():
+        return
+    try:
+        found, summed = opened(path.read_bytes())
+    except (OSError, ValueError):
+        found, summed = {}, False
+    if not summed and "fingerprint" not in found:
+        raise InputError(_FOREIGN, path=path, remedy=_ELSEWHERE)
 
 
 def is_run(folder: Path) -> bool:
@@ -229,7 +266,7 @@ def find_run(run: str | os.PathLike) -> Path:
     folder = Path(run)
     if is_run(folder):
         return folder
-    names = [path.name for path in runs()]
+    names = [path.name for path in runs()] if str(run) else []  # nothing is the beginning of all
     fits = [name for name in names if name == str(run)] or [name for name in names if name.startswith(str(run))]
     if len(fits) == 1:
         return paths.runs_dir() / fits[0]

@@ -1,7 +1,7 @@
 """Which machine measured a row, in runs whose cells were run on workers.
 
 Such a row has `worker`, a key of `workers` in the environment of its run: the environment there. The rows of a local
-run have none, and are of the run's own environment or of an earlier one. The environment of a sitting that gave its
+run have none, and are of the run's own environment or of an earlier one. The environment of a session that gave its
 cells to workers says `client`: it measured nothing itself.
 """
 
@@ -15,17 +15,19 @@ from grailbench.errors import InputError
 _SHOWN = 8  #: digits of a fingerprint that name a machine
 
 
-def sittings(environment: Mapping) -> list[Mapping]:
-    """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`."""
+def sessions(environment: Mapping) -> list[Mapping]:
+    """The environments in which rows of a run were measured, or may have been, each with its `fingerprint`; those of
+    workers, which are pinned to cores, each once."""
     workers = environment.get("workers") or {}
-    local = [each for each in (*environment.get("earlier", ()), environment) if not each.get("client")]
+    local = [each for each in (*environment.get("earlier", ()), environment)
+             if not each.get("client") and "pinned" not in each]  # fmt: skip
     return [*local, *workers.values()]
 
 
 def by_machine(environment: Mapping, rows: Iterable[Mapping]) -> dict[str | None, tuple[Mapping, list[Mapping]]]:
     """The rows by the fingerprint of the machine that measured them, with its environment; those with most rows first.
 
-    Rows of local sittings are taken to be of one machine, that of the last. Raises InputError for a row of a worker
+    Rows of local sessions are taken to be of one machine, that of the last. Raises InputError for a row of a worker
     that the environment does not have.
     """
     workers = environment.get("workers") or {}
@@ -48,12 +50,10 @@ def measuring(environment: Mapping, rows: Iterable[Mapping]) -> Mapping:
     rows = list(rows)
     if not workers or not rows:
         return environment
-    machines = by_machine(environment, rows)
-    (first, _), *others = machines.values()
-    earlier = [each for each, _ in others]
+    first, *earlier = (each for each, _ in by_machine(environment, rows).values())
     if any(row.get("worker") is None for row in rows):
         earlier += [each for each in environment.get("earlier", ()) if not each.get("client")
-                    and each.get("fingerprint") not in machines]  # fmt: skip
+                    and all(each is not other for other in (first, *earlier))]  # fmt: skip
     own = {"command": environment.get("command"), **{name: value for name, value in first.items() if name != "earlier"}}
     return {**own, "workers": workers, "earlier": earlier}
 
@@ -74,8 +74,11 @@ def one(environment: Mapping, rows: Iterable[Mapping], machine: str | None) -> t
         return environment, rows
     fits = [each for name, each in found.items() if machine and named(name).startswith(machine[:_SHOWN])]
     if len(fits) == 1:
-        (its, chosen), own = fits[0], {name: environment.get(name) for name in ("command", "workers")}
-        return {**its, **own, "earlier": []}, chosen
+        its, chosen = fits[0]
+        there = {key: each for key, each in (environment.get("workers") or {}).items() if _like(each, its)}
+        earlier = [each for each in environment.get("earlier", ()) if _like(each, its) and each is not its]
+        own = {"command": environment.get("command"), "workers": there, "earlier": earlier}
+        return {**its, **own}, chosen
     listed = "; ".join(f"{named(name)}: {words.machine(its, whole=False)}, {len({row['key'] for row in own})} cells"
                        for name, (its, own) in found.items())  # fmt: skip
     what = (
@@ -84,3 +87,8 @@ def one(environment: Mapping, rows: Iterable[Mapping], machine: str | None) -> t
         else (f"no machine of the run is named {machine!r}")
     )
     raise InputError(what, remedy=f"--machine chooses one: {listed}")
+
+
+def _like(one: Mapping, other: Mapping) -> bool:
+    """Whether two sessions measured on machines of one fingerprint."""
+    return one.get("fingerprint") == other.get("fingerprint") and not one.get("client")

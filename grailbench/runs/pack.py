@@ -29,7 +29,7 @@ from grailbench.contract import registered
 from grailbench.errors import InputError
 from grailbench.files import Bytes
 from grailbench.files import opened as file_opened
-from grailbench.runs import folder
+from grailbench.runs import folder, plugins
 from grailbench.runs.rows import cell_of, part_of, standing
 
 SUFFIX = ".pack.tar.gz"
@@ -60,7 +60,7 @@ class Manifest(BaseModel):
 
     format      of the pack
     grailbench  the version that packed it
-    clean       whether every sitting of the run was made from a commit without changes (`clean`)
+    clean       whether every session of the run was made from commits without changes (`clean`)
     cells       the number of its cells
     redacted    what was left out of the run's files, in words
     files       size and sha256 by the name of the member
@@ -80,12 +80,23 @@ class Manifest(BaseModel):
 
 
 def clean(environment: Mapping) -> bool:
-    """Whether every sitting of a run names a commit, and its files were those of the commit."""
-    return all(sitting.get("commit") and sitting.get("dirty") is False for sitting in every_sitting(environment))
+    """Whether every session of a run names a commit, its files were those of the commit, and so is the code of each
+    plug-in that is not an installed release."""
+    return not any(map(doubt, every_session(environment)))
 
 
-def every_sitting(environment: Mapping) -> list[Mapping]:
-    """The environments of all sittings of a run and of its workers, also of sittings that measured nothing."""
+def doubt(session: Mapping) -> str:
+    """The code of a session that nobody can have again, in words; '' for none."""
+    if not session.get("commit"):
+        return "no commit"
+    if session.get("dirty") is not False:
+        return f"commit {session['commit'][:12]} with changes"
+    bad = {name: fact for name, fact in (session.get("implementations") or {}).items() if plugins.unclean(fact)}
+    return f"plug-in {plugins.sentences({'implementations': bad})[0]}" if bad else ""
+
+
+def every_session(environment: Mapping) -> list[Mapping]:
+    """The environments of all sessions of a run and of its workers, also of sessions that measured nothing."""
     return [*environment.get("earlier", []), environment, *(environment.get("workers") or {}).values()]
 
 

@@ -31,6 +31,7 @@ FIELDS = (
     "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE, "energy",
 )  # fmt: skip
 WORKER = "worker"  #: a field of rows that were measured on a worker: a key of `workers` in the environment of their run
+DISTRIBUTION = "distribution"  #: a field of rows of plug-ins: distribution and version, 'bitclosure 0.1'
 #: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
 SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
@@ -155,6 +156,7 @@ def _shown(value) -> str:
 _CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | dict.fromkeys(_NUMBERS, _not_negative)
 _CHECKS |= {
     WORKER: _text,
+    DISTRIBUTION: _text,
     "status": lambda value: value in STATUSES and value != "incomplete",
     "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
     "energy": energies.fits,

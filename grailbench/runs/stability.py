@@ -1,7 +1,7 @@
 """Whether the times of a cell can be trusted: the verdict, by stated rules. docs/measuring.md ('Stability') has the
 rates of false alarms and the power of each, as measured.
 
-load       the machine had other work when the run, or a sitting of it, began (`environment.busy`)
+load       the machine had other work when the run, or a session of it, began (`environment.busy`)
 drift      the last third of the trials differs from the first (`statistics.drift`)
 two modes  the trials fall into groups: Hartigan's dip test (`dip`), and the groups are `MODES_APART` apart
 wide interval  the interval of the median is wider than `MOST_WIDTH` of it
@@ -22,6 +22,7 @@ from grailbench.contract import problem
 from grailbench.runs.cells import Cell
 from grailbench.runs.dip import p_value
 from grailbench.runs.environment import busy
+from grailbench.runs.machines import sessions
 from grailbench.runs.statistics import Stats
 from grailbench.words import count, fine_ratio
 
@@ -110,9 +111,9 @@ def judged_phases(cell: Cell) -> tuple[str, ...]:
 
 
 def loads(environment: Mapping) -> list[str]:
-    """'load average 3.1 on 2 cores' for each sitting of a run that began while the machine had other work."""
-    sittings = (*environment.get("earlier", ()), environment)
-    return [load for each in sittings if (load := busy(each))]
+    """'load average 3.1 on 2 cores' for each session of a run, also on workers, that began while the machine had other
+    work."""
+    return [load for each in sessions(environment) if (load := busy(each))]
 
 
 def _of_phase(phase: str, stats: Stats) -> Iterator[Finding]:

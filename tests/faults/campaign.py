@@ -26,7 +26,7 @@ import engines
 import psutil
 from judge import Finding, Outcome, Place, Target, judge, named
 
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import atomic_file
 
 CHUNK_SECONDS = 45.0  #: about how long a process works on one target
 HANG_SECONDS = 10.0  #: of processor time at one input

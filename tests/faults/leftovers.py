@@ -25,8 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import record
 
-from grailbench import temporary
-from grailbench.graph import store
+from grailbench import outputs, temporary
 
 CONTENT = b"whole" * 2000
 PROCESSES = 6
@@ -38,12 +37,12 @@ def _writing(folder: Path, number: int, nameless: bool) -> None:
     """Be a process that holds a folder and writes files, until it is killed."""
     tempfile.tempdir = str(folder)
     if not nameless:
-        store._nameless = lambda where: None
+        outputs._nameless = lambda where: None
     held = temporary.Folder("leftover"), temporary.File(folder / f"held{number}")
     (held[0].path / "spread.index").write_bytes(b"half")
     (folder / f"ready{number}").write_text(f"{held[0].path.name}\n{held[1].path.name}")
     while True:
-        with store.atomic_file(folder / f"file{number}") as stream:
+        with outputs.atomic_file(folder / f"file{number}") as stream:
             for at in range(0, len(CONTENT), 1000):
                 stream.write(CONTENT[at : at + 1000])
                 stream.flush()

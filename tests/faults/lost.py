@@ -149,9 +149,12 @@ def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
 
 def imported(folder: Path, path: Path) -> None:
     """Puts a graph into the cache, by the name of its file."""
+    from grailbench import disk, paths
     from grailbench.graph.readers import read_graph
     from grailbench.graph.store import save_graph
 
+    disk.make_folder(folder / "cache")
+    (folder / "cache" / paths.CACHE_MARK).touch()
     save_graph(folder / "cache" / "imported" / f"{path.stem}.npz", read_graph(path), {"name": path.stem})
 
 

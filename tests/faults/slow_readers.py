@@ -9,7 +9,7 @@ import zlib
 from decimal import Decimal, InvalidOperation
 
 Edges = list[tuple[int, int]]
-_VERTEX_LINE = re.compile(rb"[ \t\r]*([0-9]{1,18})[ \t\r]*:([0-9 \t\r]*)#[ \t\r]*")
+_VERTEX_LINE = re.compile(rb"[ \t]*([0-9]{1,18})[ \t]*:([0-9 \t]*)#[ \t]*")
 _STATED = re.compile(rb"[#%]\s*Nodes:?\s*([0-9]+)[,;\s]+Edges:?\s*([0-9]+)\s*", re.IGNORECASE)
 _KONECT = re.compile(rb"%\s*(sym|asym)\s+\w+", re.IGNORECASE)
 _COUNTS = re.compile(rb"%\s*([0-9]+)\s+([0-9]+)\s+([0-9]+)\s*")
@@ -30,9 +30,14 @@ def plain(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
+def lines_of(data: bytes) -> list[bytes]:
+    """The lines of a file, which end in LF, CRLF or CR."""
+    return re.split(rb"\r\n|\r|\n", plain(data))
+
+
 def gra(data: bytes) -> tuple[int, Edges]:
     """The number of vertices and the edges of a .gra, in its order. Raises Refused."""
-    lines = plain(data).split(b"\n")
+    lines = lines_of(data)
     for turn in range(2):
         while lines and not lines[0].strip():
             del lines[0]
@@ -42,7 +47,7 @@ def gra(data: bytes) -> tuple[int, Edges]:
         raise Refused("no vertex count")
     vertices, edges, seen = int(lines[0]), [], set()
     for line in lines[1:]:
-        if not line.strip(b" \t\r"):
+        if not line.strip(b" \t"):
             continue
         found = _VERTEX_LINE.fullmatch(line)
         if not found:
@@ -60,6 +65,35 @@ def gra(data: bytes) -> tuple[int, Edges]:
     return vertices, edges
 
 
+def table(data: bytes) -> list[tuple[str, ...]]:
+    """The rows of a table without quotes, cells without the blanks at their ends. Raises UnicodeDecodeError."""
+    lines = re.split(r"\r\n|\r|\n", plain(data).decode())
+    delimiter = None
+    if found := re.fullmatch(r"[ \t]*sep=(\S|\t)[ \t]*", lines[0], re.IGNORECASE):
+        delimiter = found[1]
+        del lines[0]
+    lines = [line for line in lines if line.strip()]
+    delimiter = delimiter or ("," if "," in lines[0] or ";" not in lines[0] else ";")
+    return [tuple(cell.strip() for cell in line.split(delimiter)) for line in lines]
+
+
+#: words in the names of columns where edges begin, and for each those where they then end
+_ENDS = {
+    **dict.fromkeys(("source", "src", "from"), ("target", "dst", "dest", "destination", "to")),
+    "u": ("v",), "subject": ("object",), "parent": ("child",), "tail": ("head",), "citing": ("cited",),
+    "start": ("end",),
+}  # fmt: skip
+
+
+def ends_of(*names: str) -> tuple[int, int] | None:
+    """Which of two columns is the source and which the target by their names; None if these do not say so."""
+    words = [re.sub(r"[\W_]", "", name).casefold() for name in names]
+    bare = [re.sub("^(id|node|vertex)+|(id|node|vertex)+$", "", word) for word in words]
+    words = [short if len(short) > 1 else word for short, word in zip(bare, words, strict=True)]
+    found = [(u, v) for u, v in ((0, 1), (1, 0)) if words[v] in _ENDS.get(words[u], ())]
+    return found[0] if len(found) == 1 else None
+
+
 class EdgeList:
     """The lines of an edge list: what its header states, the edges in its ids, and the columns after them."""
 
@@ -69,8 +103,8 @@ class EdgeList:
         self.edges: Edges = []
         self.columns: list[list[bytes]] = []
         before = True  # any edge
-        for line in plain(data).split(b"\n"):
-            words = re.split(rb"[ \t\r]+", line.strip(b" \t\r"))
+        for line in lines_of(data):
+            words = re.split(rb"[ \t]+", line.strip(b" \t"))
             if words == [b""]:
                 continue
             if words[0][:1] in (b"#", b"%"):
@@ -108,6 +142,14 @@ class EdgeList:
     def all_edges(self) -> Edges:
         """The edges, and their reverses if the list is of an undirected graph."""
         return self.edges + [(v, u) for u, v in self.edges if u != v] if self.undirected else self.edges
+
+
+def is_zero(word: bytes) -> bool:
+    """Whether a word is a number of value 0."""
+    try:
+        return Decimal(word.decode("ascii")) == 0
+    except (InvalidOperation, UnicodeDecodeError):
+        return False
 
 
 def _weight(word: bytes) -> int | None:

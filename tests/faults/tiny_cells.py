@@ -67,9 +67,12 @@ def timed(*words: object, **env: str) -> Took:
 
 def graphs(folder: Path, count: int) -> list[str]:
     """The names of so many imported graphs of 20 vertices and 30 edges, in a cache below a folder."""
+    from grailbench import disk, paths
     from grailbench.graph.csr import Graph
     from grailbench.graph.store import save_graph
 
+    disk.make_folder(folder)
+    (folder / paths.CACHE_MARK).touch()
     names = [f"tiny-{number}" for number in range(count)]
     for number, name in enumerate(names):
         ends = np.random.default_rng(number).integers(0, 20, (2, 30))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from grailbench import paths
 from grailbench.advise import program
-from grailbench.advise.costs import Advice, Compared, Option, Step, front, unindexed
+from grailbench.advise.costs import Advice, Option, Step, front, unindexed
 from grailbench.advise.figure import NS, figure
 from grailbench.advise.tournament import Entry, Held
 from grailbench.cli.views import put_json
@@ -18,8 +18,9 @@ from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.runs import axes
 from grailbench.runs.cells import read
+from grailbench.runs.ratios import EQUAL
 from grailbench.screen import put as show
-from grailbench.words import decimal_size, estimate, multiple, short, size
+from grailbench.words import decimal_size, multiple, short, size
 
 FOLDER = "figures"
 
@@ -70,8 +71,9 @@ def _last(entry: Entry, held: Held, found: Advice) -> Table:
     lines = []
     for option in (*found.ratios, *found.too_large):
         ratio = found.ratios.get(option)
+        times = "" if ratio is None else "1" if option is found.best else str(ratio)
         words = [
-            "take this" if option is found.best else "level" if option in found.level else "",
+            "take this" if option is found.best else EQUAL if option in found.level else "",
             "front" if option in best else "",
             "needs too much memory" if ratio is None else "",
             "sampled" if option.sampled else "",
@@ -79,7 +81,7 @@ def _last(entry: Entry, held: Held, found: Advice) -> Table:
         ]
         lines.append([
             option.name, short(option.build), short(NS * option.query), _size(option.index_bytes),
-            _size(option.peak_bytes), span(option.cost(entry.queries)), "" if ratio is None else _ratio(ratio),
+            _size(option.peak_bytes), span(option.cost(entry.queries)), times,
             ", ".join(filter(None, words)),
         ])  # fmt: skip
     trials = min(option.trials for option in held.last if option.sound)
@@ -151,14 +153,15 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
     lines = [f"Take {best.name}: {span(best.build)} to build from edges, {span(best.query)} a query, "
              f"{_index(best)}. {_total(best, queries, updates)}"]  # fmt: skip
     if found.fastest is not best:
-        lines.append(f"{found.fastest.name} is not told apart from it in time, and {_larger(found.fastest, best)}.")
+        lines.append(f"{found.fastest.name} is {EQUAL} to it in time, and {_larger(found.fastest, best)}.")
     level = [option for option in found.level if option not in (found.fastest, best)]
     if level:
-        lines.append(f"Level with it, within the noise: {', '.join(option.name for option in level)}.")
+        lines.append(f"Others are {EQUAL} to it in time: {', '.join(option.name for option in level)}.")
     others = [(option, ratio) for option, ratio in found.ratios.items() if option not in found.level]
     if others:
         option, ratio = others[0]
-        lines.append(f"Next comes {option.name}, which takes {_ratio(ratio)} times as long.")
+        equal = "" if ratio.order else f"is {EQUAL} to it in time: it "
+        lines.append(f"Next comes {option.name}, which {equal}takes {ratio} times as long.")
     lines += _before_and_after(found)
     lines += _against_none(found)
     if found.too_large:
@@ -212,12 +215,6 @@ def span(ms: float) -> str:
         if ms >= length:
             return f"{short(ms / length)} {unit}"
     return f"{short(ms * NS)} ns"
-
-
-def _ratio(ratio: Compared) -> str:
-    if ratio.value == 1 and (ratio.interval is None or ratio.interval.low == ratio.interval.high):
-        return "1"
-    return estimate(ratio.value, ratio.interval and (ratio.interval.high - ratio.interval.low) / 2)
 
 
 def _size(value: int | None) -> str:

@@ -27,6 +27,8 @@ class Question:
     source: str | None
     target: str | None
     pairs: str | None
+    source_column: str | None
+    target_column: str | None
     descendants: str | None
     ancestors: str | None
     count: bool
@@ -55,6 +57,9 @@ class Question:
             raise click.UsageError(
                 f"one question: {', '.join(one)} or --count" + (f", not {' and '.join(asked)}" if asked else "")
             )
+        named = [each is not None for each in (self.source_column, self.target_column)]
+        if any(named) and not (all(named) and self.pairs is not None):
+            raise click.UsageError("--source and --target name columns of --pairs: both or none")
         of_pairs = bool({"U V", "--pairs"} & {*asked})
         if self.count and of_pairs:
             raise click.UsageError("--count is for --descendants, --ancestors, or alone")
@@ -97,7 +102,7 @@ def _index(name: str, question: Question) -> Index:
         if question.index_file or question.save:
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
         return load(name, implementation=None if question.impl == "auto" else question.impl)
-    graph = Graph.open(named(name, note))
+    graph = Graph.open(*named(name, note))
     if question.index_file:
         return load(question.index_file, graph)
     index = build(graph, question.impl, d=question.dim, filters=question.filters, threads=question.threads)
@@ -110,7 +115,8 @@ def _index(name: str, question: Question) -> Index:
 def _pairs(graph: Graph, question: Question) -> Pairs:
     """The pairs that are asked, of vertices."""
     if question.pairs is not None:
-        return read_pairs(question.pairs, graph.ids)
+        columns = None if question.source_column is None else (question.source_column, question.target_column)
+        return read_pairs(question.pairs, graph.ids, columns=columns)
     ends = np.array([[graph.vertex(question.source)], [graph.vertex(question.target)]], np.int32)
     return Pairs(ends[0], ends[1], np.array([UNKNOWN], np.int8), np.zeros(1, np.int64))
 

@@ -28,9 +28,8 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
         if flags["folder"] or flags["resume"] or flags["vertices"] is not None:
             raise click.UsageError("--folder, --resume and --vertices are for files with --impl streamed")
         names = ("filters", "threads", "seed", "memory")
-        index = api.build(
-            api.Graph.open(named(graph, note)), impl, d=flags["dim"], **{name: flags[name] for name in names}
-        )
+        opened = api.Graph.open(*named(graph, note))
+        index = api.build(opened, impl, d=flags["dim"], **{name: flags[name] for name in names})
         index.save(out)
     record = {
         "path": out, "implementation": index.implementation, "vertices": index.graph.vertices,
@@ -47,7 +46,8 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
 
 def _streamed(graph: str, out: str, flags: dict):
     from grailbench.api.streamed import built, file_of
-    from grailbench.graph.store import link_file
+    from grailbench.graph.mapped import MAGIC
+    from grailbench.outputs import link_file
     from grailbench.reachability.index import FILTERS, Params
     from grailbench.reachability.streamed.folder import remove
 
@@ -56,6 +56,6 @@ def _streamed(graph: str, out: str, flags: dict):
     params = Params(flags["threads"], flags["seed"], dim=flags["dim"], filters=FILTERS, memory=flags["memory"] or 0)
     folder = Path(flags["folder"] or f"{out}.build")
     _, stages = built(graph, params, folder, flags["vertices"], flags["resume"], note)
-    link_file(file_of(folder), Path(out))
+    link_file(file_of(folder), Path(out), over=MAGIC)
     remove(folder)
     return api.load(out), stages

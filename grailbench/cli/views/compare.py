@@ -14,6 +14,7 @@ from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterCha
 from grailbench.report.render.markdown import content, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
+from grailbench.runs.ratios import span
 from grailbench.runs.stability import loads
 from grailbench.words import brief, count, fine_ratio, grouped, some
 
@@ -158,10 +159,10 @@ def _times(title: str, changes: list[TimeChange]) -> Section:
 
 
 def _time_line(each: TimeChange) -> list[str]:
-    interval = f"{fine_ratio(each.bounds.low)}..{fine_ratio(each.bounds.high)}"
     return [
         each.dataset, each.label, each.phase, each.unit, _side(each.base), _side(each.new), fine_ratio(each.ratio),
-        interval, fine_ratio(each.least), fine_ratio(each.allowed), _WORDS[each.verdict] + ("~" if each.drifts else ""),
+        span(each.bounds, fine_ratio), fine_ratio(each.least), fine_ratio(each.allowed),
+        _WORDS[each.verdict] + ("~" if each.drifts else ""),
     ]  # fmt: skip
 
 

@@ -7,14 +7,12 @@ import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import IO
 
 import click
 
 from grailbench.cli.streams import KEEP
-from grailbench.errors import of_system
-from grailbench.graph.store import atomic_file
+from grailbench.outputs import replaced
 from grailbench.visible import visible
 
 
@@ -28,15 +26,12 @@ def output(path: str | None) -> Iterator[IO[bytes]]:
     if path in (None, "-"):
         yield _Screen()
         return
-    try:
-        with atomic_file(Path(path)) as stream:
-            if path.endswith(".gz"):
-                with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
-                    yield packed
-            else:
-                yield stream
-    except OSError as error:
-        raise of_system(error) from None
+    with replaced(path) as stream:
+        if path.endswith(".gz"):
+            with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
+                yield packed
+        else:
+            yield stream
 
 
 class _Screen(io.RawIOBase):

@@ -7,6 +7,7 @@ from collections import Counter
 from grailbench import words
 from grailbench.bench.submission import Judged, Packed
 from grailbench.cli.views import put_json
+from grailbench.runs import plugins
 from grailbench.runs.cells import Run
 from grailbench.screen import paired, put
 
@@ -46,13 +47,15 @@ def put_judged(found: Judged, as_json: bool) -> None:
 def _facts(run: Run, clean: bool, redacted: list[str]) -> dict:
     return {"run": run.name, "machine": run.machine, "fingerprint": run.fingerprint,
             "cells": len(run.cells), "statuses": Counter(cell.status for cell in run.cells),
-            "commit": run.environment.get("commit"), "clean": clean, "redacted": redacted}  # fmt: skip
+            "commit": run.environment.get("commit"), "plugins": plugins.sentences(run.environment), "clean": clean,
+            "redacted": redacted}  # fmt: skip
 
 
 def _lines(run: Run, clean: bool, redacted: list[str]) -> list[tuple[str, str]]:
     statuses = Counter(cell.status for cell in run.cells)
     lines = [("run", run.name), ("machine", run.machine), ("cells", f"{len(run.cells):,}: {_counted(statuses)}")]
     lines.append(("code", "from clean commits" if clean else UNCLEAN))
+    lines += [("plug-in", each) for each in plugins.sentences(run.environment)]
     return lines + [("left out", each) for each in redacted]
 
 

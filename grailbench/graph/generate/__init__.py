@@ -10,6 +10,7 @@ file has.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -158,13 +159,28 @@ def expected_vertices(name: str) -> int | None:
 
 
 def save(name: str, graph: Graph, spec: dict) -> Path:
-    """Stores a generated graph and its spec in `cache/generated`; returns its path."""
-    from grailbench.graph.store import save_graph
+    """Stores a generated graph and its spec in `cache/generated`; returns its path.
+
+    Raises InputError if the name is that of another graph: an imported one, one that was generated otherwise, or one
+    that can be.
+    """
+    from grailbench.graph.store import Damaged, read_meta, require_free, save_graph
 
     path = paths.cache_dir() / "generated" / f"{name}.npz"
     about = {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}}
+
+    def check() -> None:
+        if generated_name(name) is not None and not _says_all(name, spec):
+            raise InputError(f"{name!r} is the name of another graph that can be generated", remedy="another --name")
+        require_free(name, "imported", f"another name, or delete {paths.cache_dir() / 'imported' / path.name}")
+        with suppress(Damaged):
+            before = read_meta(path).get("spec", {}) if path.exists() else {}
+            if before and before | {"generator": GENERATOR} != about["spec"]:
+                remedy = f"another name, or delete {path}"
+                raise InputError(f"{name!r} was generated before, with other parameters", remedy=remedy)
+
     caches.use(path, coming=True)
-    save_graph(path, graph, about | {"by_name": _says_all(name, spec)})
+    save_graph(path, graph, about | {"by_name": _says_all(name, spec)}, check=check)
     caches.added(path)
     return path
 

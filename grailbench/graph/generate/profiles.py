@@ -200,7 +200,7 @@ def profiles_dir() -> Path:
 
 def save(profile: Profile, path: Path) -> None:
     """Writes a profile as JSON atomically, one line for each array."""
-    from grailbench.graph.store import atomic_file
+    from grailbench.outputs import atomic_file
 
     facts = {
         "vertices": profile.vertices,

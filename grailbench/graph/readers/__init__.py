@@ -19,10 +19,11 @@ import numpy as np
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.files import Source
 from grailbench.files import opened as opened_file
+from grailbench.graph.arguments import shown
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.options import Options
-from grailbench.graph.readers.table import usual_columns
-from grailbench.graph.readers.text import BOM, Found, refuse_wide, without_bom
+from grailbench.graph.readers.table import readings
+from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",
@@ -43,6 +44,8 @@ FORMATS = {
     "python": "Python source tree: from importer to imported module",
 }
 FOLDERS = ("git", "python")  #: formats of folders
+#: text formats whose lines may end in CR alone; the parsers of the others find line ends themselves
+_LINES = ("gra", "edges", "names", "adjlist", "mtx", "metis", "tuwien", "dot", "obo")
 _SUFFIXES = {
     ".gra": "gra",
     ".mtx": "mtx",
@@ -73,6 +76,7 @@ _SIGNATURES = (
     (re.compile(rb"\s*format-version\s*:"), "obo"),
     (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
     (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
+    (re.compile(rb'[ \t]*"?sep=[^\n]"?[ \t]*\n', re.IGNORECASE), "csv"),
     (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
     # the second comment line of networkx.write_adjlist, which edge lists do not have
     (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
@@ -150,6 +154,7 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
         if not named and format == "edges" and asked.source and b"\t" in head:
             format = "tsv"  # numbers with tabs between them are both; columns are asked for
+        text = with_line_feeds(text) if format in _LINES else text
         taken = asked.of(format, source.path) | ({"named": named} if format == "edges" else {})
         module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")
         began = perf_counter()
@@ -171,8 +176,8 @@ def _check_filled(size: int, head: bytes, path: Path, asked: Options) -> None:
 
 
 def _check_known(format: str | None) -> None:
-    if format is not None and format not in FORMATS:
-        raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
+    if format is not None and not (isinstance(format, str) and format in FORMATS):
+        raise InputError(f"unknown format {shown(format)}", remedy=f"one of {', '.join(FORMATS)}")
 
 
 def guess_format(path: str | os.PathLike) -> str:
@@ -200,7 +205,7 @@ def _format_of_folder(folder: Path) -> str:
 
 def _format_of(head: bytes, path: Path) -> str:
     refuse_wide(head, path)
-    head = head.removeprefix(BOM)
+    head = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for signature, format in _SIGNATURES:
         if signature.match(head):
             return format
@@ -213,10 +218,10 @@ def _format_of(head: bytes, path: Path) -> str:
         return "edges"
     first = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").lstrip("#% ")
     for format, delimiter in (("csv", ","), ("csv", ";"), ("tsv", "\t")):
-        if usual_columns(first.replace('"', "").split(delimiter)):
+        if readings(first.replace('"', "").split(delimiter)):
             return format
     raise InputError(
-        "the format cannot be told", path=path,
+        "cannot detect the format", path=path,
         remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words",
     )  # fmt: skip
 

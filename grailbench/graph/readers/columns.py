@@ -4,16 +4,16 @@
     alice,bob,3
     "Smith, J.",alice,1       a cell in double quotes may hold the delimiter, and doubled quotes for quotes
 
-The columns are those that the caller names; else the first pair of usual names (`table.USUAL`), else the first two.
-Lines before the header that begin with '#' or '%' are comments. A first line with numbers in both columns is an edge.
-Blanks around a cell do not count. If all ids are numbers they stay numbers, otherwise they are names. The vertices are
-the ids that occur.
+The columns of source and target are those that the caller names; else those whose names are recognised
+(`table.readings`). Lines before the header that begin with '#' or '%' are comments. A table of two columns that are not
+recognised has no header if its first row looks like the others: it has numbers only, or an id that the others have.
+What may be read in several ways is an error. A column `Type` that says Directed or Undirected, as Gephi writes it, is
+obeyed. If all ids are numbers they stay numbers, otherwise they are names. The vertices are the ids that occur.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -22,104 +22,83 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.readers.labelled import found_of, is_number, needed, parsing
-from grailbench.graph.readers.table import decoded, rows, usual_columns
+from grailbench.graph.ids import is_number
+from grailbench.graph.readers.edges import with_reverses
+from grailbench.graph.readers.labelled import found_of, needed, parsing
+from grailbench.graph.readers.table import decoded, ends_of, first_row, place_of, rows, unrecognised
 from grailbench.graph.readers.text import REFETCH, Found
 from grailbench.graph.weights import of_values
-from grailbench.words import did_you_mean
+
+_NAME_THEM = "--source COLUMN --target COLUMN"
+_NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
 
 
 def read_csv(path: Path, text: np.ndarray, **asked) -> Found:
     """Reads a table whose cells are separated by commas or semicolons (uint8[size]). Options as of `Options`.
 
-    Raises InputError if it is malformed, a cell is missing or it has no such column.
+    Raises InputError if it is malformed, a cell is missing, it has no such column, or may be read in several ways.
     """
-    whole = decoded(path, text)
-    first = whole.lstrip().partition("\n")[0]
-    return _read(path, whole, "," if "," in first or ";" not in first else ";", **asked)
+    return _read(path, rows(path, decoded(path, text)), **asked)
 
 
 def read_tsv(path: Path, text: np.ndarray, **asked) -> Found:
     """As `read_csv`, with cells separated by tabs."""
-    return _read(path, decoded(path, text), "\t", **asked)
+    return _read(path, rows(path, decoded(path, text), "\t"), **asked)
 
 
 def _read(
-    path: Path, text: str, delimiter: str, source: str | None, target: str | None, weight: str | None, header: bool
+    path: Path,
+    found: Iterator[tuple[int, list[str]]],
+    source: str | None,
+    target: str | None,
+    weight: str | None,
+    header: bool,
 ) -> Found:
-    padded = {said for said in _QUOTED.findall(text) if said != said.strip()}
-    found = ((line, [_cell(cell, padded) for cell in cells]) for line, cells in rows(path, text, delimiter))
-    line, first = _first(path, found)
-    usual = usual_columns(first)
-    notes = []
-    if header and source is None and usual is None and len(first) > 1 and all(map(is_number, first[:2])):
-        header = False
-        notes.append("its first line has numbers, so it is an edge and no header")
-    names = first if header else [str(column) for column in range(1, len(first) + 1)]
-    places, said = _places(path, line, names, (source, target, weight), usual if header else None)
-    body = found if header else itertools.chain([(line, first)], found)
-    sources, targets, weights = _cells(path, names, places, body)
+    line, first = first_row(path, found, header)
+    ends = ends_of(path, line, first, _NAME_THEM) if header and source is None else None
+    recognised = source is not None or ends is not None
+    if not recognised and len(first) != 2:
+        raise unrecognised(path, line, first, _NO_HEADER)
+    names, body, notes = first, found, ()
+    if not (header and recognised):
+        names, body = [str(column) for column in range(1, len(first) + 1)], itertools.chain([(line, first)], found)
+    if source is not None:
+        ends = place_of(path, line, names, source), place_of(path, line, names, target)
+    source_at, target_at = ends = ends or (0, 1)
+    weight_at = None if weight is None else place_of(path, line, names, weight)
+    sources, targets, weights, types = _cells(path, names, ends, weight_at, _type_of(names), body)
     if not sources:
         raise InputError("the file holds no edge", path=path, line=line)
-    return _with_weights(found_of(path, sources, targets), weights, names, places, (*notes, said))
+    if header and not recognised:
+        if not (all(map(is_number, first)) or {*first} & {*sources[1:], *targets[1:]}):
+            raise unrecognised(path, line, first, _NO_HEADER)
+        notes = ("its first line is an edge and no header, because it looks like the others",)
+    notes += (f"edges go from column {names[source_at]!r} to column {names[target_at]!r}",)
+    undirected = _undirected(path, types)
+    return _made(found_of(path, sources, targets), weights, names, weight_at, undirected, notes)
 
 
-_QUOTED = re.compile(r'"((?:[^"]|"")*)"')
-
-
-def _cell(cell: str, padded: set[str]) -> str:
-    """A cell without the blanks at its ends, unless they stand in quotes."""
-    bare = cell.strip()
-    return bare if bare == cell or cell.replace('"', '""') not in padded else cell
-
-
-def _first(path: Path, found: Iterator[tuple[int, list[str]]]) -> tuple[int, list[str]]:
-    """The line and the cells of the first row that is no comment; '#' before a usual header is left out."""
-    for line, cells in found:
-        if cells[0][:1] not in ("#", "%"):
-            return line, cells
-        cells[0] = cells[0].lstrip("#% ")
-        if usual_columns(cells):
-            return line, cells
-    raise InputError("the file holds no edge, only comments", path=path)
-
-
-def _places(
-    path: Path, line: int | None, names: list[str], asked: tuple[str | None, ...], usual: tuple[int, int] | None
-) -> tuple[list[int], str]:
-    """The places of the columns of source, target and perhaps weight, and a note on which they are."""
-    source, target, weight = asked
-    if source is not None:
-        ends, why = (_place(path, line, names, source), _place(path, line, names, target)), ""
-    else:
-        ends, why = usual or (0, 1), "" if usual else ", the first two; --source and --target name others"
-        if len(names) < 2:
-            raise InputError(
-                "one column; an edge needs two", path=path, line=line,
-                remedy="commas or semicolons in csv, tabs in tsv, words in names (--format)",
-            )  # fmt: skip
-    places = [*ends, *([] if weight is None else [_place(path, line, names, weight)])]
-    return places, f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}{why}"
-
-
-def _place(path: Path, line: int | None, names: list[str], asked: str) -> int:
-    places = [place for place, name in enumerate(names) if name == asked]
-    places = places or [place for place, name in enumerate(names) if name.casefold() == asked.casefold()]
-    if len(places) == 1:
-        return places[0]
-    if places:
-        raise InputError(f"{len(places)} columns are named {asked!r}", path=path, line=line)
-    raise InputError(f"no column is named {asked!r}", path=path, line=line, remedy=did_you_mean(asked, names))
+def _type_of(names: list[str]) -> int | None:
+    """The place of the one column named Type."""
+    places = [place for place, name in enumerate(names) if name.casefold() == "type"]
+    return places[0] if len(places) == 1 else None
 
 
 def _cells(
-    path: Path, names: list[str], places: list[int], body: Iterator[tuple[int, list[str]]]
-) -> tuple[list[str], list[str], list[float]]:
-    """The cells of the columns of source, target and weight. Raises InputError at the first that is missing."""
+    path: Path,
+    names: list[str],
+    ends: tuple[int, int],
+    weight: int | None,
+    type: int | None,
+    body: Iterator[tuple[int, list[str]]],
+) -> tuple[list[str], list[str], list[float], list[tuple[int, str]]]:
+    """The cells of the columns of source, target, weight and type, the latter with their lines. Raises InputError at
+    the first that is missing."""
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
-    source, target, *others = places
+    types: list[tuple[int, str]] = []
+    source, target = ends
     width = len(names)
     for line, cells in body:
         if len(cells) != width:
@@ -130,9 +109,11 @@ def _cells(
             raise InputError(f"the cell of column {empty!r} is empty", path=path, line=line, remedy="an id is expected")
         sources.append(cells[source])
         targets.append(cells[target])
-        if others:
-            weights.append(_number(path, line, names[others[0]], cells[others[0]]))
-    return sources, targets, weights
+        if weight is not None:
+            weights.append(_number(path, line, names[weight], cells[weight]))
+        if type is not None:
+            types.append((line, cells[type]))
+    return sources, targets, weights, types
 
 
 def _number(path: Path, line: int, name: str, cell: str) -> float:
@@ -143,34 +124,61 @@ def _number(path: Path, line: int, name: str, cell: str) -> float:
         raise InputError(message, path=path, line=line) from None
 
 
-def _with_weights(found: Found, weights, names: list[str], places: list[int], notes: tuple[str, ...]) -> Found:
-    """The graph with weights, if a column of them was asked for, and notes."""
-    if len(places) < 3:
-        return replace(found, notes=notes)
-    graph = found.graph
-    usable, said = of_values(np.asarray(weights), f"column {names[places[2]]!r}")
-    return replace(found, graph=Graph(graph.vertices, graph.sources, graph.targets, usable), notes=notes, weights=said)
+def _undirected(path: Path, types: list[tuple[int | None, str]]) -> np.ndarray:
+    """Which edges a column Type says to be undirected, bool[m]; [0] if it is none of Gephi's, which says only that."""
+    said = [cell.strip().casefold() for _, cell in types]
+    if not {"directed", "undirected"} & set(said):
+        return np.empty(0, np.bool_)
+    for (line, cell), word in zip(types, said, strict=True):
+        if word not in ("directed", "undirected"):
+            raise InputError(
+                f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines", path=path,
+                line=line, remedy="another name for the column if it is not Gephi's",
+            )  # fmt: skip
+    return np.array([word == "undirected" for word in said])
+
+
+def _made(
+    found: Found, weights, names: list[str], weight: int | None, undirected: np.ndarray, notes: tuple[str, ...]
+) -> Found:
+    """The graph with weights, if a column of them was asked for, and the reverses of undirected edges."""
+    graph, said = found.graph, None
+    if weight is not None:
+        usable, said = of_values(np.asarray(weights), f"column {names[weight]!r}")
+        graph = Graph(graph.vertices, graph.sources, graph.targets, usable)
+    graph, more = with_reverses(graph, undirected)
+    return replace(found, graph=graph, notes=(*notes, *more), weights=said)
 
 
 def read_parquet(path: Path, content: np.ndarray, source: str | None, target: str | None, weight: str | None) -> Found:
-    """Reads a Parquet file (uint8[size]) with an edge in each row; columns as of CSV. Raises InputError as `read_csv`,
-    and MachineLacks without pyarrow."""
+    """Reads a Parquet file (uint8[size]) with an edge in each row; columns as of CSV with a header. Raises InputError
+    as `read_csv`, and MachineLacks without pyarrow."""
     needed("pyarrow", "Parquet")
     parquet = needed("pyarrow.parquet", "Parquet")
     arrow = needed("pyarrow", "Parquet")
     with parsing(path, "a Parquet file", REFETCH):
         file = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(content)))
         names = list(file.schema_arrow.names)
-        places, said = _places(path, None, names, (source, target, weight), usual_columns(names))
+        if source is None:
+            ends = ends_of(path, None, names, _NAME_THEM)
+        else:
+            ends = place_of(path, None, names, source), place_of(path, None, names, target)
+        if ends is None:
+            raise unrecognised(path, None, names, _NAME_THEM)
+        weight_at = None if weight is None else place_of(path, None, names, weight)
+        type_at = _type_of(names)
+        places = [place for place in (*ends, weight_at, type_at) if place is not None]
         table = file.read(columns=[names[place] for place in places])
-        columns = [table.column(names[place]) for place in places]
-        if not len(columns[0]):
+        if not table.num_rows:
             raise InputError("the file holds no edge", path=path)
-        ends = [_labels(path, names[place], column, arrow) for place, column in zip(places, columns[:2], strict=False)]
-        if not all(end.dtype.kind == "i" for end in ends):
-            ends = [end if end.dtype == object else end.astype(str).astype(object) for end in ends]
-        weights = [_values(path, names[places[2]], column, arrow) for column in columns[2:]]
-    return _with_weights(found_of(path, *ends), weights[0] if weights else None, names, places, (said,))
+        labels = [_labels(path, names[place], table.column(names[place]), arrow) for place in ends]
+        if not all(each.dtype.kind == "i" for each in labels):
+            labels = [each if each.dtype == object else each.astype(str).astype(object) for each in labels]
+        weights = None if weight_at is None else _values(path, names[weight_at], table.column(names[weight_at]), arrow)
+        types = [] if type_at is None else table.column(names[type_at]).to_pylist()
+    undirected = _undirected(path, [(None, str(cell or "")) for cell in types])
+    notes = (f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}",)
+    return _made(found_of(path, *labels), weights, names, weight_at, undirected, notes)
 
 
 def _whole(path: Path, name: str, column) -> None:
@@ -181,12 +189,17 @@ def _whole(path: Path, name: str, column) -> None:
 
 
 def _labels(path: Path, name: str, column, arrow) -> np.ndarray:
-    """The ids in a column: int64[m] if they are numbers from 0 on, else object[m] of str."""
+    """The ids in a column: int64[m] if they are numbers, else object[m] of str."""
     _whole(path, name, column)
     kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
     if arrow.types.is_integer(kind):
-        numbers = column.cast(arrow.int64()).to_numpy()
-        return numbers if numbers.min() >= 0 else numbers.astype(str).astype(object)
+        try:
+            return column.cast(arrow.int64()).to_numpy()
+        except arrow.ArrowInvalid:
+            raise InputError(
+                f"column {name!r} has an id beyond 64 bits with a sign", path=path,
+                remedy="a column of text may hold ids of any size",
+            ) from None  # fmt: skip
     if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
         raise InputError(f"column {name!r} is of type {column.type}: text or whole numbers are expected", path=path)
     labels = np.array([*column.cast(arrow.string()).to_pylist(), None], object)[:-1]

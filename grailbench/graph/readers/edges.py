@@ -17,8 +17,9 @@ KONECT files are always 1 to N. If no number is stated, more than `UNSTATED` ver
 each edge are an error, because a single wrong id would make a huge graph. The caller can also request that exactly the
 ids that occur are the vertices.
 
-Matrix Market. The matrix must be square and in coordinate format. An entry (i, j) is the edge i -> j, and its value is
-the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both directions.
+Matrix Market. The matrix must be square and in coordinate format. An entry (i, j) that is not 0 is the edge i -> j, and
+its value is the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both
+directions.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from grailbench.graph.readers.text import (
     VALUE,
     VARIED,
     WEIGHING_PARSER,
+    ZEROS,
     Found,
     are_counts,
     at,
@@ -60,6 +62,7 @@ from grailbench.graph.readers.text import (
     first_line,
     is_blank,
     is_space,
+    is_zero,
     lines,
     malformed,
     new_state,
@@ -69,6 +72,7 @@ from grailbench.graph.readers.text import (
     parse,
     usable_weights,
     weigh,
+    zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
 
@@ -81,7 +85,7 @@ _VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns a
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
 _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
-_NAMES = "--format names if the ids are words, csv or tsv if this is a table"
+_NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
@@ -125,7 +129,7 @@ def read_edges(
         check_vertices(header.vertices, path, counted)
         check_memory(header.vertices, path, counted)
     state = new_state(0, 1)
-    columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2)
+    columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2, False)
     weighed = _columns_of_first(text, 0, columns) >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
     if status != DONE:
@@ -151,7 +155,7 @@ def read_edges(
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), said)
 
 
-def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int]) -> int:
+def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int, bool]) -> int:
     """The number of columns after the first edge from byte `pos` on; the arrays have room for that edge only."""
     state, room = new_state(pos, 1), np.empty(1, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
@@ -266,10 +270,16 @@ def ranks(sources: np.ndarray, targets: np.ndarray):
 
 
 def both_ways(
-    sources: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None
+    sources: np.ndarray,
+    targets: np.ndarray,
+    weights: np.ndarray | None = None,
+    undirected: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Every edge and its reverse with the same weight; self-loops only once."""
-    other = sources != targets
+    """Every edge and its reverse with the same weight; self-loops only once.
+
+    undirected  bool[m], which edges lead both ways; None for all
+    """
+    other = sources != targets if undirected is None else (sources != targets) & undirected
     return (
         np.concatenate((sources, targets[other])),
         np.concatenate((targets, sources[other])),
@@ -277,11 +287,20 @@ def both_ways(
     )
 
 
+def with_reverses(graph: Graph, undirected: np.ndarray) -> tuple[Graph, tuple[str, ...]]:
+    """The graph with the reverses of its undirected edges (bool[m], or [0] if there are none), and a note on them."""
+    if not undirected.any():
+        return graph, ()
+    which = "each edge" if undirected.all() else f"{np.count_nonzero(undirected):,} of {undirected.size:,} edges"
+    ends = both_ways(graph.sources, graph.targets, graph.weights, undirected)
+    return Graph(graph.vertices, *ends), (f"undirected: {which} in both directions",)
+
+
 def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     """The line of edge number `edge`, where the parser stops if its arrays have room for only that many edges."""
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
-    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2)
+    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2, False)
     return int(state[LINE])
 
 
@@ -314,16 +333,17 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
-        parse_edges, text, state, 1, vertices, columns, columns, weighed=columns == 1
+        parse_edges, text, state, 1, vertices, columns, columns, True, weighed=columns == 1
     )
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
-    check_stated(path, state, sources.size, entries, "entries", line - 1, "correct the size line")
+    zeros = int(state[ZEROS])
+    check_stated(path, state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
     weights, said = _values_of(text, state, weights, symmetry)
-    notes: tuple[str, ...] = ()
+    notes = zeros_left_out(zeros)
     if _BOTH_WAYS[symmetry]:
         sources, targets, weights = both_ways(sources, targets, weights)
-        notes = (f"{symmetry.decode()}: each entry in both directions",)
+        notes += (f"{symmetry.decode()}: each entry in both directions",)
     return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, said)
 
 
@@ -395,13 +415,14 @@ def _in_number(byte):
     return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
 
 
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64"), cache=True)
-def parse_edges(text, state, sources, targets, weights, first, last, fewest, most):
+@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"), cache=True)
+def parse_edges(text, state, sources, targets, weights, first, last, fewest, most, matrix):
     """Parses edge lines from state[POS] on; returns a status code.
 
     Ids of first..last are allowed and stored minus `first`. `fewest` to `most` numbers may follow an edge; the first
-    is its weight, which is stored unless `weights` is empty. With COLUMNS, state[VALUE] is -1 if the target is missing,
-    0 if a column is not a number, and 1 if the number of columns is wrong.
+    is its weight, which is stored unless `weights` is empty. If lines are entries of a `matrix`, those whose numbers
+    are all 0 are left out and counted in state[ZEROS]. With COLUMNS, state[VALUE] is -1 if the target is missing, 0 if
+    a column is not a number, and 1 if the number of columns is wrong.
     """
     end, room, weighed = text.size, targets.size, weights.size > 0
     pos, line, count = state[POS], state[LINE], state[COUNT]
@@ -436,7 +457,7 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
         if target < first or target > last or (pos < end and not is_space(text[at(pos)])):
             status, state[VALUE], pos = _fault_of(target, first, last), target, start
             break
-        columns = 0
+        columns = zeros = 0
         while True:
             while pos < end and is_blank(text[at(pos)]):
                 pos += 1
@@ -451,7 +472,9 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
             if pos == start or (pos < end and not is_space(text[at(pos)])):
                 status, state[VALUE], pos = COLUMNS, 0, start
                 break
-            if weighed and columns == 1:
+            if matrix and is_zero(text, start, pos):
+                zeros += 1
+            elif weighed and columns == 1:
                 weigh(text, start, pos, line, count, weights, state)
         if status >= 0:
             break
@@ -464,6 +487,9 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
             elif state[VARIED] == 0:
                 state[VARIED] = line
             least, greatest = min(least, columns), max(greatest, columns)
+        if columns and zeros == columns:
+            state[ZEROS] += 1
+            continue
         sources[at(count)] = source - first
         targets[at(count)] = target - first
         count += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,16 +14,8 @@ import pandas as pd
 
 from grailbench.errors import GrailbenchError, InputError, MachineLacks
 from grailbench.graph.csr import VERTEX, Graph
-from grailbench.graph.ids import MOST_DIGITS, Ids, Named, ids_from
+from grailbench.graph.ids import Ids, Named, ids_from, is_number
 from grailbench.graph.readers.text import Found, check_memory, check_vertices
-
-_NUMBER = re.compile(rf"0|[1-9][0-9]{{0,{MOST_DIGITS - 1}}}")
-
-
-def is_number(text: str) -> bool:
-    """Whether a label is a number as `str` writes it, so that it can be kept as a number: '7', but neither '07' nor
-    '-7'."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def factorized(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +39,7 @@ def found_of(
 ) -> Found:
     """The graph with these edges, from sources[i] to targets[i], and its ids.
 
-    sources, targets  the labels of the ends of each edge: both str, or both numpy arrays of integers from 0 on
+    sources, targets  the labels of the ends of each edge: both str, or both numpy arrays of integers
     vertices          labels of vertices that need not have an edge
     repository        the git repository whose commits the vertices are, see `Named`
 

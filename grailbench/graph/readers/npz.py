@@ -1,8 +1,8 @@
 """Reads a CSR in numpy's `.npz`: the arrays `offsets` and `targets`, or what `scipy.sparse.save_npz` writes.
 
 offsets: any integer dtype, n + 1 values ascending from 0 to m; targets: any integer dtype, m vertex ids; weights
-(optional): m numbers (see `weights`). Each stored entry (i, j) of a scipy matrix of any format is an edge i -> j;
-values that are not bool are the weights.
+(optional): m numbers (see `weights`). Each entry (i, j) of a scipy matrix of any format that is not 0, whether stored
+or inside a block, is an edge i -> j; values that are not bool are the weights.
 
 Types, shapes, the order of offsets and the range of indices are checked before anything is computed from them, so a
 malformed file is an error and never an access outside of an array.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from grailbench.files import RATIO, REFETCH, SLACK, Bytes
 from grailbench.graph import npy
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers.text import Found, check_memory
+from grailbench.graph.readers.text import Found, check_memory, zeros_left_out
 from grailbench.graph.weights import of_values
 
 _REMEDY = "arrays 'offsets' and 'targets', or scipy.sparse.save_npz"
@@ -121,8 +122,13 @@ def _from_scipy(path: Path, arrays: npy.Archive) -> Found:
             raise InputError(f"a {word} matrix without the array {missing[0]!r}", path=path, remedy=_REMEDY)
         parts = [arrays[name] for name in _LAYOUTS[word]]
     sources, targets, values = _ENTRIES[word](path, n, *parts)
+    zeros = 0
+    if values.dtype.kind in "biufc" and not (kept := values != 0).all():
+        zeros = values.size - np.count_nonzero(kept)
+        sources, targets, values = sources[kept], targets[kept], values[kept]
     check_memory(n, path, edges=sources.size)
-    return _checked(path, n, sources, targets, None if values.dtype == np.bool_ else values)
+    found = _checked(path, n, sources, targets, None if values.dtype == np.bool_ else values)
+    return replace(found, notes=zeros_left_out(zeros))
 
 
 def _csr_entries(path: Path, n: int, indptr, indices, data) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from grailbench import outputs
 from grailbench.errors import InputError
 from grailbench.graph.readers.labelled import found_of
 from grailbench.graph.readers.text import Found
@@ -41,6 +42,7 @@ def content(folder: Path) -> bytes:
             raise InputError("the path of a Python file has a line break", path=folder / path, remedy=_RENAME)
         try:
             text = (folder / path).read_bytes()
+            outputs.protect(folder / path)
         except OSError as error:
             raise InputError(f"the file cannot be read: {error.strerror or error}", path=folder / path) from None
         parts += [f"{len(text)} {path}\n".encode("utf-8", "surrogateescape"), text]

@@ -1,29 +1,42 @@
-"""What readers of tables and of words share: decoding a text, its rows, and the columns that are usual for edges."""
+"""What readers of tables and of words share: decoding a text, its rows, and which columns have the ends of an edge.
+
+The same rules hold for tables of edges and of pairs. Cells are separated by commas, or by semicolons if the first line
+has no comma, or by what a first line `sep=;` says. A cell in double quotes may hold delimiters, line ends, and doubled
+quotes for quotes, and keeps the blanks at its ends; blanks at the ends of other cells do not count.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.words import did_you_mean
 
-#: headers of a source and a target column
-USUAL = (
-    ("source", "target"),
-    ("from", "to"),
-    ("src", "dst"),
-    ("src", "dest"),
+#: words for the source and for the target of an edge: a column is named by one, perhaps with 'id', 'node' or 'vertex'
+_ENDS = (
+    ("source|src|from", "target|dst|dest|destination|to"),
     ("u", "v"),
     ("subject", "object"),
     ("parent", "child"),
-    ("head", "tail"),
-    ("start", "end"),
+    ("tail", "head"),
     ("citing", "cited"),
+    ("start", "end"),
 )
+_BESIDE = "(?:id|node|vertex)*"
+_NAMED = [
+    tuple(re.compile(words if words in "uv" else f"{_BESIDE}(?:{words}){_BESIDE}") for words in ends) for ends in _ENDS
+]
+_SPACE = re.compile(r"(?<=_ID)\(.*\)$", re.IGNORECASE)  # of neo4j-admin, `:START_ID(Person)`
+_LINE_END = re.compile(rb"\r\n?|\n")
+_FIRST_LINE = re.compile(r"\s*([^\r\n]*)")
+_SEPARATOR = re.compile(r'[ \t]*"?sep=([^"\s]|\t)"?[ \t]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
 def decoded(path: Path | str, text: np.ndarray) -> str:
@@ -32,7 +45,7 @@ def decoded(path: Path | str, text: np.ndarray) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
+        line = len(_LINE_END.findall(raw[: error.start])) + 1
         raise InputError(
             f"no UTF-8 text, at byte {error.start}: {error.object[error.start : error.start + 20]!r}",
             path=path,
@@ -41,17 +54,25 @@ def decoded(path: Path | str, text: np.ndarray) -> str:
         ) from None
 
 
-def rows(path: Path | str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+def rows(path: Path | str, text: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """The line (from 1) and the cells of each row of a table that is not blank. Raises InputError if it is malformed.
 
-    Cells may be in double quotes, and then hold delimiters and line ends, and doubled quotes for quotes. The line of a
-    row of several lines is the last.
+    delimiter  None to find it in the first line
+
+    The line of a row of several lines is the last.
     """
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    if said := _SEPARATOR.match(text):
+        delimiter, text = said[1], text[said.end() :]
+    elif delimiter is None:
+        first = _FIRST_LINE.match(text)[1]
+        delimiter = "," if "," in first or ";" not in first else ";"
+    text, mark = _marked(text, delimiter)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     try:
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
-                yield reader.line_num, row
+                cells = [cell.strip() for cell in row]
+                yield reader.line_num, [cell.strip(mark) for cell in cells] if mark else cells
     except csv.Error as error:
         raise InputError(
             f"no row of cells: {error}",
@@ -61,20 +82,98 @@ def rows(path: Path | str, text: str, delimiter: str) -> Iterator[tuple[int, lis
         ) from None
 
 
-def usual_columns(header: list[str]) -> tuple[int, int] | None:
-    """The places of the first pair of `USUAL` names in a header, whatever their case; None if it has no pair."""
-    known = [name.strip().casefold() for name in header]
-    for source, target in USUAL:
-        if source in known and target in known:
-            return known.index(source), known.index(target)
-    return None
+def _marked(text: str, delimiter: str) -> tuple[str, str]:
+    """The text with a character that it has nowhere else at both ends of each cell in quotes, and this character, so
+    that blanks there are told from those around a cell. The text as it is, and '', if no such cell has any."""
+    if '"' not in text:
+        return text, ""
+    quoted = re.compile(rf'(?<![^{re.escape(delimiter)}\r\n])( *)"((?:[^"]|"")*+)"')
+    if all(said == said.strip() for _, said in quoted.findall(text)):
+        return text, ""
+    mark = next(chr(code) for code in range(0xE000, 0x110000) if chr(code) not in text)
+    return quoted.sub(rf'\1"{mark}\2{mark}"', text), mark
+
+
+def first_row(
+    path: Path | str,
+    found: Iterator[tuple[int, list[str]]],
+    header: bool = True,
+    is_id: Callable[[str], bool] = lambda cell: False,
+) -> tuple[int, list[str]]:
+    """The line and the cells of the first row that is no comment; before a header that is recognised, '#' is left out.
+
+    header  whether there may be one
+    is_id   whether a cell that begins with '#' or '%' is an id, so that its row is no comment
+
+    Raises InputError if there is none.
+    """
+    for line, cells in found:
+        if cells[0][:1] not in ("#", "%") or is_id(cells[0]):
+            return line, cells
+        bare = [cells[0].lstrip("#% "), *cells[1:]]
+        if header and readings(bare):
+            return line, bare
+    raise InputError("the file holds nothing but comments", path=path)
+
+
+def readings(header: list[str]) -> list[tuple[int, int]]:
+    """The places of the source and the target in a header, in every way in which it may be read; see `_ENDS`.
+
+    Case and punctuation do not count. 'start' and 'end', which are times too, count if there are no others. 'head' may
+    be the target, as of arcs, or the source, as of triples, unless 'tail' is before it.
+    """
+    names = [re.sub(r"[\W_]+", "", _SPACE.sub("", name)).casefold() for name in header]
+    found: list[tuple[int, int]] = []
+    for words, (sources, targets) in zip(_ENDS, _NAMED, strict=True):
+        ends = ([place for place, name in enumerate(names) if end.fullmatch(name)] for end in (sources, targets))
+        pairs = list(product(*ends))
+        if words[0] == "start" and found:
+            break
+        found += pairs
+        found += [(target, source) for source, target in pairs if words[0] == "tail" and target < source]
+    return found
+
+
+def ends_of(path: Path | str, line: int | None, header: list[str], remedy: str) -> tuple[int, int] | None:
+    """The places of the source and the target in a header; None if it does not say which they are.
+
+    Raises InputError, with the remedy, if it may be read in several ways.
+    """
+    found = readings(header)
+    if len(found) < 2:
+        return found[0] if found else None
+    shown = " or ".join(f"{header[source]!r} to {header[target]!r}" for source, target in found[:3])
+    raise InputError(f"its edges may go from {shown}", path=path, line=line, remedy=remedy)
+
+
+def unrecognised(path: Path | str, line: int | None, header: list[str], remedy: str) -> InputError:
+    """The error for a table of which it is not known which columns are the source and the target."""
+    if len(header) < 2:
+        return InputError(
+            "one column; an edge needs two", path=path, line=line,
+            remedy="commas or semicolons in csv, tabs in tsv, words in names (--format)",
+        )  # fmt: skip
+    more = ", ..." if len(header) > 6 else ""
+    shown = ", ".join(repr(name[:40]) for name in header[:6]) + more
+    return InputError(f"no columns that are named as source and target: {shown}", path=path, line=line, remedy=remedy)
+
+
+def place_of(path: Path | str, line: int | None, header: list[str], name: str) -> int:
+    """The place of the column of that name, else of that name in another case. Raises InputError unless it is one."""
+    places = [place for place, each in enumerate(header) if each == name]
+    places = places or [place for place, each in enumerate(header) if each.casefold() == name.casefold()]
+    if len(places) == 1:
+        return places[0]
+    if places:
+        raise InputError(f"{len(places)} columns are named {name!r}", path=path, line=line)
+    raise InputError(f"no column is named {name!r}", path=path, line=line, remedy=did_you_mean(name, header))
 
 
 def words_of(text: str) -> Iterator[tuple[int, list[str]]]:
-    """The line (from 1) and the words of each line that is not blank.
+    """The line (from 1) and the words of each line, ended by LF or CRLF, that is not blank.
 
-    Blanks separate words; in a line with a tab only tabs do, and words may be empty.
+    Blanks separate words; in a line with a tab only tabs do, words may be empty, and blanks at their ends stay.
     """
-    for line, said in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
-        if words := [word.strip() for word in said.split("\t")] if "\t" in said.strip() else said.split():
+    for line, said in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if words := said.split("\t") if "\t" in said.strip() else said.split():
             yield line, words

@@ -22,16 +22,18 @@ from grailbench.files import REFETCH as REFETCH  # so that readers import it fro
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Ids
 from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, kept, refused, weight_at
+from grailbench.words import count
 
 # status codes of a parser
 DONE, FULL = 0, 1
 NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWICE, COLUMNS = range(2, 11)
 # slots of a parser's state: byte position, line (from 1), edges so far, current vertex (-1: none), vertex lines so far,
 # the number or column that an error is about; of the first unusable weight the reason (0: none), byte and line; the
-# least and the greatest number of columns after an edge, and the first line where it differs from the first edge's
-POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED = range(12)
+# least and the greatest number of columns after an edge, and the first line where it differs from the first edge's;
+# entries of a matrix whose value is 0
+POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED, ZEROS = range(13)
 
-NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
+NEWLINE, RETURN, HASH, PERCENT, COLON = 10, 13, 35, 37, 58
 # Signatures, with which numba compiles a parser, or loads it from its cache, on import and not during a measurement.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
@@ -70,6 +72,30 @@ def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
     text = text.copy()  # the caller computes a checksum of the original bytes
     text[:3] = ord(" ")
     return text
+
+
+def with_line_feeds(text: np.ndarray) -> np.ndarray:
+    """The text (uint8[size]) with a line feed for every carriage return that no line feed follows.
+
+    So lines may end in LF, CRLF or CR, also in one file. The positions of bytes do not change; a text without such a
+    carriage return is returned as it is.
+    """
+    if text.size == 0 or not (_has_lone_return(text) or text[-1] == RETURN):
+        return text
+    lone = text == RETURN
+    lone[:-1] &= text[1:] != NEWLINE
+    text = text.copy()  # the caller computes a checksum of the original bytes
+    text[lone] = NEWLINE
+    return text
+
+
+@njit("boolean(uint8[::1])", cache=True)
+def _has_lone_return(text):
+    """Whether a carriage return is followed by another byte than a line feed. One pass that compiles to vectors."""
+    found = np.uint8(0)
+    for k in range(text.size - 1):
+        found |= np.uint8(text[k] == RETURN) & np.uint8(text[k + 1] != NEWLINE)
+    return found != 0
 
 
 def refuse_wide(start: bytes, path: str | os.PathLike) -> None:
@@ -142,7 +168,7 @@ def _longer(column: np.ndarray, count: int, room: int) -> np.ndarray:
 
 def new_state(pos: int, line: int) -> np.ndarray:
     """The state of a parser that starts at byte `pos` (from 0) in line `line` (from 1)."""
-    state = np.zeros(VARIED + 1, np.int64)
+    state = np.zeros(ZEROS + 1, np.int64)
     state[POS], state[LINE], state[CURRENT], state[FEWEST], state[MOST] = pos, line, -1, -1, -1
     return state
 
@@ -194,6 +220,20 @@ def non_finite(text, pos):
     return end if found else pos
 
 
+@njit(cache=True)
+def is_zero(text, start, pos):
+    """Whether the number text[start:pos] is 0, in any notation."""
+    digits = 0
+    for k in range(start, pos):
+        if text[k] == 69 or text[k] == 101:  # of the exponent, which changes no 0
+            break
+        if text[k] == 48:
+            digits += 1
+        elif text[k] != 43 and text[k] != 45 and text[k] != 46:
+            return False
+    return digits > 0
+
+
 @njit(cache=True, inline="always")
 def weigh(text, start, end, line, count, weights, state):
     """Stores text[start:end] as weights[count]; if it is not usable, the reason goes to state[UNFIT] and following."""
@@ -240,6 +280,11 @@ def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what
     if status == OUT_OF_RANGE:
         return f"{what} {int(state[VALUE])} is out of range ({first} to {vertices - 1 + first})"
     return None
+
+
+def zeros_left_out(zeros: int) -> tuple[str, ...]:
+    """The note on so many entries of a matrix that are stored and 0; none on none."""
+    return (f"{count(zeros, 'stored zero')} left out",) if zeros else ()
 
 
 def check_stated(path: Path, state: np.ndarray, found: int, stated: int, noun: str, line: int, remedy: str) -> None:

@@ -47,7 +47,7 @@ def read_tuwien(path: Path, text: np.ndarray) -> Found:
     """Reads a graph from a text (uint8[size]) in the report's format. Raises InputError if it is malformed."""
     vertices, edges, directed, pos, line = _header(path, text)
     state = new_state(pos, line + 1)
-    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, weighed=True)
+    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighed=True)
     if status != DONE:
         message = number_fault(status, state, vertices, 0, "a vertex id")
         raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)

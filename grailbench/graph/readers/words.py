@@ -28,7 +28,8 @@ def read_names(path: Path, text: np.ndarray) -> Found:
     targets: list[str] = []
     weights: list[float] = []
     varied = 0
-    for line, words in words_of(decoded(path, text)):
+    for line, said in words_of(decoded(path, text)):
+        words = [word.strip() for word in said]
         if words[0][:1] in ("#", "%"):
             continue
         if len(words) not in (2, 3) or not all(words):

@@ -91,6 +91,7 @@ class Keeper:
             with suppress(BrokenPipeError):
                 process.stdin.close()
             process.stdout.close()
+            process.send_signal(signal.SIGCONT)  # if it was stopped it goes on, to end what it runs
             process.wait()
             self._folder.close()
 

@@ -179,7 +179,7 @@ def described(name: str) -> type[Program] | None:
         return None
     path = path.resolve()
     does = description.read(path)
-    filed = contract._registry[Implementation.problem]
+    filed = contract._registry.setdefault(Implementation.problem, {})
     before = filed.get(PREFIX + does.name)
     if before is not None and before.described_by == path and before.does == does:
         return before

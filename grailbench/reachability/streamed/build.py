@@ -11,9 +11,7 @@ from grailbench.graph.blocks import EDGES
 from grailbench.graph.csr import Dag
 from grailbench.graph.paged import Mapped
 from grailbench.reachability.streamed import blocks, edges, labels, levels
-from grailbench.reachability.streamed.folder import Folder, spare
-
-STAGES = ("1-edges", "2-levels", "3-blocks", "4-trees", "5-labels")
+from grailbench.reachability.streamed.folder import STAGES, Folder, spare
 
 
 def build(

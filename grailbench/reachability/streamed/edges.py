@@ -8,7 +8,9 @@ with more edges it spills to the folder. They come back as a stream, from which 
 from __future__ import annotations
 
 import errno
+import hashlib
 import shutil
+from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -46,8 +48,8 @@ def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, 
     memory    bytes that the process may use
     given     about how many edges come; 0 if nobody knows
 
-    Returns vertices, edges, duplicates, loops, and `given`, the number of edges that came. Raises InputError for ids
-    out of range, TooLittleMemory, and OSError for a full disk.
+    Returns vertices, edges, duplicates, loops, `given`, the number of edges that came, and their `checksum`. Raises
+    InputError for ids out of range, TooLittleMemory, and OSError for a full disk.
     """
     require()
     seen, spill = _Seen(vertices), to / "spill"
@@ -68,16 +70,29 @@ def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, 
     kept = int(rows.offsets[-1])
     return {
         "vertices": seen.vertices, "edges": kept, "given": seen.given, "loops": seen.loops,
-        "duplicates": seen.given - seen.loops - kept,
+        "duplicates": seen.given - seen.loops - kept, "checksum": seen.checksum,
     }  # fmt: skip
 
 
+def checksum(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None) -> str:
+    """The checksum that `sort` returns of these edges, which pass by once; it depends on their order, not on how they
+    are cut into blocks. Raises InputError for ids out of range."""
+    seen = _Seen(vertices)
+    deque(seen.keys(blocks), maxlen=0)
+    return seen.checksum
+
+
 class _Seen:
-    """Counts what comes."""
+    """Counts what comes, and takes its checksum."""
 
     def __init__(self, vertices: int | None):
         self._stated, self._greatest = vertices, -1
         self.given = self.loops = 0
+        self._digest = hashlib.sha256()
+
+    @property
+    def checksum(self) -> str:
+        return self._digest.hexdigest()
 
     @property
     def vertices(self) -> int:
@@ -91,13 +106,15 @@ class _Seen:
                 if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= most):
                     at = int(np.flatnonzero((ends < 0) | (ends >= most))[0])
                     raise InputError(
-                        f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices"
+                        f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices",
+                        remedy="number the vertices from 0",
                     )
                 self._greatest = max(self._greatest, int(ends.max())) if ends.size else self._greatest
             self.given += sources.size
             between = sources != targets
             self.loops += sources.size - int(np.count_nonzero(between))
             keys = (sources.astype(np.uint64) << _32) | targets.astype(np.uint64)
+            self._digest.update(keys)
             yield keys if between.all() else keys[between]
 
 

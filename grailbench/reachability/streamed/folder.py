@@ -1,31 +1,36 @@
 """The folder of a build out of memory: its stages, the room that it needs, and what each stage read and wrote.
 
-A stage is a folder that is renamed when it is whole. So a killed build goes on from the last whole stage.
+A stage is a folder that is renamed when it is whole, and again before it is deleted. So a killed build goes on from the
+last whole stage. What a build did not write is never deleted: it only takes an empty folder, and goes on in one that
+holds nothing else.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from grailbench import disk
-from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory
-from grailbench.graph.store import atomic_file
+from grailbench import disk, owned, temporary
+from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory, of_system
+from grailbench.outputs import atomic_file
 from grailbench.words import decimal_size
 
-FORMAT = 1  #: of the stages; increase it when their files change
+FORMAT = 2  #: of the stages; increase it when their files change
+STAGES = ("1-edges", "2-levels", "3-blocks", "4-trees", "5-labels")
+SAVED = "6-index"  #: the last stage, which leaves the index file
 VERTEX_BYTES = 48  #: the most that is held for a vertex at any time, with 3 label pairs or fewer
 FIXED = 200_000_000  #: bytes of the interpreter, its libraries and compiled kernels
 LEAST = 64_000_000  #: bytes for blocks, and for DuckDB
-_SAID, _BUILD, _PARTIAL = "stage.json", "build.json", ".partial"
+_SAID, _FILES, _BUILD, _PARTIAL = "stage.json", "files", "build.json", ".partial"
+_WORDS = {"of": "source", "vertices": "number of vertices", "first": "least id"}  # of what a build is, for errors
 
 
 def spare(memory: int, vertices: int) -> int:
@@ -55,26 +60,31 @@ class Folder:
     def __init__(self, path: Path, identity: dict, resume: bool, note: Callable[[str], None] | None = None):
         self.path, self._note = path, note or (lambda text: None)
         identity = json.loads(json.dumps(identity | {"format": FORMAT}))
-        path.mkdir(parents=True, exist_ok=True)
-        self._lock = open(path / ".lock", "ab")  # noqa: SIM115 - held as long as the folder is
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)") from None
-        known = path / _BUILD
-        if known.exists():
-            _require_same(path, _said_in(known), identity, resume)
-        else:
-            if others := sorted(each.name for each in path.iterdir() if not each.name.startswith((".", _BUILD))):
-                raise InputError(f"it holds other files, as {others[0]!r}", path=path, remedy="name an empty folder")
-            disk.sync(path.parent)
-            with atomic_file(known) as stream:
-                stream.write(json.dumps(identity).encode())
+            path.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise of_system(error, path) from None
+        try:
+            if not temporary.lock(self._lock):
+                raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)")
+            temporary.sweep(path)
+            known = path / _BUILD
+            if owned.marked(path, _BUILD, "build", "name a folder that is new or empty"):
+                _require_same(path, _said_in(known), identity, resume)
+                owned.require_own(path, _others(path), "build")
+            else:
+                disk.sync(path.parent)
+                with atomic_file(known) as stream:
+                    stream.write(json.dumps(identity).encode())
+        except BaseException:
+            self.close()
+            raise
 
     def said(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
         path = self.path / name / _SAID
-        return _said_in(path) if path.exists() else None
+        return {key: value for key, value in _said_in(path).items() if key != _FILES} if path.exists() else None
 
     def stage(self, name: str, room: int, work: Callable[[Path], dict]) -> dict:
         """What `work` said of a stage: of a whole one, or after calling it with the folder that it must fill.
@@ -84,8 +94,7 @@ class Folder:
         done, partial = self.path / name, self.path / (name + _PARTIAL)
         if (known := self.said(name)) is not None:
             return known
-        for left in (partial, done):  # `done` is no stage any more where `remove` was cut short
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
         if (free := shutil.disk_usage(self.path).free) < room:
             raise self._full(name, room, free)
         start, before = time.perf_counter(), _moved()
@@ -95,7 +104,7 @@ class Folder:
             seconds, moved = time.perf_counter() - start, _moved()
             said |= {"seconds": round(seconds, 3)}
             said |= {key: moved[key] - before[key] for key in moved}
-            (partial / _SAID).write_text(json.dumps(said), "utf-8")
+            (partial / _SAID).write_text(json.dumps(said | {_FILES: _files(partial)}), "utf-8")
             disk.sync(partial, whole=True)  # a stage that has its name is believed
             partial.rename(done)
             disk.sync(self.path)
@@ -121,11 +130,11 @@ class Folder:
     def drop(self, *names: str) -> None:
         """Deletes stages that are needed no more."""
         for name in names:
-            shutil.rmtree(self.path / name, ignore_errors=True)
+            _delete(self.path, name)
 
     def close(self) -> None:
         """Lets other processes use the folder."""
-        self._lock.close()
+        os.close(self._lock)
 
 
 def _said_in(path: Path) -> dict:
@@ -140,22 +149,50 @@ def _said_in(path: Path) -> dict:
 
 
 def remove(path: Path) -> None:
-    """Deletes the folder of a build. Whoever is killed meanwhile leaves one that --resume builds in: no stage is taken
-    for whole of which something is gone, and what says whose build it is goes last."""
-    for stage in sorted(path.glob(f"*/{_SAID}")):
-        stage.unlink()
-    for each in sorted(path.iterdir()):
-        if each.name not in (".lock", _BUILD):
-            shutil.rmtree(each) if each.is_dir() else each.unlink()
+    """Deletes what a build wrote, and its folder unless somebody put other files into it. Whoever is killed meanwhile
+    leaves one that --resume builds in: no stage is taken for whole of which something is gone, and the mark goes
+    last."""
+    for name in (*STAGES, SAVED):
+        _delete(path, name)
     disk.sync(path)
-    for name in (_BUILD, ".lock"):
-        (path / name).unlink(missing_ok=True)
-    path.rmdir()
+    (path / _BUILD).unlink(missing_ok=True)
+    with suppress(OSError):
+        path.rmdir()
+
+
+def _delete(path: Path, name: str) -> None:
+    """Deletes a stage, whether it is whole or not."""
+    partial = path / (name + _PARTIAL)
+    shutil.rmtree(partial, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        (path / name).rename(partial)
+        disk.sync(path)
+        shutil.rmtree(partial)
+
+
+def _others(path: Path) -> list[str]:
+    """Names in the folder of a build that are not of it."""
+    names = {path / name for name in (*STAGES, SAVED)}
+    own = {path / _BUILD, *(each.with_name(each.name + _PARTIAL) for each in names)}
+    found = [each.name for each in path.iterdir() if each not in own and not (each in names and _is_stage(each))]
+    for stage in filter(_is_stage, names):
+        there = {*_files(stage)} - {*_said_in(stage / _SAID).get(_FILES, ()), _SAID}
+        found += [f"{stage.name}/{name}" for name in there]
+    return found
+
+
+def _is_stage(path: Path) -> bool:
+    return (path / _SAID).is_file()
+
+
+def _files(stage: Path) -> list[str]:
+    """The files of a stage, by their paths in it."""
+    return sorted(each.relative_to(stage).as_posix() for each in stage.rglob("*") if not each.is_dir())
 
 
 def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:
     if known != identity:
-        keys = ["source" if key == "of" else key for key in identity if known.get(key) != identity[key]]
+        keys = [_WORDS.get(key, key) for key in identity if known.get(key) != identity[key]]
         raise InputError(
             f"it holds a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import numpy as np
 
@@ -149,11 +150,10 @@ class Streamed(Implementation):
         """
         cls.require()
         with temporary.Folder("streamed") as where:
-            folder = Folder(where / "build", {"source": "dag"}, False)
             allowed = allowed_memory(params)
             given = lambda: _edges_of(dag)  # noqa: E731
-            made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
-            folder.close()
+            with closing(Folder(where / "build", {"source": "dag"}, False)) as folder:
+                made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
             if not np.array_equal(made.order, dag.order):
                 raise RuntimeError("the order that was streamed is not that of Kahn's queue")
             return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)

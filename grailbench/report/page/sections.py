@@ -170,7 +170,7 @@ def _summary(report: Report) -> Iterator[Block]:
     if any(cell.generated for cell in report.run.cells):
         lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
     if earlier := report.run.environment.get("earlier"):
-        lines.append(f"Rows were taken in {len(earlier) + 1} sittings that differ in machine or code; see Environment.")
+        lines.append(f"Rows were measured in {len(earlier) + 1} sessions; see Environment.")
     if report.left_out:
         lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
     yield "lines", lines
@@ -259,10 +259,10 @@ def _counters(report: Report) -> list[Block]:
 
 
 def environment(found: Mapping) -> Iterator[Block]:
-    """The facts of an environment, and of those of earlier sittings and other workers."""
+    """The facts of an environment, and of those of earlier sessions and other workers."""
     yield "facts", _facts({key: value for key, value in found.items() if key not in ("earlier", "workers")})
     for sitting in found.get("earlier") or []:
-        where = "On another worker" if "pinned" in sitting else "An earlier sitting"
+        where = "On another worker" if "pinned" in sitting else "An earlier session"
         yield "heading", f"{where}, {sitting.get('at', 'at an unknown time')}"
         yield "facts", _facts(sitting)
 

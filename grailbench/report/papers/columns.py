@@ -9,7 +9,6 @@ from grailbench.report import published
 from grailbench.report.papers.beside import Entry
 from grailbench.report.papers.entries import NOT_RUN, asked, time, timed
 from grailbench.report.papers.feeds import CPU, EXACT, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
-from grailbench.report.papers.peers import PREFIX
 from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
 
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
@@ -88,7 +87,7 @@ class Ours:
             return cell.random and self.searching
         plain = cell.impl == "sequential" and not cell.filters
         return (
-            cell.dim is not None and cell.random and not self.cpu and not plain and not cell.impl.startswith(PREFIX)
+            cell.dim is not None and cell.random and not self.cpu and not plain and cell.ours
             and (not self.searching or cell.search in (None, "dfs"))
         )  # fmt: skip
 

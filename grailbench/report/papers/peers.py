@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.contract import OTHERS
 from grailbench.report.measured import median
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
 from grailbench.runs.statistics import geometric_mean
 from grailbench.words import count, ms, ratio, some
 
-PREFIX = ("peer:", "program:")  #: of the names of others' indexes: adapters of libraries, and programs
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
 USUAL_DIM = 2  #: our label pairs in a comparison with a peer that has no label pairs
@@ -86,7 +86,7 @@ def compare(cells: Iterable[Cell]) -> list[Comparison]:
         mine = _by_label(cell for cell in part if cell.impl == OURS and cell.search == "dfs")
         dims = {cell.dim for own in mine.values() for cell in own.values() if cell.dim is not None}
         usual = USUAL_DIM if USUAL_DIM in dims else min(dims, default=None)
-        for theirs, peer in _by_label(cell for cell in part if cell.impl.startswith(PREFIX)).items():
+        for theirs, peer in _by_label(cell for cell in part if cell.impl.startswith(OTHERS)).items():
             for ours, own in sorted(mine.items(), key=lambda item: -len(item[0])):  # with filters first
                 pairs = [_pair(own[name], peer[name]) for name in own if name in peer
                          and own[name].dim == (usual if peer[name].dim is None else peer[name].dim)]  # fmt: skip
@@ -101,7 +101,7 @@ def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]
     paired = {(each.theirs, each.query_set, pair.dataset) for each in compared for pair in each.pairs}
     left: dict[tuple[str, str, int | None], list[str]] = {}
     for cell in cells:
-        if cell.impl.startswith(PREFIX) and (cell.label, cell.query_set, cell.dataset) not in paired:
+        if cell.impl.startswith(OTHERS) and (cell.label, cell.query_set, cell.dataset) not in paired:
             left.setdefault((cell.label, cell.query_set, cell.dim), []).append(cell.dataset)
     return [
         f"{label} on {some(dict.fromkeys(graphs), thing='graph')} is compared with nothing: the run has no cell of "

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
-from grailbench.report.site.measures import AT_HAND, FROM_EDGES, Best, best, interval, middle, span, to, totals
+from grailbench.report.site.measures import AT_HAND, FROM_EDGES, Best, best, interval, middle, to, totals
 from grailbench.report.table import Table
 from grailbench.runs.cells import NOT_FROM_EDGES, Cell
+from grailbench.runs.ratios import span
 from grailbench.words import BLANK, short, size
 
 BUDGETS = (1, 10_000, 1_000_000, 1_000_000_000)  #: answers
@@ -99,7 +100,7 @@ def _shown(least: Best, answers: int | None, up: str) -> tuple[list[str], list[s
     for way, key in ((FROM_EDGES, "from_edges_ms"), (AT_HAND, "at_hand_ms")):
         sample = totals(cell, way, answers)
         time, bounds = middle(sample), interval(sample)
-        line += [BLANK if time is None else short(time), span(bounds)]
+        line += [BLANK if time is None else short(time), span(bounds, short)]
         link += [None if time is None else address, None if bounds is None else address]
         value += [time, bounds and bounds.low]
         row |= {key: time, f"{key}_low": bounds and bounds.low, f"{key}_high": bounds and bounds.high}

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from grailbench import disk
+from grailbench import disk, owned
 from grailbench.errors import InputError, of_system
 
 MARK = "grailbench-site.json"
@@ -90,23 +90,15 @@ def renewed(out: Path) -> Iterator[Site]:
 
 def require_ours(out: Path) -> None:
     """Raise InputError if a folder is there and has anything else than a whole site of ours."""
-    if not out.exists():
+    if not owned.marked(out, MARK, "site", _REMEDY):
         return
-    if not out.is_dir():
-        raise InputError("is no folder", path=out, remedy=_REMEDY)
     there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
-    if not there and not any(out.iterdir()):
-        return
-    if MARK not in there:
-        raise InputError("is not empty, and no site of grailbench's", path=out, remedy=_REMEDY)
     try:
         marked = json.loads((out / MARK).read_text("utf-8"))
         listed = {*marked["files"], MARK}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise InputError("is not the mark of a site", path=out / MARK, remedy=_REMEDY) from None
-    if foreign := sorted(there - listed):
-        said = f"holds {foreign[0]!r}, which no site wrote" + f", and {len(foreign) - 1} more" * (len(foreign) > 1)
-        raise InputError(said, path=out, remedy="move that elsewhere, or name another folder")
+    owned.require_own(out, there - listed, "site")
 
 
 def _beside(out: Path, kind: str) -> Path:

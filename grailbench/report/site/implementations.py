@@ -16,11 +16,12 @@ from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
 from grailbench.report.site.indexes import by_implementation
-from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, span, tables, to
+from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
-from grailbench.runs import axes
+from grailbench.runs import axes, plugins
 from grailbench.runs.cells import NOT_FROM_EDGES
+from grailbench.runs.ratios import EQUAL, span
 from grailbench.runs.rows import STATUSES
 from grailbench.runs.statistics import PENALTY, geometric_mean
 from grailbench.visible import quoted
@@ -81,8 +82,7 @@ def _registered(known: type) -> Iterator[tuple[str, str]]:
     yield "counts", ", ".join(known.counts).replace("_", " ")
     yield "process", "one of its own for each cell" if known.process == "own" else ""
     yield "right by luck", "as printed: its wrong answers are recorded as such" if known.racy else ""
-    ours = module.startswith("grailbench.")
-    yield "module", f"{module.replace('.', '/')}.py" if ours else module
+    yield "module", module if plugins.outside(known) else f"{module.replace('.', '/')}.py"
 
 
 def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
@@ -92,7 +92,7 @@ def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
     yield "measured with", "; ".join(f"{axis} {', '.join(map(str, values))}" for axis, values in seen.items() if values)
     phases = dict.fromkeys(f"{under}/{phase}" if under else phase for cell in cells for under, phase in cell.times)
     yield "phases", ", ".join(phases)
-    if measures.is_peer(name):
+    if not all(cell.ours for cell in cells):
         yield "version", ", ".join(sorted({said for entry in own if (said := _version(name, entry))}))
     statuses = Counter(cell.status for cell in cells)
     kinds = ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status])
@@ -101,7 +101,10 @@ def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
 
 
 def _version(name: str, entry: Entry) -> str:
-    """The library of a peer where it was measured: 'pyreachability 0.2.0'; '' if its run does not say."""
+    """The library of a peer or the distribution of a plug-in where it was measured: 'pyreachability 0.2.0'; '' if its
+    run does not say."""
+    if entry.cell.distribution:
+        return entry.cell.distribution
     library = name.partition(":")[2].partition("-")[0]
     version = (entry.source.run.environment.get("packages") or {}).get(library)
     return f"{library} {version}" if version else ""
@@ -235,7 +238,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
                "from edges: ratio", "from edges: 95 %"]  # fmt: skip
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
-        "interval; below 1 it is faster. Wins: the interval lies below 1.",
+        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it.",
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
         *foot.lines(),
@@ -305,7 +308,7 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     groups = by_implementation(entries)
     placed: dict[tuple[str, str], list[str]] = {}
     for (problem, name), own in groups.items():
-        placed.setdefault((problem, _place(name, own)), []).append(name)
+        placed.setdefault((problem, _place(own)), []).append(name)
     if not placed:
         return [("text", "There is no implementation.")]
     blocks: list[Block] = []
@@ -321,9 +324,10 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     return blocks
 
 
-def _place(name: str, own: list[Entry]) -> str:
-    """Peers, or the largest place of its cells."""
-    return PEERS if measures.is_peer(name) else max((measures.place(each.cell) for each in own), key=PLACES.index)
+def _place(own: list[Entry]) -> str:
+    """Peers, for whatever others made, or the largest place of its cells."""
+    ours = all(each.cell.ours for each in own)
+    return max((measures.place(each.cell) for each in own), key=PLACES.index) if ours else PEERS
 
 
 def _listed(problem: str, place: str, groups: dict[str, list[Entry]], entries: list[Entry], up: str) -> Table:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +16,11 @@ import numpy as np
 from grailbench import contract, words
 from grailbench.contract import USUAL
 from grailbench.report.papers.columns import on_gpu
-from grailbench.report.papers.peers import PREFIX
 from grailbench.report.render.csv import csv
 from grailbench.report.site.entries import Entry
 from grailbench.report.table import Table
 from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Interval, median_interval, ratio_interval, resampled
-from grailbench.words import BLANK, short
+from grailbench.runs.statistics import Interval, median_interval
 
 FROM_EDGES, AT_HAND = "from edges", "graph at hand"
 #: counters of pairs that were searched, or of searches
@@ -78,11 +75,6 @@ def place(cell: Cell) -> str:
     return GPU if "gpu" in known.needs else MANY if (cell.threads or 1) > 1 or "dask" in known.needs else ONE
 
 
-def is_peer(name: str) -> bool:
-    """True for an implementation of others that this project measures."""
-    return name.startswith(PREFIX)
-
-
 def searchless(cell: Cell) -> bool | None:
     """True if it counted its work and answered every pair without a search; None if it counted nothing."""
     return None if not cell.counters else not any(cell.counters.get(name) for name in _SEARCHES)
@@ -130,16 +122,6 @@ def interval(sample: tuple[float, ...]) -> Interval | None:
     return median_interval(sample) if len(sample) > 1 else None
 
 
-def between(own: tuple[float, ...], other: tuple[float, ...]) -> Interval | None:
-    """The 95 % interval of the ratio of two medians; None if one of them has none."""
-    return ratio_interval(_draws(own), _draws(other)) if min(len(own), len(other)) > 1 else None
-
-
-@lru_cache(maxsize=512)
-def _draws(sample: tuple[float, ...]) -> np.ndarray:
-    return resampled(sample)
-
-
 def joules(cell: Cell) -> float | None:
     """The energy of one pass of the last phase, in joules; None where it is not known."""
     return cell.joules(cell.last_phase)
@@ -168,11 +150,6 @@ def best(entries: Iterable[Entry], value) -> Best | None:
 
 
 # ------------------------------------------------------------------ texts and blocks
-
-
-def span(found: Interval | None, text=short) -> str:
-    """An interval in words: '1.20 to 1.31'."""
-    return BLANK if found is None else f"{text(found.low)} to {text(found.high)}"
 
 
 def asked(cell: Cell) -> str:

@@ -8,11 +8,14 @@ from functools import cached_property, lru_cache
 
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
-from grailbench.report.site.measures import FROM_EDGES, Best, Machine, answering, best, between, middle, totals
+from grailbench.report.site.measures import FROM_EDGES, Best, Machine, answering, best, middle, totals
+from grailbench.runs import ratios
+from grailbench.runs.ratios import EQUAL, Ratio
 from grailbench.runs.rows import STATUSES
 from grailbench.runs.statistics import Interval
 
-WINS, EVEN, LOSES = "wins", "even", "loses"
+WINS, LOSES = "wins", "loses"
+_VERDICTS = {-1: WINS, 0: EQUAL, 1: LOSES}  #: by `Ratio.order` of its time over that of the other
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,26 +27,25 @@ class Duel:
     other: Best | None
     samples: tuple[tuple[float, ...], tuple[float, ...]]
 
+    @cached_property
+    def compared(self) -> Ratio | None:
+        """Own time / other's; None without both, and for a time of 0."""
+        return ratios.of_samples(*self.samples)
+
     @property
     def ratio(self) -> float | None:
-        """Own time / other's; None without both, and for a time of 0."""
-        if self.own is None or self.other is None or not min(self.own.value, self.other.value) > 0:
-            return None
-        return self.own.value / self.other.value
+        """The value of `compared`."""
+        return self.compared and self.compared.value
 
-    @cached_property
+    @property
     def interval(self) -> Interval | None:
-        """The 95 % interval of the ratio; None for less than two trials of either."""
-        return None if self.ratio is None or min(map(min, self.samples)) <= 0 else between(*self.samples)
+        """The interval of `compared`."""
+        return self.compared and self.compared.interval
 
     @property
     def verdict(self) -> str | None:
-        """`WINS` or `LOSES` if 1 is not in the interval, else `EVEN`; by the ratio alone where there is no interval;
-        None without a ratio."""
-        if self.ratio is None:
-            return None
-        low, high = self.interval or (self.ratio, self.ratio)
-        return WINS if high < 1 else LOSES if low > 1 else EVEN
+        """`WINS`, `LOSES`, or `EQUAL` if 1 is in the interval; None without a ratio."""
+        return self.compared and _VERDICTS[self.compared.order]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,261 @@
+"""Plug-ins: their distribution, version and files stand in every run, and count as code; theirs is never 'ours'."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import call
+from compared import HERE, cell, steady
+from stored import ENVIRONMENT, made, store, trials
+from watchers import Notes
+
+from grailbench import contract, paths
+from grailbench.bench.plan import Config, make_plan
+from grailbench.bench.runner import run
+from grailbench.report import cite, history, pays, rivals
+from grailbench.runs import folder as results
+from grailbench.runs import pack, plugins
+from grailbench.runs.cells import Run, cells, load
+
+CODE = """
+from grailbench.reachability.index import Implementation
+from toys import Toy
+
+
+class Mine(Implementation):
+    name = "mine"
+    source = "a plug-in"
+
+    @classmethod
+    def build(cls, dag, params, timer):
+        return Toy(dag)
+"""
+
+
+def git(folder, *words):
+    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", "-C", folder, *who, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Installs a distribution `its-mine` 0.2 with package `mine_package`, and returns its implementation, registered.
+
+    editable  the package stays in a folder of its own, which the distribution does not list
+    """
+    contract.implementations()
+
+    def install(editable=False, helper="x = 1\n"):
+        site, project = tmp_path / "site", tmp_path / "project"
+        package = (project if editable else site) / "mine_package"
+        package.mkdir(parents=True, exist_ok=True)
+        (package / "__init__.py").write_text("")
+        (package / "index.py").write_text(CODE)
+        (package / "helper.py").write_text(helper)
+        facts = site / "its_mine-0.2.dist-info"
+        facts.mkdir(parents=True, exist_ok=True)
+        (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: its-mine\nVersion: 0.2\n")
+        (facts / "entry_points.txt").write_text(f"[{contract.ENTRY_POINTS}]\nmine = mine_package.index:Mine\n")
+        files = ["mine.pth"] if editable else [f"mine_package/{each.name}" for each in package.glob("*.py")]
+        (facts / "RECORD").write_text("".join(f"{name},,\n" for name in [*files, "its_mine-0.2.dist-info/METADATA"]))
+        for folder in (site, project):
+            monkeypatch.syspath_prepend(folder)
+        for name in ("mine_package", "mine_package.index"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        importlib.invalidate_caches()
+        found = importlib.import_module("mine_package.index").Mine
+        monkeypatch.setitem(contract._registry["reachability"], "mine", found)
+        return found
+
+    return install
+
+
+@pytest.fixture
+def measured(diamond, tmp_path, monkeypatch):
+    """Runs `mine` on the diamond, from a clean checkout of grailbench; returns the folder."""
+    monkeypatch.setattr("grailbench.runs.environment.commit_state", lambda: ("c" * 40, False))
+
+    def measure(name="run"):
+        block = {"datasets": [diamond], "implementations": ["mine", "dfs"], "count": 20, "trials": 1, "warmup": 0}
+        plan = make_plan(Config.model_validate({"experiment": [block]}))
+        return run(plan, Notes(), fetch=False, out=tmp_path / name).folder
+
+    return measure
+
+
+# ------------------------------------------------------------------ what is known of it
+
+
+def test_an_installed_plugin_is_known_by_its_version_and_files(plugin):
+    found = plugin()
+    fact = plugins.facts([found])["reachability/mine"]
+    assert {**fact, "files": ""} == {"distribution": "its-mine", "version": "0.2", "editable": False, "files": ""}
+    assert plugins.named(found) == "its-mine 0.2"
+    assert not plugins.unclean(fact)
+    assert plugins.source_hash(plugin(helper="x = 2\n")) != fact["files"], (
+        "a module beside that of the class is code too"
+    )
+
+
+def test_code_of_this_package_has_no_facts():
+    assert plugins.facts([contract.implementation("dfs"), contract.implementation("core")]) == {}
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("no checkout", "its-mine 0.2 (editable, of no commit)"),
+        ("ignored by another repository", "its-mine 0.2 (editable, of no commit)"),
+        ("changed", " with changes)"),
+        ("another module", " with changes)"),
+        ("clean", ""),
+    ],
+)
+def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said):
+    """A run with 'pip install -e' code that nobody else has was said to be from clean commits."""
+    plugin(editable=True)
+    project = tmp_path / "project"
+    root = tmp_path if state.startswith("ignored") else project
+    if state != "no checkout":
+        (root / ".gitignore").write_text("project\nsite\n" if root is tmp_path else "__pycache__\n")
+        git(root, "init", "-q")
+        git(root, "add", "-A")
+        git(root, "commit", "-qm", "first")
+    if state == "another module":
+        (project / "new.py").write_text("x = 1\n")
+    if state == "clean":
+        (project / "notes.txt").write_text("a run's output is no code\n")
+    found = plugin(editable=True, helper="x = 2\n" if state == "changed" else "x = 1\n")
+    session = {"commit": "c" * 40, "dirty": False, "implementations": plugins.facts([found])}
+    assert session["implementations"]["reachability/mine"]["editable"]
+    assert pack.clean(session) is (not said)
+    assert (said in pack.doubt(session), bool(pack.doubt(session))) == (True, bool(said))
+
+
+def test_a_class_of_no_distribution_is_a_plugin_of_no_commit():
+    made_here = type("Here", (contract.Implementation,), {"__module__": "nowhere", "name": "here", "problem": "bfs"})
+    fact = plugins.facts([made_here])["bfs/here"]
+    assert (fact["distribution"], fact["files"], plugins.unclean(fact)) == (None, plugins.UNKNOWN, True)
+    assert plugins.named(made_here) == "nowhere, of no distribution"
+
+
+# ------------------------------------------------------------------ where it stands
+
+
+def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measured, capsys, tmp_path):
+    plugin()
+    folder = measured()
+    rows = results.read_rows(folder)[0]
+    assert {(row["impl"], row.get("distribution")) for row in rows} == {("mine", "its-mine 0.2"), ("dfs", None)}
+    assert list(results.read_environment(folder)["implementations"]) == ["reachability/mine"]
+    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.tar.gz")
+    assert code == 0
+    assert "its-mine 0.2" in out
+    assert "from clean commits" in out
+    assert load(tmp_path / "a.pack.tar.gz").cells[0].distribution == "its-mine 0.2"
+    found = cite.of_run(str(folder))
+    (entry,) = [each for each in found.entries if each.fields["title"] == "mine"]
+    assert (entry.kind, entry.fields["version"], entry.fields["note"]) == ("software", "its-mine 0.2", "a plug-in")
+    assert "Plug-in its-mine 0.2." in found.environment
+
+
+def test_a_run_with_editable_code_of_no_commit_is_not_recorded(plugin, measured, capsys, tmp_path, monkeypatch):
+    plugin(editable=True)
+    folder = measured()
+    monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
+    code, _, err = call(capsys, "record", folder, "mine")
+    assert code == 2
+    assert "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it" in err
+    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.tar.gz")
+    assert (code, json.loads(out)["clean"]) == (0, False)
+    assert json.loads(out)["plugins"] == ["its-mine 0.2 (editable, of no commit)"]
+
+
+def test_cells_of_changed_plugin_code_are_measured_anew(plugin, measured):
+    """Trials of a plug-in whose helper module had changed were added to those of the old code."""
+    plugin()
+    keys = {row["impl"]: row["key"] for row in results.read_rows(measured("a"))[0]}
+    plugin(helper="x = 2\n")
+    again = {row["impl"]: row["key"] for row in results.read_rows(measured("b"))[0]}
+    assert (keys["dfs"] == again["dfs"], keys["mine"] == again["mine"]) == (True, False)
+
+
+def test_runs_of_before_are_read_without_facts(tmp_path):
+    run = load(store(tmp_path / "run", trials()))
+    assert (run.cells[0].distribution, run.cells[0].ours) == (None, True)
+    assert plugins.sentences(run.environment) == []
+
+
+# ------------------------------------------------------------------ ours and others
+
+
+def test_a_plugin_is_not_ours_in_a_ranking():
+    """The best of a third party's plug-in stood in the column 'ours'."""
+    theirs = {"impl": "mine", "dim": None, "search": None, "filters": None, "order": None, "index_bytes": 9,
+              "distribution": "its-mine 0.2"}  # fmt: skip
+    rows = [*trials(query=2.0, index_bytes=9), *trials(query=1.0, **theirs),
+            *trials(query=4.0, **theirs | {"impl": "peer:a", "distribution": None})]  # fmt: skip
+    table = next(each for each in rivals.tables(cells(rows)) if each.name.startswith("rivals-random"))
+    line = dict(zip(table.headers, table.lines[0], strict=True))
+    assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
+    swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
+    assert [each.whose for each in pays.payments(cells(rows + swept))] == ["ours", "others", "others"]
+
+
+# ------------------------------------------------------------------ history
+
+
+def runs(*facts, commit="a" * 40, code="0.1+x", dirty=False, impl="mine", distribution="its-mine 0.2"):
+    """Two runs of one commit, the second twice as slow, in which these facts of the plug-in stand."""
+    out = []
+    for i, fact in enumerate(facts):
+        rows = cell(impl, ms=steady(10.0 * (i + 1), (0, i)), at=f"2026-01-0{i + 1}T00:00:00")
+        rows = [row | ({"distribution": distribution} if distribution else {}) for row in rows]
+        environment = {"fingerprint": HERE, "commit": commit, "dirty": dirty,
+                       "code": code if isinstance(code, str) else code[i]}  # fmt: skip
+        said = {} if fact is None else {"implementations": {f"reachability/{impl}": fact}}
+        out.append(Run(Path(f"r{i}"), environment | said, rows))
+    return out
+
+
+def between(found):
+    told = history.of_runs(found, phases=["query"])
+    (step,) = [step for step in told.steps if step.kind == "time"]
+    (told_of,) = {line[history.steps_table(told).headers.index("between")] for line in history.steps_table(told).lines}
+    assert history.record(step)["between"] == told_of
+    return told_of
+
+
+def fact(version="0.2", files="1a2b3c4d5e6f7a8b"):
+    return {"distribution": "its-mine", "version": version, "files": files, "editable": False}
+
+
+def test_changed_code_of_a_plugin_is_no_fault_of_the_machine():
+    """History said that the machine or its load had changed, where the code of the plug-in had."""
+    assert between(runs(fact(), fact())) == "aaaaaaa, twice"
+    assert between(runs(fact(), fact("0.3", "9" * 16))) == "aaaaaaa, its-mine 0.2 1a2b3c4..0.3 9999999"
+    assert between(runs(None, fact())) == "aaaaaaa, its-mine unknown..0.2 1a2b3c4"
+    assert between(runs(None, None)) == "aaaaaaa, mine unknown..unknown"
+    program = {"files": "1" * 16}, {"files": "2" * 16}
+    assert between(runs(*program, impl="program:x", distribution=None)) == "aaaaaaa, program:x 1111111..2222222"
+
+
+def test_uncommitted_changes_of_one_commit_are_other_code():
+    """Two runs of one commit with unlike changes were called the same code."""
+    own = {"impl": "dfs", "distribution": None}
+    assert between(runs(None, None, dirty=True, **own)) == "aaaaaaa+, twice"
+    assert between(runs(None, None, dirty=True, code=("0.1+x", "0.1+y"), **own)) == "aaaaaaa+..aaaaaaa+"
+
+
+def test_a_pack_of_a_plugin_of_another_machine_is_read(tmp_path):
+    """What an environment says of plug-ins is checked as the rest of it is."""
+    environment = ENVIRONMENT | {"implementations": {"reachability/mine": fact()}}
+    assert made(trials(), environment).cells
+    store(tmp_path / "good", trials(), environment)
+    assert load(tmp_path / "good").environment["implementations"]
+    store(tmp_path / "bad", trials(), ENVIRONMENT | {"implementations": {"reachability/mine": {"files": 3}}})
+    with pytest.raises(results.InputError, match=r"implementations\.reachability/mine\.files"):
+        load(tmp_path / "bad")

@@ -1,0 +1,98 @@
+"""Under small limits of the shell (`ulimit`) a command works, or ends by itself with one line and exit code 4."""
+
+import errno
+import subprocess
+import threading
+
+import pytest
+from commands import call, in_python
+
+from grailbench import ulimits
+from grailbench.errors import MachineLacks, of_system
+
+COMMAND = """import resource
+resource.setrlimit(resource.RLIMIT_{which}, ({most}, {most}))
+from grailbench.cli.main import main
+main({words!r})
+"""
+
+
+@pytest.fixture
+def limited(monkeypatch):
+    """A process in which a limit is small, and nothing was tried before."""
+    monkeypatch.setattr(ulimits, "_small", lambda: ["ulimit -v 500000"])
+    monkeypatch.delitem(ulimits.sys.modules, "numba.np.arraymath", raising=False)
+    ulimits.require_loadable.cache_clear()
+    yield monkeypatch
+    ulimits.require_loadable.cache_clear()
+
+
+@pytest.mark.parametrize("megabytes", [100, 350, 425, 500, 4000])
+@pytest.mark.parametrize("which", ["AS", "DATA"])
+def test_a_command_with_little_memory_works_or_ends_with_one_line(which, megabytes):
+    """OpenBLAS tried for ever to get memory, and heard neither Ctrl-C nor SIGTERM, or ended the command with 1."""
+    code, out = in_python(COMMAND.format(which=which, most=megabytes * 10**6, words=["list", "datasets"]))
+    if code != 0 or megabytes == 100:
+        assert (code, out.count("\n")) == (4, 1), out
+        assert out.startswith(f"error: ulimit -{'v' if which == 'AS' else 'd'} {megabytes * 10**6 // 1024}: too little")
+    else:
+        assert "kegg" in out
+
+
+def test_help_needs_no_memory():
+    code, out = in_python(COMMAND.format(which="AS", most=100 * 10**6, words=["run", "--help"]))
+    assert (code, "Exit" in out) == (0, True), out
+
+
+def test_the_library_says_that_memory_is_too_little():
+    """The process ended, or hung, in `gb.build`."""
+    program = (
+        "import resource; resource.setrlimit(resource.RLIMIT_AS, (150 * 10**6, 150 * 10**6))\n"
+        "import grailbench as gb\n"
+        "try: gb.build('kegg')\n"
+        "except gb.MachineLacks as error: print(error)"
+    )
+    code, out = in_python(program)
+    assert (code, "ulimit -v 146484" in out) == (0, True), out
+
+
+@pytest.mark.processes
+def test_libraries_that_load_for_ever_are_given_up(limited):
+    limited.setattr(ulimits, "_TRIAL", ulimits._TRIAL.replace(f"= {ulimits._CPU_SECONDS}", "= 1").partition("try:")[0]
+                    + "while True: pass")  # fmt: skip
+    with pytest.raises(MachineLacks, match=r"ulimit -v 500000: too little to load .* GB and .* \(raise the limit"):
+        ulimits.require_loadable()
+
+
+def test_what_was_loaded_once_is_not_tried_again(limited):
+    ulimits.require_loadable()
+    limited.setattr(subprocess, "run", lambda *_, **__: pytest.fail("tried again"))
+    ulimits.require_loadable()
+
+
+def test_limits_that_are_ample_are_not_tried(limited):
+    limited.undo()
+    limited.delitem(ulimits.sys.modules, "numba.np.arraymath", raising=False)
+    limited.setattr(subprocess, "run", lambda *_, **__: pytest.fail("tried"))
+    limited.setattr(ulimits.resource, "getrlimit", lambda which: (1 << 45, 1 << 45))
+    ulimits.require_loadable()
+
+
+def test_a_thread_that_cannot_be_started_is_one_line(monkeypatch, capsys):
+    """It was a traceback of Python's under `ulimit -u`."""
+
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    code, out, err = call(capsys, "list", "datasets")
+    assert (code, err) == (4, "error: can't start new thread: too many processes or threads (raise `ulimit -u`)\n")
+
+
+@pytest.mark.parametrize(("number", "option"), [(errno.EMFILE, "-n"), (errno.EAGAIN, "-u"), (errno.EFBIG, "-f")])
+def test_errors_of_limits_name_the_limit(number, option):
+    """Too many open files were bad input, for which another cache was the remedy."""
+    found = of_system(OSError(number, "why", "/the/file"))
+    assert isinstance(found, MachineLacks)
+    assert f"raise `ulimit {option}`" in str(found)
+
