@@ -163,7 +163,7 @@ def right_values(kind, tmp_path):
         "threads": 1, "device": None,
         "search": "dfs", "order": "random", "devices": 1, "memory": None, "build.pairs": None, "client": None,
         "folder": None, "build.vertices": None, "resume": False, "load.path": str(tmp_path / "saved.index"),
-        "load.graph": None, "load.implementation": None,
+        "load.graph": None, "sha256": None, "mmap": True, "load.implementation": None,
     }  # fmt: skip
 
 

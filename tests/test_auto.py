@@ -65,7 +65,7 @@ def test_what_auto_builds_answers_every_pair_and_so_does_its_file(drawn, tmp_pat
     ("wrong", "said"),
     [
         ({"memory": "much"}, "'much' is no size"),
-        ({"memory": 0}, "'0' is no size"),
+        ({"memory": 0}, "memory 0: 1 or more is expected"),
         ({"device": 0}, "'auto' runs on the CPU"),
     ],
 )

@@ -254,6 +254,7 @@ def test_a_graph_is_sent_and_a_scheduler_that_goes_away_loses_nothing(toys, addr
         killer = threading.Thread(target=end_when_begun, args=(child,))
         killer.start()
         code, _, err = call(capsys, *flags, "--out", folder, "--scheduler", there)
+        child.kill()  # if the run ended before
         killer.join()
     assert f"sending {diamond} to tcp://" in err
     assert code == 4
@@ -363,6 +364,7 @@ def test_a_run_ends_when_its_scheduler_is_stopped(toys, diamond, tmp_path, capsy
         stopper.start()
         flags = ("--impl", "toy:slow", "--dim", "2", "--trials", "400", "--out", folder, "--scheduler", there)
         code, _, err = call(capsys, *RUN, *flags)
+        child.kill()  # if the run ended before
         stopper.join()
     assert (code, "does not answer" in err, f"--resume={folder}" in err) == (4, True, True), err
 

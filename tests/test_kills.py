@@ -28,7 +28,7 @@ def keep(name, of, attempts, *more, **how):
     tally = attempts(stage, task[of], *more, **how)
     found[name] = [tally.tries, tally.faults]
 
-def in_place(path, lasting=True):
+def in_place(path):
     return open(path, "wb")
 
 def forgetful(folder, true=runner.repair):
@@ -47,9 +47,9 @@ try:
     keep("full disks of run", "run", disks.fill_all, errno.ENOSPC, 40)
     keep("kills of streams to a file", "shards", kills.kill_all, parts=2)
 
-    true, shards.atomic_file = shards.atomic_file, in_place
+    true, shards.replaced = shards.replaced, in_place
     keep("writes in place", "shards", kills.kill_all)
-    shards.atomic_file = true
+    shards.replaced = true
     true, disk.sync = disk.sync, lambda path, whole=False: None
     keep("syncs nothing", "import", powerloss.lose_all, 1000)
     disk.sync = true

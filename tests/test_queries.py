@@ -192,7 +192,7 @@ def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
     [
         ("0 1\n0\n", 2, "no query"),
         ("0 1 1 1\n", 1, "no query"),
-        ("0 1\n# x\n0 -1\n", 3, "no query"),
+        ("0 1\n# x\n0 -1\n", 3, "vertex -1 is out of range"),
         ("0 x\n", 1, "no query"),
         ("0 5\n", 1, "out of range"),
         ("0 1 2\n", 1, "0 or 1"),

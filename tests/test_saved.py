@@ -271,7 +271,7 @@ def test_no_answers_are_returned_of_a_file_that_was_changed_meanwhile(old, monke
         index.reaches_many(["a"], ["c"])
 
 
-@pytest.mark.parametrize("change", [os.unlink, lambda file: gb.build(gb.Graph.from_edges("a", "b")).save(file)])
+@pytest.mark.parametrize("change", [os.unlink, lambda file: gb.build(gb.Graph.from_edges(["a"], ["b"])).save(file)])
 def test_a_file_that_was_replaced_or_deleted_stays_as_it_was_under_an_index(old, change):
     index = gb.load(old)
     assert index.reaches("a", "c")

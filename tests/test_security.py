@@ -10,7 +10,7 @@ import sys
 import pytest
 from commands import ROOT
 
-from grailbench.errors import GrailbenchError
+from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph.readers import read
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -72,12 +72,28 @@ def parsers(text):
             yield ast.unparse(node)
 
 
-def test_no_module_reads_xml_of_others():
+def test_one_module_reads_xml_of_others():
     found = {path.relative_to(ROOT).as_posix(): list(parsers(path.read_text(encoding="utf-8"))) for path in SOURCES}
-    # what matplotlib has just written
     assert {path: uses for path, uses in found.items() if uses} == {
-        "grailbench/report/draw/markup.py": ["ElementTree.fromstring"]
+        "grailbench/graph/readers/graphml.py": ["ElementTree.parse"],
+        "grailbench/report/draw/markup.py": ["ElementTree.fromstring"],  # what matplotlib has just written
     }
+
+
+@pytest.mark.parametrize(
+    "entities",
+    [
+        '<!ENTITY a0 "x">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 11)),
+        '<!ENTITY a10 SYSTEM "secret.txt">',
+    ],
+)
+def test_entities_of_graphml_neither_grow_nor_read_files(tmp_path, entities):
+    (tmp_path / "secret.txt").write_text("secret")
+    path = tmp_path / "g.graphml"
+    graph = '<graphml><graph edgedefault="directed"><node id="a"/><desc>&a10;</desc></graph></graphml>'
+    path.write_text(f"<!DOCTYPE graphml [{entities}]>{graph}")
+    with pytest.raises(InputError, match="a graph in GraphML"):
+        read(path)
 
 
 def ruled(*words, text=None):

@@ -157,6 +157,7 @@ def load(
     True
     """
     check_path(path)
+    mmap = flag(mmap, "mmap")
     if not isinstance(graph, Graph | None):
         raise InputError(f"{shown(graph)} is no Graph")
     if client is not None and implementation is None:

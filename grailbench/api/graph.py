@@ -205,6 +205,8 @@ class Graph:
 
         if not isinstance(name, str):
             raise InputError(f"{shown(name)} is no name of a graph", remedy="Graph.read reads a file")
+        if not isinstance(sha256, str | None):
+            raise InputError(f"{shown(sha256)} is no sha256 of a graph", remedy="64 hex digits")
         found = open_graph(name, sha256)
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
