@@ -48,7 +48,7 @@ NOTHING = (
 #: the commands whose names are looked up and nothing is run, with what else they need
 LOOKED_UP = {
     "info": (), "plan": ("--impl", "dfs"), "profile": (), "verify": (), "export": ("path-4", "out"), "advise": (),
-    "ask": (), "build": ("--out", "out"), "compare": ("runs",), "report": (), "plot": (), "pack": (), "cite": (),
+    "ask": (), "build": ("--out", "out"), "compare": ("../../runs",), "report": (), "plot": (), "pack": (), "cite": (),
     "fetch": (), "generate": (),
 }  # fmt: skip
 NAMES = {
@@ -60,7 +60,8 @@ NAMES = {
 @pytest.mark.parametrize("command", LOOKED_UP)
 def test_a_name_of_nothing_is_one_error_wherever_a_name_is_given(command, capsys, tmp_path, monkeypatch):
     """`compare .` ended in a traceback, and an empty name was that of the only run."""
-    monkeypatch.chdir(tmp_path)
+    (tmp_path / "above" / "here").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "above" / "here")  # '..' is a folder with nothing to read
     (tmp_path / "runs" / "only").mkdir(parents=True)
     (tmp_path / "runs" / "only" / "plan.json").touch()
     monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path / "runs")
