@@ -1,7 +1,7 @@
 """The folders of files that ship with the package, and of those that are kept on a user's machine.
 
-In a checkout (or an editable install) the shipped folders `datasets/`, `configs/`, `results/published/` and
-`results/baselines/` are those of the checkout, and the cache is its folder `cache/`. In an installed wheel they are in
+In a checkout (or an editable install) the shipped folders `datasets/`, `configs/` and `results/published/` are those of
+the checkout, and the cache is its folder `cache/`. In an installed wheel they are in
 `grailbench/_shipped` and the cache is in the user's cache folder, or in a temporary one where that cannot be.
 `GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
 """
@@ -52,11 +52,6 @@ def configs_dir() -> Path:
 def published_dir() -> Path:
     """The papers' tables as CSV."""
     return _shipped("results/published")
-
-
-def baselines_dir() -> Path:
-    """The recorded runs, a folder a machine; an installed wheel has none."""
-    return _shipped("results/baselines")
 
 
 def citation() -> Path:

@@ -138,11 +138,6 @@ def names() -> list[str]:
     return list(_CAPTIONS)
 
 
-def datalog_names() -> list[str]:
-    """The names of the tables of Datalog systems, which `table` reads too."""
-    return list(_DATALOG)
-
-
 def stem(name: str) -> str:
     """The name of a table's file without its ending; `errata.csv` uses the same name."""
     return f"thesis-{name}" if name[:1].isdigit() else name
