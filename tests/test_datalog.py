@@ -61,7 +61,7 @@ def test_every_printed_size_is_the_registered_one_with_pairs_on_cycles(name):
 
 
 def test_sizes_of_all_graphs_are_printed_and_tables_have_only_graphs_of_the_set():
-    tables = {name: set(published.table(name).rows) for name in published.datalog_names()}
+    tables = {name: set(published.table(name).rows) for name in published.DATALOG}
     assert set.union(*(tables[name] for name in SIZES)) == set(SET)
     assert {name: len(rows) for name, rows in tables.items()} == {
         "datalog-atc23": 16, "datalog-sizes": 5, "datalog-scaling": 3, "datalog-energy": 3,
@@ -85,7 +85,7 @@ def test_cell_reads_as_printed(name, dataset, column, printed):
 
 
 def test_errata_name_cells_that_are_printed():
-    seen = [each for name in published.datalog_names() for each in published.table(name).errata]
+    seen = [each for name in published.DATALOG for each in published.table(name).errata]
     assert len(seen) == 3
     for each in seen:
         assert not each.row or each.column in published.table(each.table).rows[each.row]

@@ -43,7 +43,8 @@ _CAPTIONS = {
 }
 
 #: tables of transitive closures by Datalog systems, times in seconds; no report fills them in
-_DATALOG = {
+#: the tables of Datalog systems, which `table` reads too, and their captions
+DATALOG = {
     "datalog-atc23": "Towards Iterative Relational Algebra on the GPU: closures on one A100",
     "datalog-sizes": "MNMGDatalog: transitive closure datasets",
     "datalog-scaling": "MNMGDatalog: transitive closure on GPUs and CPU nodes of Polaris",
@@ -146,7 +147,7 @@ def stem(name: str) -> str:
 @cache
 def table(name: str) -> Published:
     """The printed table with this name. Raises InputError if there is none, or if its file is missing or damaged."""
-    captions = _CAPTIONS | _DATALOG
+    captions = _CAPTIONS | DATALOG
     if name not in captions:
         raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(captions)}")
     path = published_dir() / f"{stem(name)}.csv"
