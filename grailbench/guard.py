@@ -31,6 +31,7 @@ _RAISING = tuple(int(number) for number in (*INTERRUPTS, getattr(signal, "SIGALR
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 _COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
+_REGISTRIES = tuple(os.path.join("numba", "core", *name) for name in (("base.py",), ("typing", "context.py")))
 _WEAK = weakref.finalize.__call__.__code__.co_filename
 
 
@@ -113,7 +114,8 @@ def _must_wait(frame: FrameType | None) -> bool:
     numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
     signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
     has compiled something: an exception there is printed, and lost, and so is one in a destructor, or in what is called
-    when an object is gone.
+    when an object is gone. numba takes the functions that it knows from endless generators: one that an exception ends
+    raises StopIteration from then on, and no kernel is compiled or loaded any more.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
         return True
@@ -125,6 +127,8 @@ def _must_wait(frame: FrameType | None) -> bool:
         if code.co_name == "__del__" or code.co_filename == _WEAK:
             return True
         if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
+            return True
+        if code.co_name == "refresh" and code.co_filename.endswith(_REGISTRIES):
             return True
         frame, depth = frame.f_back, depth + 1
     return False

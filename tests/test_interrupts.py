@@ -161,6 +161,31 @@ for way in [two_arrays, *WAYS] * 2:
     assert code == 0
 
 
+def test_after_an_interrupt_while_numba_reads_its_registries_kernels_are_still_loaded():
+    code, said = in_python("""
+import signal, sys
+import grailbench as gb
+
+def interrupt(frame, event, argument):  # at each list of functions, once
+    if event == "call" and frame.f_code.co_name == "stream_list" and id(frame) not in seen:
+        seen.append(id(frame))
+        signal.raise_signal(signal.SIGINT)
+
+seen, interrupted = [], 0
+signal.signal(signal.SIGINT, signal.default_int_handler)
+edges = gb.Graph.from_edges([0, 1], [1, 2])
+for turn in range(12):
+    try:
+        sys.setprofile(interrupt)
+        gb.build(edges, ("sequential", "parallel", "core", "sweep")[turn % 4]).reaches_many([0], [2])
+    except KeyboardInterrupt:
+        interrupted += 1
+sys.setprofile(None)
+print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("core", "parallel", "sequential")])
+""")
+    assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
+
+
 def test_an_interrupt_within_the_library_ends_a_command_with_130(tmp_path):
     (tmp_path / "graph.txt").write_text("0 1\n1 2\n")
     code, said = in_python(
