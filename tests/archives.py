@@ -6,8 +6,8 @@ import hashlib
 import io
 import tarfile
 
-from grailbench import paths
-from grailbench.datasets.registry import Archive, Dataset
+from grailbench.data.registry import Archive, Dataset
+from grailbench.util import paths
 
 GRAPH = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
 OTHER = b"graph_for_greach\n3\n0: 2 #\n1: 2 #\n2: #\n"

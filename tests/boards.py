@@ -7,11 +7,11 @@ from pathlib import Path
 
 from stored import made
 
+from grailbench.harness import axes
+from grailbench.harness.cells import Cell
 from grailbench.report.page import shell
 from grailbench.report.site import board
 from grailbench.report.site.entries import OWN, Entry, Source
-from grailbench.runs import axes
-from grailbench.runs.cells import Cell
 
 PHONE, DESK = 360, 1280
 

@@ -3,7 +3,7 @@
 import numpy as np
 from stored import store
 
-from grailbench.runs.rows import FIELDS
+from grailbench.harness.rows import FIELDS
 
 HERE, THERE = "a" * 16, "b" * 16
 

@@ -15,7 +15,7 @@ import pytest
 import uses
 from hypothesis import HealthCheck, settings
 
-from grailbench import paths
+from grailbench.util import paths
 
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
@@ -90,9 +90,9 @@ def mirror(monkeypatch):
 @pytest.fixture
 def real_graphs(mirror):
     """Names of the graphs of the GRAIL papers that the mirror has, fetched; 17 at least."""
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.registry import sets
-    from grailbench.reachability.ends import SETS
+    from grailbench.data.fetch import fetch
+    from grailbench.data.registry import sets
+    from grailbench.problems.reachability.ends import SETS
 
     wanted = [dataset for name in SETS for dataset in sets()[name]]
     names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
@@ -105,7 +105,7 @@ def toys(monkeypatch):
     """The toy implementations, registered for one test; their log of calls is empty."""
     from toys import CALLS, TOYS
 
-    from grailbench import contract
+    from grailbench.problems import contract
 
     contract.implementations()
     for name, toy in TOYS.items():

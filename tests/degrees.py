@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench import contract
-from grailbench.contract import Attempt, NoTimer, Params, Problem, Spec, Trial, Verdict, Workload, register
-from grailbench.datasets.library import open_raw
+from grailbench.data.library import open_raw
+from grailbench.problems import contract
+from grailbench.problems.contract import Attempt, NoTimer, Params, Problem, Spec, Trial, Verdict, Workload, register
 
 
 class Implementation(contract.Implementation):

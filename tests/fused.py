@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from grailbench.device import leveled
-from grailbench.device.gateway import cuda
+from grailbench.cuda import leveled
+from grailbench.cuda.gateway import cuda
 from grailbench.graph.leveled import by_level
-from grailbench.reachability.gpu.fused.batch import Searcher
-from grailbench.reachability.gpu.fused.records import record_width, records_of
-from grailbench.reachability.gpu.fused.search import Adjacency
-from grailbench.reachability.index import NoTimer, implementation
+from grailbench.problems.reachability.gpu.fused.batch import Searcher
+from grailbench.problems.reachability.gpu.fused.records import record_width, records_of
+from grailbench.problems.reachability.gpu.fused.search import Adjacency
+from grailbench.problems.reachability.index import NoTimer, implementation
 
 
 def searcher_on(dag, params, sizes=None, counting=False):

@@ -92,7 +92,7 @@ def labels() -> Iterator[tuple[str, str]]:
     import numpy as np
 
     import grailbench as gb
-    from grailbench.contract import implementations
+    from grailbench.problems.contract import implementations
 
     for name, made in sorted(implementations().items()):
         if "dask" in made.needs or "gpu" in made.needs or name.startswith("peer:"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grailbench.device.energy import Counter, Meter, of
+from grailbench.cuda.energy import Counter, Meter, of
 
 READ = 10  #: microseconds that a look at a counter takes
 

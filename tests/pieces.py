@@ -31,14 +31,14 @@ def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -
 def _elsewhere() -> list[tuple[object, dict]]:
     """Modules and functions, and what of them is set."""
     from grailbench.api import places
-    from grailbench.closure.cpu import blocks, sweep, warshall
-    from grailbench.counts.cpu import sweep as counted
     from grailbench.graph import csr, leveled
-    from grailbench.reachability.core import index as core
-    from grailbench.reachability.cpu import grail, traverse
-    from grailbench.reachability.streamed import index as streamed
-    from grailbench.reachability.sweep import index as swept
-    from grailbench.reachability.sweep import threads
+    from grailbench.outofcore import index as streamed
+    from grailbench.problems.closure.cpu import blocks, sweep, warshall
+    from grailbench.problems.counts.cpu import sweep as counted
+    from grailbench.problems.reachability.core import index as core
+    from grailbench.problems.reachability.cpu import grail, traverse
+    from grailbench.problems.reachability.sweep import index as swept
+    from grailbench.problems.reachability.sweep import threads
 
     return [
         (places, {"PIECE": 64}),

@@ -10,9 +10,9 @@ import simulated as _simulated  # noqa: F401
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from grailbench.device import gateway
-from grailbench.device.frontier import Enterprise
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.cuda import gateway
+from grailbench.cuda.frontier import Enterprise
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
 on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]

@@ -14,7 +14,7 @@ from importlib import import_module, util
 import numpy as np
 import pytest
 
-from grailbench.device import gateway
+from grailbench.cuda import gateway
 
 PATIENCE = 20  # seconds at a barrier, after which a launch has failed
 

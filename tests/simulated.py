@@ -4,8 +4,8 @@ import sys
 
 import uses
 
-from grailbench import device
-from grailbench.device.installed import gpus
+from grailbench import cuda as device
+from grailbench.cuda.installed import gpus
 
 
 def _tell(run):
@@ -18,7 +18,7 @@ def _tell(run):
 
 if not gpus():
     device.simulate()
-    from grailbench.device.gateway import cuda
+    from grailbench.cuda.gateway import cuda
 
     manager = sys.modules[cuda.jit.__module__.replace(".api", ".kernel")].BlockManager
     manager.run = _tell(manager.run)

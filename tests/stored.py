@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from grailbench.runs import folder as results
-from grailbench.runs.cells import Run
-from grailbench.runs.rows import FIELDS, cell_of
+from grailbench.harness import folder as results
+from grailbench.harness.cells import Run
+from grailbench.harness.rows import FIELDS, cell_of
 
 WEIGHTS = ("subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead")
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from grailbench.harness.cells import cells
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render.json import records
 from grailbench.report.render.markdown import markdown
-from grailbench.runs.cells import cells
 
 KEGG = {"vertices": 3618, "edges": 5576}
 ENVIRONMENT = {

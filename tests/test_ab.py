@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from commands import PATIENCE, call
 
-from grailbench import paths
-from grailbench.bench.ab import LOG, ab, commit_of, repository
 from grailbench.errors import InputError
+from grailbench.harness import folder as results
+from grailbench.harness.ab import LOG, ab, commit_of, repository
 from grailbench.report import compare
 from grailbench.report.gate import Gate
-from grailbench.runs import folder as results
+from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ("grailbench", "configs", "datasets", "pyproject.toml", ".gitignore")
@@ -33,7 +33,7 @@ class _Clock:
 
 perf_counter_ns = _Clock()
 """
-SLOWER = "        from grailbench.bench import timing; timing.perf_counter_ns.ns += 10_000_000  # planted\n"
+SLOWER = "        from grailbench.harness import timing; timing.perf_counter_ns.ns += 10_000_000  # planted\n"
 FLAGS = {"datasets": ["diamond"], "implementations": ["dfs"], "count": 20, "trials": 9, "warmup": 0}
 
 
@@ -192,7 +192,7 @@ def test_a_folder_with_a_run_is_refused(repo, tmp_path):
 CHILD = """
 import sys
 from pathlib import Path
-from grailbench.bench.ab import ab
+from grailbench.harness.ab import ab
 from grailbench.errors import GrailbenchError
 flags = {"datasets": ["diamond"], "implementations": ["dfs"], "count": 20, "trials": 100000}
 try:

@@ -7,9 +7,9 @@ from commands import call
 from compared import cell, steady, writer
 from test_provenance import a_run, checkout, sitting  # noqa: F401 - fixtures
 
-from grailbench.bench import baseline, provenance
+from grailbench.harness import baseline, provenance
+from grailbench.harness import folder as results
 from grailbench.report import compare
-from grailbench.runs import folder as results
 
 SLOW = {"ms": steady(20.0, 1), "counters": {"edges_scanned": 2000, "excluded_by_labels": 60}}
 
@@ -101,7 +101,7 @@ def test_a_disk_that_refuses_leaves_the_old_baseline(capsys, monkeypatch, stored
     def refuse(*names, **how):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("grailbench.bench.baseline._stored", refuse)
+    monkeypatch.setattr("grailbench.harness.baseline._stored", refuse)
     code, _, err = call(capsys, "compare", base, new, "--accept")
     assert (code, "No space left" in err, "make room" in err) == (4, True, True)
     assert content(base) == old

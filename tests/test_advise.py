@@ -8,14 +8,14 @@ from commands import call
 from stored import lost, trials
 from watchers import Silent
 
-from grailbench import memory
-from grailbench.advise import candidates, program, tournament
-from grailbench.advise.costs import advise, envelope, front, options, unindexed
-from grailbench.advise.figure import OTHERS, figure
+from grailbench.api.advise import candidates, program, tournament
+from grailbench.api.advise.costs import advise, envelope, front, options, unindexed
+from grailbench.api.advise.figure import OTHERS, figure
 from grailbench.cli.views import advise as view
-from grailbench.contract import implementation
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
-from grailbench.runs.cells import cells
+from grailbench.harness.cells import cells
+from grailbench.problems.contract import implementation
+from grailbench.util import memory
 
 QUERIES = 1000  #: pairs of a made-up batch
 
@@ -355,7 +355,7 @@ def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_wha
     def lacks():
         raise MachineLacks("no CUDA device")
 
-    monkeypatch.setattr("grailbench.device.gateway.require", lacks)
+    monkeypatch.setattr("grailbench.cuda.gateway.require", lacks)
     assert not any(name.startswith("gpu") for name in candidates.field().names)
     with pytest.raises(MachineLacks, match="no CUDA device"):
         candidates.field(gpu=True)

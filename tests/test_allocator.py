@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
 
-from grailbench.device.allocator import Kept, room_for
-from grailbench.device.launch import _pack, _Unknown
-from grailbench.device.parts import Part
+from grailbench.cuda.allocator import Kept, room_for
+from grailbench.cuda.launch import _pack, _Unknown
+from grailbench.cuda.parts import Part
 
 
 @pytest.mark.parametrize("size", [1, 511, 512, 513, 1 << 20, (1 << 20) + 1, 3 << 20, 10**9 + 7, 2**36 + 1])

@@ -7,10 +7,10 @@ from stored import made
 from test_measured import BFL, timed
 from test_tables import ENVIRONMENT, rows
 
+from grailbench.compare import ratios
+from grailbench.harness.cells import cells
+from grailbench.harness.statistics import Interval
 from grailbench.report import answer, document
-from grailbench.runs import ratios
-from grailbench.runs.cells import cells
-from grailbench.runs.statistics import Interval
 
 
 def sentences(*groups):
@@ -168,9 +168,7 @@ def test_what_builds_no_index_is_not_called_fast_at_building_one():
     searched = [query(impl="dfs", dim=None), rows(impl="dfs", dim=None, phase="label", ms=(0.1,) * 3)]
     lines = sentences(*built, *searched)
     said = next(line for line in lines if line.startswith("Building"))
-    assert said.endswith(
-        "kegg: sequential d=2 dfs 2 threads is 1.50 times as fast as parallel d=2 dfs 2 threads."
-    )
+    assert said.endswith("kegg: sequential d=2 dfs 2 threads is 1.50 times as fast as parallel d=2 dfs 2 threads.")
     assert not any(line.startswith("Building") for line in sentences(built[0], *searched))
 
 

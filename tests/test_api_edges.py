@@ -12,13 +12,13 @@ from commands import call
 import grailbench as gb
 from grailbench.api import graph as of_user
 from grailbench.api import places
-from grailbench.device import describe
-from grailbench.device.edges import staging
+from grailbench.cuda import describe
+from grailbench.cuda.edges import staging
 from grailbench.graph import csr
 from grailbench.graph.csr import Graph as Raw
 from grailbench.graph.ids import Counted, Listed, Named
-from grailbench.reachability.gpu.fused import batch
-from grailbench.reachability.gpu.fused import index as fused
+from grailbench.problems.reachability.gpu.fused import batch
+from grailbench.problems.reachability.gpu.fused import index as fused
 
 CYCLIC = [0, 1, 2, 2, 4, 6, 5, 5], [1, 2, 0, 3, 3, 6, 4, 4]
 ACYCLIC = [5, 4, 0, 0], [4, 3, 5, 2]

@@ -10,8 +10,8 @@ import pytest
 import simulated as _simulated  # noqa: F401 - before any CUDA code
 
 import grailbench as gb
-from grailbench.contract import implementations
-from grailbench.device.gateway import simulated as in_simulator
+from grailbench.cuda.gateway import simulated as in_simulator
+from grailbench.problems.contract import implementations
 
 GPU = [name for name, found in implementations().items() if "gpu" in found.needs]
 

@@ -11,7 +11,7 @@ import pytest
 from commands import call
 
 from grailbench.graph.ids import Named
-from grailbench.reachability.pairs import read_pairs, write_pairs
+from grailbench.problems.reachability.pairs import read_pairs, write_pairs
 
 EDGES = "10 20\n20 30\n30 20\n30 40\n50 40\n"  # 20 and 30 are on a cycle
 
@@ -21,7 +21,7 @@ def graph(tmp_path):
     """A graph of the ids 10, 20, ..., 50, in a file."""
     (tmp_path / "tens.txt").write_text(EDGES)
     path = str(tmp_path / "tens.txt")
-    from grailbench.datasets.imported import import_graph
+    from grailbench.data.imported import import_graph
 
     import_graph(path, "tens", renumber=True)
     return "tens"

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs, graph_of
 
-from grailbench.device import gateway
-from grailbench.device.spares import MOST, Spares
-from grailbench.reachability.gpu.fused import at_once, index, kept
-from grailbench.reachability.index import Implementation, NoTimer, Params, implementation
+from grailbench.cuda import gateway
+from grailbench.cuda.spares import MOST, Spares
+from grailbench.problems.reachability.gpu.fused import at_once, index, kept
+from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=4 if gateway.simulated else 150)

@@ -12,8 +12,8 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
-from grailbench import memory
 from grailbench.api import inside
+from grailbench.util import memory
 
 
 def layered():

@@ -8,12 +8,12 @@ import pytest
 from commands import ROOT, call, in_python
 from stored import trials
 
-from grailbench.bench.plan import Config
-from grailbench.reachability.index import CHOICES
+from grailbench.harness import axes
+from grailbench.harness.axes import label
+from grailbench.harness.cells import cells
+from grailbench.harness.plan import Config
+from grailbench.problems.reachability.index import CHOICES
 from grailbench.report.papers.feeds import Feed, Series
-from grailbench.runs import axes
-from grailbench.runs.axes import label
-from grailbench.runs.cells import cells
 
 ENTRY = """
     Axis("width", "width", "Words a vertex", 64, "W", least=1, words=lambda w: f"{w} wide", unsaid=(None, 64),
@@ -25,15 +25,15 @@ MADE_UP = f"""
 import dataclasses, sys
 from types import ModuleType
 
-import grailbench.runs as package
+import grailbench.harness as package
 
 source = open({axes.__file__!r}).read().replace("\\n)  # fmt: skip\\n", {ENTRY!r}, 1)
-module = package.axes = sys.modules["grailbench.runs.axes"] = ModuleType("grailbench.runs.axes")
+module = package.axes = sys.modules["grailbench.harness.axes"] = ModuleType("grailbench.harness.axes")
 exec(source, module.__dict__)
 
 import toys
 from grailbench.cli.main import main
-from grailbench.reachability import index, problem
+from grailbench.problems.reachability import index, problem
 
 @dataclasses.dataclass(frozen=True)
 class Params(problem.Params):

@@ -11,9 +11,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from grailbench.bench import provenance
-from grailbench.runs import folder as results
-from grailbench.runs.commit import code_hash
+from grailbench.harness import folder as results
+from grailbench.harness import provenance
+from grailbench.harness.commit import code_hash
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"

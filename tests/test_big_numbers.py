@@ -13,10 +13,10 @@ import big_numbers
 import far
 import far_ranks
 
-from grailbench.bench.plan import Experiment
 from grailbench.cli.options import Seconds
-from grailbench.contract import MOST_THREADS, Params
 from grailbench.errors import InputError
+from grailbench.harness.plan import Experiment
+from grailbench.problems.contract import MOST_THREADS, Params
 
 
 @pytest.mark.slow
@@ -40,14 +40,14 @@ def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
 def test_ranks_that_do_not_fit_are_found():
     _, faults = far_ranks.compare((far_ranks.LEVELS,), far_ranks.LAST + 4)
     assert {fault.partition(": other")[0] for fault in faults} == {
-        "reachability.gpu.fused.host:_repaired", "reachability.streamed.labels:_widen",
+        "problems.reachability.gpu.fused.host:_repaired", "outofcore.labels:_widen",
     }  # fmt: skip
 
 
 def test_code_that_no_longer_begins_to_count_where_it_did_is_told(monkeypatch):
-    monkeypatch.setitem(far_ranks.BEGINS, "reachability.cpu.traverse", {"rank = 0": "rank = {}"})
+    monkeypatch.setitem(far_ranks.BEGINS, "problems.reachability.cpu.traverse", {"rank = 0": "rank = {}"})
     with pytest.raises(ValueError, match="has 'rank = 0' 0 times, not once"):
-        far_ranks.begun("reachability.cpu.traverse", 5)
+        far_ranks.begun("problems.reachability.cpu.traverse", 5)
 
 
 @njit

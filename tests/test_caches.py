@@ -19,13 +19,13 @@ from commands import call
 from strategies import graph_of
 from test_disk import one_line
 
-from grailbench import caches, kernelcache, paths, temporary
 from grailbench.cli.main import cli
-from grailbench.datasets import cache as fetched
-from grailbench.datasets.library import open_graph
+from grailbench.data import cache as fetched
+from grailbench.data.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate, store
 from grailbench.graph.generate.uniform import random_dag
+from grailbench.util import caches, kernelcache, paths, temporary
 
 DAY_NS = 86_400 * 10**9
 

@@ -12,8 +12,8 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 import callers
 
 from grailbench.graph import team
-from grailbench.reachability.core import index as core
-from grailbench.reachability.cpu.grail import GrailIndex
+from grailbench.problems.reachability.core import index as core
+from grailbench.problems.reachability.cpu.grail import GrailIndex
 
 SHORT = {
     "crowd": {"rounds": 7, "callers": 12, "calls": 3},

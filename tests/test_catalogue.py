@@ -11,11 +11,10 @@ import pytest
 from click.testing import CliRunner
 from commands import ROOT
 
-from grailbench.bench.plan import Config, load_config, make_plan
 from grailbench.cli.views import inventory
-from grailbench.datasets import locate, registry
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.library import open_graph
+from grailbench.data import locate, registry
+from grailbench.data.fetch import fetch
+from grailbench.data.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
@@ -29,7 +28,8 @@ from grailbench.graph.generate.reach import positive_rate
 from grailbench.graph.generate.releases import releases
 from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
-from grailbench.reachability.ends import ends
+from grailbench.harness.plan import Config, load_config, make_plan
+from grailbench.problems.reachability.ends import ends
 
 FAMILIES = ("dense-random", "citations", "commits", "dependencies", "layered")
 SMALL = catalogue.sets()["hard-small"].members

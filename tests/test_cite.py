@@ -9,11 +9,12 @@ import pytest
 from commands import ROOT, call
 from stored import ENVIRONMENT, HOSTILE, evaluation, everything, store, trials
 
-from grailbench import __version__, paths
+from grailbench import __version__
 from grailbench.graph.store import sha256_file
+from grailbench.harness import folder as results
 from grailbench.report import cite
 from grailbench.report.render.latex import escape
-from grailbench.runs import folder as results
+from grailbench.util import paths
 
 SHA = "5" * 64
 

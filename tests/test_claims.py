@@ -16,14 +16,14 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 
 import claims
 
-from grailbench import paths
 from grailbench.api import Graph, build
 from grailbench.cli.views import asked
-from grailbench.datasets import cache, fetch, imported
-from grailbench.datasets.imported import import_graph, named
-from grailbench.datasets.library import open_graph, open_raw
+from grailbench.data import cache, fetch, imported
+from grailbench.data.imported import import_graph, named
+from grailbench.data.library import open_graph, open_raw
 from grailbench.errors import InputError
 from grailbench.graph import generate, store
+from grailbench.util import paths
 
 VERTICES = 9
 

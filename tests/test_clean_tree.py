@@ -14,7 +14,7 @@ import pytest
 from commands import call
 from stored import everything, store
 
-from grailbench import paths
+from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
 SMALL = "--dataset kegg-like --no-fetch --count 200 --trials 1"

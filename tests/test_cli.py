@@ -11,9 +11,9 @@ from stored import store
 
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.cli.views.generate import account
-from grailbench.datasets.registry import registry
-from grailbench.runs import folder as results
-from grailbench.runs.rows import FIELDS
+from grailbench.data.registry import registry
+from grailbench.harness import folder as results
+from grailbench.harness.rows import FIELDS
 
 # ------------------------------------------------------------------ help
 
@@ -49,7 +49,7 @@ def test_help_starts_without_the_heavy_libraries():
         "import sys; from grailbench.cli.main import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'grailbench.contract', 'numba', 'numpy', 'pandas', 'scipy', 'rich', 'pydantic'}\n"
+        "heavy = {'grailbench.problems.contract', 'numba', 'numpy', 'pandas', 'scipy', 'rich', 'pydantic'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
     code, out = in_python(probe)
@@ -335,6 +335,6 @@ def test_an_allocation_that_fails_is_one_line_and_no_traceback(capsys, monkeypat
     def fail(*_):
         raise MemoryError("Unable to allocate 9.00 TiB")
 
-    monkeypatch.setattr("grailbench.closure.export.export", fail)
+    monkeypatch.setattr("grailbench.problems.closure.export.export", fail)
     code, _, err = call(capsys, "export", "kegg-like", "x")
     assert (code, err) == (4, "error: too little memory: Unable to allocate 9.00 TiB (take a smaller graph)\n")

@@ -11,12 +11,12 @@ from datetime import datetime
 import pytest
 from click.testing import CliRunner
 
-from grailbench import caches, paths, temporary
-from grailbench.bench import runner
-from grailbench.bench.plan import config_from_flags, make_plan
 from grailbench.cli.main import cli
-from grailbench.datasets.cache import read_note, write_note
-from grailbench.runs import folder as results
+from grailbench.data.cache import read_note, write_note
+from grailbench.harness import folder as results
+from grailbench.harness import runner
+from grailbench.harness.plan import config_from_flags, make_plan
+from grailbench.util import caches, paths, temporary
 
 YEAR_S = 365 * 86_400
 JUMPS = (0.0, -YEAR_S, YEAR_S, -3600.0, 3600.0, -60 * YEAR_S)  # DST, before 1970, and back
@@ -34,7 +34,7 @@ def jumping(monkeypatch):
 
     monkeypatch.setattr(time, "time", lambda: true() + next(jumps))
     monkeypatch.setattr(time, "time_ns", lambda: int((true() + next(jumps)) * 1e9))
-    for module in ("grailbench.bench.writer", "grailbench.runs.folder", "grailbench.datasets.fetch"):
+    for module in ("grailbench.harness.writer", "grailbench.harness.folder", "grailbench.data.fetch"):
         monkeypatch.setattr(f"{module}.datetime", Jumping)
 
 

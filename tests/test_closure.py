@@ -14,23 +14,23 @@ from hypothesis import strategies as st
 from naive import closure, components
 from strategies import digraphs, edges_of, graph_of
 
-from grailbench.closure import bits as packed
-from grailbench.closure import check, index, kept
-from grailbench.closure import problem as closure_problem
-from grailbench.closure.condense import condense
-from grailbench.closure.cpu import blocks as cpu_blocks
-from grailbench.closure.cpu import sweep, warshall
-from grailbench.closure.gpu import order
-from grailbench.closure.gpu import sweep as gpu_sweep
-from grailbench.closure.index import Block, Closed, NoTimer, Params, Relation
-from grailbench.closure.problem import Closure, checksum
-from grailbench.contract import Attempt, implementations
-from grailbench.device import gateway
-from grailbench.device.edges import build, library
+from grailbench.cuda import gateway
+from grailbench.cuda.edges import build, library
 from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
 from grailbench.graph.ids import Counted
+from grailbench.problems.closure import bits as packed
+from grailbench.problems.closure import check, index, kept
+from grailbench.problems.closure import problem as closure_problem
+from grailbench.problems.closure.condense import condense
+from grailbench.problems.closure.cpu import blocks as cpu_blocks
+from grailbench.problems.closure.cpu import sweep, warshall
+from grailbench.problems.closure.gpu import order
+from grailbench.problems.closure.gpu import sweep as gpu_sweep
+from grailbench.problems.closure.index import Block, Closed, NoTimer, Params, Relation
+from grailbench.problems.closure.problem import Closure, checksum
+from grailbench.problems.contract import Attempt, implementations
 
 gateway.require()
 
@@ -284,7 +284,7 @@ def test_powers_stop_when_they_repeat():
 
 
 def test_too_little_memory_is_said_with_the_need(monkeypatch):
-    from grailbench.device import describe
+    from grailbench.cuda import describe
 
     monkeypatch.setattr(describe, "memory", lambda: (100, 1 << 30))
     relation = Relation(parse_shape("path-64").graph())
@@ -361,7 +361,7 @@ def test_a_closure_in_blocks_is_compared_bit_by_bit(monkeypatch, steps):
 
 
 def test_a_closure_too_large_for_memory_says_which_block_would_do(monkeypatch):
-    from grailbench import memory
+    from grailbench.util import memory
 
     monkeypatch.setattr(memory, "available", lambda: 5000)
     graph = parse_shape("path-300").graph()
@@ -488,8 +488,8 @@ def test_a_closure_from_a_matrix_and_from_bits_is_the_same():
 
 
 def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_path):
-    from grailbench.closure.export import export
     from grailbench.graph.readers import read_graph
+    from grailbench.problems.closure.export import export
 
     record = export("cycle-5", tmp_path / "c.tuwien", closure=True)
     assert (record["vertices"], record["edges"]) == (5, 20)
@@ -512,7 +512,7 @@ def test_memory_of_bits_serves_the_next_closure_once_nothing_refers_to_it():
 #: `os` is emptied after the modules that were imported later, whose names are None by then
 OUTLIVING = """
 import os
-from grailbench.closure import kept
+from grailbench.problems.closure import kept
 os.last = kept.empty(4, 4), kept
 """
 
@@ -536,7 +536,7 @@ def pairs_of(path):
 
 @pytest.mark.parametrize("impl", sorted(PAIRS))
 def test_pairs_of_a_closure_are_streamed_to_a_file(session_cache, tmp_path, impl):
-    from grailbench.closure.export import export
+    from grailbench.problems.closure.export import export
 
     right = [(u, v) for u in range(129) for v in range(129) if u != v]
     record = export("cycle-129", tmp_path / "c.pairs", closure=True, format="pairs", impl=impl, block=2000)
@@ -548,7 +548,7 @@ def test_pairs_of_a_closure_are_streamed_to_a_file(session_cache, tmp_path, impl
 
 
 def test_a_stream_that_breaks_off_leaves_the_file_as_it_was(session_cache, tmp_path, monkeypatch):
-    from grailbench.closure.export import export
+    from grailbench.problems.closure.export import export
 
     right = cpu_blocks.Blocks.pairs
 
@@ -567,7 +567,7 @@ def test_a_stream_that_breaks_off_leaves_the_file_as_it_was(session_cache, tmp_p
 
 
 def test_a_closure_too_large_to_be_sorted_names_the_formats_that_are_not(session_cache, tmp_path, monkeypatch):
-    from grailbench.closure import export as module
+    from grailbench.problems.closure import export as module
 
     monkeypatch.setattr(module.memory, "available", lambda: 10**6)
     with pytest.raises(TooLittleMemory, match="--format pairs or parquet"):
@@ -577,7 +577,7 @@ def test_a_closure_too_large_to_be_sorted_names_the_formats_that_are_not(session
 
 
 def test_the_shipped_config_plans_every_implementation_on_every_kind_of_random_graph():
-    from grailbench.bench.plan import load_config, make_plan
+    from grailbench.harness.plan import load_config, make_plan
 
     cells = make_plan(load_config("closure")).cells
     assert {cell.impl for cell in cells} == set(implementations("closure"))

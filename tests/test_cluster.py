@@ -24,15 +24,15 @@ from distributed import core
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.bench import remote, runner
-from grailbench.bench.handing import Handing, Workers
-from grailbench.bench.plan import Config, make_plan
-from grailbench.cluster import connection, facts, graphs, liveness, seats
-from grailbench.contract import Checks
+from grailbench.distributed import connection, facts, graphs, liveness, seats
 from grailbench.errors import InputError, MachineLacks
-from grailbench.runs import folder as results
-from grailbench.runs.cells import cells, load, of_machine
-from grailbench.runs.folder import read_rows
+from grailbench.harness import folder as results
+from grailbench.harness import remote, runner
+from grailbench.harness.cells import cells, load, of_machine
+from grailbench.harness.folder import read_rows
+from grailbench.harness.handing import Handing, Workers
+from grailbench.harness.plan import Config, make_plan
+from grailbench.problems.contract import Checks
 
 pytestmark = pytest.mark.processes
 TOYS = Path(__file__).with_name("toys.py")
@@ -226,7 +226,7 @@ def test_a_cluster_that_ended_is_given_back(monkeypatch):
 @contextmanager
 def elsewhere(cache, cores=1):
     """The address of a scheduler with one worker, in a process of its own with a cache of its own; and that process."""
-    code = "import sys, time\nfrom grailbench.cluster import connection\nif __name__ == '__main__':\n"
+    code = "import sys, time\nfrom grailbench.distributed import connection\nif __name__ == '__main__':\n"
     code += f"    with connection.started({cores}) as c:\n        print(c.scheduler.address, flush=True)\n"
     code += "        time.sleep(900)\n"
     script = cache.with_name("elsewhere.py")

@@ -24,10 +24,10 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.cluster import connection, facts, held, liveness
-from grailbench.cluster import spread as client_side
+from grailbench.distributed import connection, facts, held, liveness
+from grailbench.distributed import spread as client_side
 from grailbench.graph import mapped
-from grailbench.reachability.spread import SpreadIndex
+from grailbench.problems.reachability.spread import SpreadIndex
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.processes, pytest.mark.slow]
@@ -284,7 +284,7 @@ def test_a_worker_with_another_version_is_refused(client, graph):
     odd, *_ = client.scheduler_info(n_workers=-1)["workers"]
 
     def be(version):
-        from grailbench.cluster import facts
+        from grailbench.distributed import facts
 
         facts.__version__ = version
 
@@ -307,13 +307,13 @@ def test_a_worker_with_another_index_is_refused(client, graph, pairs):
 
 def hide(hidden):
     """On a worker: files are not seen, as on a machine without the disk of the client."""
-    from grailbench.cluster import held
+    from grailbench.distributed import held
 
     held.mapped.identity, held.seen = (_unseen, held.mapped.identity) if hidden else (held.seen, None)
 
 
 def _unseen(path):
-    from grailbench.cluster import held
+    from grailbench.distributed import held
 
     if "dask" not in str(path):  # only what is in the folder of the worker
         raise gb.InputError("there is no such index file", path=path)

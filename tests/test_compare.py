@@ -9,7 +9,7 @@ from compared import HERE, THERE, both, cell, steady, writer
 
 from grailbench.cli.views import compare as compare_view
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.reachability.core import form
+from grailbench.problems.reachability.core import form
 from grailbench.report import compare
 from grailbench.report.gate import Gate
 

@@ -9,16 +9,16 @@ from commands import call
 from compared import cell, steady, writer
 from watchers import Silent
 
-from grailbench import contract
-from grailbench.bench import runner, timing
-from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.views import compare as compare_view
 from grailbench.graph.generate import random_dag
 from grailbench.graph.store import save_graph
-from grailbench.reachability import index
+from grailbench.harness import folder as results
+from grailbench.harness import runner, timing
+from grailbench.harness.plan import Config, make_plan
+from grailbench.problems import contract
+from grailbench.problems.reachability import index
 from grailbench.report import compare
 from grailbench.report.gate import Gate, load_gate
-from grailbench.runs import folder as results
 
 
 @pytest.fixture

@@ -11,14 +11,15 @@ from click.shell_completion import ShellComplete
 from commands import NO_GPU, ROOT, call, in_python
 from stored import everything, store
 
-from grailbench import contract, paths
 from grailbench.cli import complete
 from grailbench.cli.completion import SHELLS
 from grailbench.cli.main import COMMANDS, cli
-from grailbench.datasets.imported import import_graph
-from grailbench.datasets.registry import registry, sets
+from grailbench.data.imported import import_graph
+from grailbench.data.registry import registry, sets
 from grailbench.graph.generate import catalogue
+from grailbench.problems import contract
 from grailbench.report.captions import CAPTIONS
+from grailbench.util import paths
 
 VARIABLE = "_GRAILBENCH_COMPLETE"
 

@@ -7,9 +7,9 @@ from stored import evaluation, everything, lost, made, store, trials
 from tabled import all_records, table_markdown
 
 from grailbench.errors import InputError
+from grailbench.harness.cells import cells
 from grailbench.report import document, plots, stalls
 from grailbench.report.papers import computation, computation_figures
-from grailbench.runs.cells import cells
 
 GPU = {"impl": "gpu-path", "search": None, "filters": None}
 PARTS = ("condense", "label", "transfer")  # of a way from edges

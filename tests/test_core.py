@@ -13,18 +13,18 @@ from naive import closure
 from strategies import dag_of, dags, digraphs
 
 import grailbench as gb
-from grailbench.contract import NoTimer, problem
 from grailbench.errors import InputError
-from grailbench.reachability.core import index as core_index
-from grailbench.reachability.core import packing, patterns, records
-from grailbench.reachability.core.closure import words
-from grailbench.reachability.core.index import Core
-from grailbench.reachability.core.inner import core_dag
-from grailbench.reachability.core.peel import peel
-from grailbench.reachability.core.rows import count, graph_of_core, number
-from grailbench.reachability.cpu import grail
-from grailbench.reachability.gpu.core.index import CoreGpu
-from grailbench.reachability.index import Params
+from grailbench.problems.contract import NoTimer, problem
+from grailbench.problems.reachability.core import index as core_index
+from grailbench.problems.reachability.core import packing, patterns, records
+from grailbench.problems.reachability.core.closure import words
+from grailbench.problems.reachability.core.index import Core
+from grailbench.problems.reachability.core.inner import core_dag
+from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.core.rows import count, graph_of_core, number
+from grailbench.problems.reachability.cpu import grail
+from grailbench.problems.reachability.gpu.core.index import CoreGpu
+from grailbench.problems.reachability.index import Params
 
 REACHABILITY = problem("reachability")
 CHAIN = (200, [(u, u + 1) for u in range(199)])

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, dags, digraphs
 
-from grailbench.bench.timing import PhaseTimer
-from grailbench.device import gateway
-from grailbench.device.gateway import cuda
+from grailbench.cuda import gateway
+from grailbench.cuda.gateway import cuda
 from grailbench.errors import MachineLacks, TooLittleMemory
-from grailbench.reachability.core import records
-from grailbench.reachability.core.peel import NONE, peel
-from grailbench.reachability.gpu.core import build
-from grailbench.reachability.gpu.core import peel as _peel
-from grailbench.reachability.gpu.core.trees import sum_before as _sum_before
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.harness.timing import PhaseTimer
+from grailbench.problems.reachability.core import records
+from grailbench.problems.reachability.core.peel import NONE, peel
+from grailbench.problems.reachability.gpu.core import build
+from grailbench.problems.reachability.gpu.core import peel as _peel
+from grailbench.problems.reachability.gpu.core.trees import sum_before as _sum_before
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=8 if gateway.simulated else 100)
@@ -61,7 +61,7 @@ def test_answers_are_the_oracles_where_the_closure_does_not_fit(graph, short):
 def assert_right(graph, memory, short):
     dag, reach = dag_of(*graph), closure(*graph)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("grailbench.reachability.core.index.PLAIN", 1 << 40)  # a closure of bits, as on the GPU
+        patch.setattr("grailbench.problems.reachability.core.index.PLAIN", 1 << 40)  # a closure of bits, as on the GPU
         if not short:  # wide records, which else only large graphs have
             patch.setattr(records, "SHORT", 0)
         index, of_cpu = built("core-gpu", dag, memory), built("core", dag, memory)
@@ -148,7 +148,7 @@ def test_where_no_core_is_left_between_the_forests_no_budget_is_too_small(name):
 
 
 def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
-    from grailbench.reachability.gpu.fused import index
+    from grailbench.problems.reachability.gpu.fused import index
 
     monkeypatch.setattr(index, "FEWEST", 0)
     assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
@@ -169,7 +169,7 @@ def test_a_batch_of_any_size_and_one_on_the_device_are_answered_alike():
 
 def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
     index = built("core-gpu", dag_of(*DIAMOND))
-    monkeypatch.setattr("grailbench.device.describe.memory", lambda: (9 * 1000 - 1, 2**30))
+    monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (9 * 1000 - 1, 2**30))
     with pytest.raises(TooLittleMemory, match="a batch of 1,000 queries needs .* are free on .*--count"):
         ask(index, np.zeros(1000), np.zeros(1000))
 
@@ -184,7 +184,7 @@ def test_more_edges_than_32_bits_count_are_refused(monkeypatch):
 
 
 def test_a_graph_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("grailbench.device.describe.memory", lambda: (1000, 2**30))
+    monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (1000, 2**30))
     with pytest.raises(TooLittleMemory, match="peeling 9 vertices and 10 edges on the GPU needs"):
         built("core-gpu", dag_of(*DIAMOND))
 

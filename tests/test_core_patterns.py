@@ -7,13 +7,13 @@ import pytest
 from naive import closure
 from strategies import dag_of
 
-from grailbench.contract import NoTimer
-from grailbench.reachability.core import index as core_index
-from grailbench.reachability.core import patterns
-from grailbench.reachability.core.index import Core
-from grailbench.reachability.core.packing import contracted
-from grailbench.reachability.core.peel import peel
-from grailbench.reachability.index import Params
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability.core import index as core_index
+from grailbench.problems.reachability.core import patterns
+from grailbench.problems.reachability.core.index import Core
+from grailbench.problems.reachability.core.packing import contracted
+from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.index import Params
 
 
 def layered(vertices, degree, reach, seed=1):

@@ -6,7 +6,7 @@ from hypothesis import given
 from naive import condensed_edges, reachable_from
 from strategies import dag_of, digraphs
 
-from grailbench.reachability.core.peel import NONE, peel
+from grailbench.problems.reachability.core.peel import NONE, peel
 
 
 def _condensed(graph):

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
-from grailbench.reachability.counters import NAMES
-from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
+from grailbench.problems.reachability.counters import NAMES
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
 ALL = FILTERS
 

@@ -11,18 +11,19 @@ from naive import closure
 from strategies import dag_of, digraphs
 from watchers import Notes
 
-from grailbench import contract, memory
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
-from grailbench.contract import Spec, problem
-from grailbench.counts import check
-from grailbench.counts.cpu import sketch, sweep
-from grailbench.counts.export import export
-from grailbench.counts.index import Counted, NoTimer, Params, Solver, task_of
-from grailbench.counts.reduce import expanded, reduced
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems import contract
+from grailbench.problems.contract import Spec, problem
+from grailbench.problems.counts import check
+from grailbench.problems.counts.cpu import sketch, sweep
+from grailbench.problems.counts.export import export
+from grailbench.problems.counts.index import Counted, NoTimer, Params, Solver, task_of
+from grailbench.problems.counts.reduce import expanded, reduced
+from grailbench.util import memory
 
 TREE = 7, [(0, 1), (1, 2), (3, 2), (2, 4), (5, 4)]  # one isolated
 DIAMONDS = 7, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (3, 5), (4, 6), (5, 6), (6, 6)]

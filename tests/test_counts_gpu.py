@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 from test_counts import DIAMONDS, RINGS, counted, naive_counts, of_vertices, some_dag
 
-from grailbench.counts import check
-from grailbench.counts.gpu import sweep
-from grailbench.counts.index import task_of
-from grailbench.counts.reduce import expanded, listed
-from grailbench.device import gateway
-from grailbench.device.timers import Phases
+from grailbench.cuda import gateway
+from grailbench.cuda.timers import Phases
 from grailbench.errors import TooLittleMemory
+from grailbench.problems.counts import check
+from grailbench.problems.counts.gpu import sweep
+from grailbench.problems.counts.index import task_of
+from grailbench.problems.counts.reduce import expanded, listed
 
 gateway.require()
 MANY = settings(max_examples=2 if gateway.simulated else 100)
@@ -71,7 +71,7 @@ def test_children_are_on_levels_before(ancestors):
 
 
 def test_rows_that_fit_no_device_are_refused(monkeypatch):
-    from grailbench.device import describe
+    from grailbench.cuda import describe
 
     for module in (describe, sweep):
         monkeypatch.setattr(module, "memory", lambda: (1000, 1 << 30))

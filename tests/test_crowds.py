@@ -14,9 +14,9 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 
 import crowds
 
-from grailbench import paths
-from grailbench.bench import writer
 from grailbench.errors import InputError
+from grailbench.harness import writer
+from grailbench.util import paths
 
 
 def test_two_processes_leave_what_one_alone_leaves():
@@ -63,8 +63,8 @@ def test_runs_of_one_second_have_folders_of_their_own_also_when_the_clock_goes_b
 
 
 def test_a_run_that_another_process_made_meanwhile_is_not_written_to(tmp_path, monkeypatch):
-    from grailbench.bench import runner
-    from grailbench.bench.plan import config_from_flags, make_plan
+    from grailbench.harness import runner
+    from grailbench.harness.plan import config_from_flags, make_plan
 
     plan = make_plan(config_from_flags(datasets=["path-4"], implementations=["sequential"]))
     made = runner.new_run

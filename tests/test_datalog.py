@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from commands import ROOT
 
-from grailbench.closure.check import cyclic
-from grailbench.datasets import library, registry
-from grailbench.datasets.fetch import fetch
+from grailbench.data import library, registry
+from grailbench.data.fetch import fetch
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
+from grailbench.problems.closure.check import cyclic
 from grailbench.report import published
 
 SET = {dataset.name: dataset for dataset in registry.sets()["datalog"]}

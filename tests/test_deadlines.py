@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from grailbench.bench import processes
-from grailbench.guard import TimeLimit, deadline, guarded
+from grailbench.harness import processes
+from grailbench.util.guard import TimeLimit, deadline, guarded
 
 
 @pytest.mark.parametrize("seconds", [1e-300, 1e-7, 1e-6, 2e-6, 5e-6, 1e-5, 1e-4] * 20)

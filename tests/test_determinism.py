@@ -13,8 +13,8 @@ import pages
 import simulated as _simulated  # noqa: F401
 import threads
 
-from grailbench.reachability.cpu.grail import GrailIndex
-from grailbench.traversal.cpu import plain
+from grailbench.problems.reachability.cpu.grail import GrailIndex
+from grailbench.problems.traversal.cpu import plain
 
 THINGS = (
     "reachability/parallel", "reachability/core", "reachability/sweep", "reachability/streamed", "bfs/many",
@@ -58,7 +58,7 @@ def test_whatever_runs_on_a_gpu_is_asked_again_and_what_differs_is_found(one_gra
         return {name: (tally.compared, tally.faults) for name, tally in found.items()}
 
     assert swept() == {"reachability/core-gpu": (5, []), "bfs/fused": (2, [])}
-    from grailbench.traversal.gpu.resident import OneLaunch
+    from grailbench.problems.traversal.gpu.resident import OneLaunch
 
     right, turn = OneLaunch.search, count()
 

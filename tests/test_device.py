@@ -14,10 +14,10 @@ import simulated as _simulated  # noqa: F401
 from clock import Clock
 from commands import ROOT, in_python
 
-from grailbench import faults
-from grailbench.device import describe, launch, loading, timers
-from grailbench.device.gateway import cuda, require, simulated
+from grailbench.cuda import describe, launch, loading, timers
+from grailbench.cuda.gateway import cuda, require, simulated
 from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
+from grailbench.util import faults
 
 # ------------------------------------------------------------------ one door
 
@@ -45,7 +45,7 @@ def test_importing_the_package_loads_no_cuda_module():
     code, out = in_python(
         "import sys\n"
         "before = set(sys.modules)  # numba-cuda's and the bindings' own start-up files load some\n"
-        "import grailbench.device, grailbench.limits.ceilings\n"
+        "import grailbench.cuda, grailbench.harness.limits.ceilings\n"
         "new = set(sys.modules) - before\n"
         "sys.exit(str([m for m in new if m.startswith(('numba.cuda', 'cuda'))] or '') or 0)"
     )
@@ -54,7 +54,7 @@ def test_importing_the_package_loads_no_cuda_module():
 
 def test_without_a_gpu_require_names_the_extra_and_the_simulator_in_one_line():
     code, out = in_python(
-        "from grailbench.device.gateway import require\n"
+        "from grailbench.cuda.gateway import require\n"
         "from grailbench.errors import MachineLacks\n"
         "try: require()\n"
         "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)"
@@ -74,7 +74,7 @@ def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error, simul
         f"        if name == 'numba.cuda': raise {error}\n"
         "sys.meta_path.insert(0, Block())\n"
         "from grailbench.errors import MachineLacks\n"
-        "try: import grailbench.device.gateway\n"
+        "try: import grailbench.cuda.gateway\n"
         "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)",
         NUMBA_ENABLE_CUDASIM=simulate,
     )
@@ -89,7 +89,7 @@ def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
         f"{before}from grailbench import device\n"
         "device.simulate()\n"
         "device.simulate()\n"
-        "from grailbench.device import gateway\n"
+        "from grailbench.cuda import gateway\n"
         "gateway.require(); raise SystemExit(0 if gateway.simulated else 'real')"
     )
     assert code == 0, out
@@ -97,7 +97,7 @@ def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
 
 def test_simulate_after_the_real_module_is_loaded_is_refused():
     code, out = in_python(
-        "from grailbench import device; import grailbench.device.gateway\n"
+        "from grailbench import device; import grailbench.cuda.gateway\n"
         "try: device.simulate()\n"
         "except RuntimeError: raise SystemExit(7)"
     )
@@ -155,9 +155,9 @@ def test_a_typed_bundle_has_the_type_of_its_tuple_and_is_none():
     """A tuple is typed anew at every launch, whatever it carries."""
     code, out = in_python(
         "import numpy as np\n"
-        "from grailbench.device.csr import Rows\n"
-        "from grailbench.device.gateway import cuda\n"
-        "from grailbench.device.launch import typed\n"
+        "from grailbench.cuda.csr import Rows\n"
+        "from grailbench.cuda.gateway import cuda\n"
+        "from grailbench.cuda.launch import typed\n"
         "rows = Rows(*(np.zeros(k, np.int32) for k in (1, 2, 3)))\n"
         "kernel, bundle = cuda.jit(lambda rows: None), typed(rows)\n"
         "assert kernel.typeof_pyval(bundle) == kernel.typeof_pyval(rows) == bundle._numba_type_\n"
@@ -263,7 +263,7 @@ def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind,
 
 
 def test_memory_may_be_the_first_that_is_asked_of_the_driver(monkeypatch):
-    from grailbench.device import gateway, memory
+    from grailbench.cuda import gateway, memory
 
     said = iter([(3, None), (0, 5), (0, 5)])  # not initialised; then a context
     driver = SimpleNamespace(cuCtxGetCurrent=lambda: next(said))

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
-from grailbench.contract import Checks
-from grailbench.device import gateway, oracle
+from grailbench.cuda import gateway, oracle
 from grailbench.errors import CheckFailed, TooLittleMemory
 from grailbench.graph.oracle import closure_answers
-from grailbench.reachability import verify
-from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.problems.contract import Checks
+from grailbench.problems.reachability import verify
+from grailbench.problems.reachability.queries import QuerySpec, query_set
 
 gateway.require()
 HUB = (90, [(0, v) for v in range(1, 60)] + [(v, v + 30) for v in range(1, 60)])

@@ -13,13 +13,13 @@ from commands import ROOT, call
 from stored import evaluation, everything, made, store, trials, unguided
 from test_pays import sweep, timed
 
-from grailbench import contract
-from grailbench.counts.export import COLUMNS
 from grailbench.graph import outline
+from grailbench.harness.cells import load
+from grailbench.problems import contract
+from grailbench.problems.counts.export import COLUMNS
 from grailbench.report import dictionary, document, floors, history, outlined, plots
 from grailbench.report.papers import computation_figures
 from grailbench.report.render.csv import csv as rendered
-from grailbench.runs.cells import load
 
 #: recorded runs of the other problems, and of workers: small ones
 RECORDED = (

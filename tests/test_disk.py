@@ -11,12 +11,12 @@ import sys
 import pytest
 from commands import call, call_apart
 
-from grailbench import paths
-from grailbench.datasets import cache as cached
+from grailbench.data import cache as cached
 from grailbench.errors import InputError
 from grailbench.graph import store
-from grailbench.limits import ceilings
-from grailbench.runs import folder as results
+from grailbench.harness import folder as results
+from grailbench.harness.limits import ceilings
+from grailbench.util import paths
 
 GRA = "4\n0: 1 #\n1: 2 #\n2: #\n3: #\n"
 RUN = ("run", "--dataset", "diamond", "--impl", "dfs", "--count", "20", "--trials", "3")

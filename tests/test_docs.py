@@ -15,13 +15,14 @@ import yaml
 from commands import NO_GPU, PATIENCE, ROOT, call
 from naive import closure
 
-from grailbench import __version__, contract
+from grailbench import __version__
 from grailbench.cli import reference
 from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
-from grailbench.reachability import index
-from grailbench.runs.rows import STATUSES
+from grailbench.harness.rows import STATUSES
+from grailbench.problems import contract
+from grailbench.problems.reachability import index
 
 PAGE = ROOT / "docs" / "adding-an-implementation.md"
 

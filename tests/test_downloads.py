@@ -9,9 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.registry import Archive, Dataset
-from grailbench.datasets.sources import Hosts
+from grailbench.data.fetch import fetch
+from grailbench.data.registry import Archive, Dataset
+from grailbench.data.sources import Hosts
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def dripping():
 
 @pytest.mark.parametrize("registered", [True, False])
 def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(dripping, registered, cache, monkeypatch):
-    monkeypatch.setattr("grailbench.datasets.fetch.UNREGISTERED", 3_000_000)
+    monkeypatch.setattr("grailbench.data.fetch.UNREGISTERED", 3_000_000)
     size = 1_000_000 if registered else None
     result = one(fetch([dataset(dripping.url, size)], hosts=Hosts()))
     assert f"it has more than {1_000_000 if registered else 3_000_000:,} bytes" in result.reasons[0]

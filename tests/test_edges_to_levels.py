@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.library import open_raw
-from grailbench.datasets.registry import registry
-from grailbench.device import describe, gateway, leveled
-from grailbench.device.edges import build, library, on_host, rows, staging, walk
+from grailbench.cuda import describe, gateway, leveled
+from grailbench.cuda.edges import build, library, on_host, rows, staging, walk
+from grailbench.data.fetch import fetch
+from grailbench.data.library import open_raw
+from grailbench.data.registry import registry
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import by_level
-from grailbench.reachability.gpu.fused import from_edges, index, labeler
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.gpu.fused import from_edges, index, labeler
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=8 if gateway.simulated else 150)

@@ -9,11 +9,11 @@ from commands import ROOT
 from dags import layers
 from strategies import dag_of
 
-from grailbench.datasets.registry import registry, sets
-from grailbench.reachability.core import index
-from grailbench.reachability.ends import ends, published, record, records
-from grailbench.reachability.index import NoTimer, Params
-from grailbench.words import size
+from grailbench.data.registry import registry, sets
+from grailbench.problems.reachability.core import index
+from grailbench.problems.reachability.ends import ends, published, record, records
+from grailbench.problems.reachability.index import NoTimer, Params
+from grailbench.util.words import size
 
 #: two vertices that both reach two others: none has degree one
 CORE = [(0, 2), (0, 3), (1, 2), (1, 3)]
@@ -97,7 +97,7 @@ def test_what_the_page_says_of_single_graphs_is_so(kept):
 
 
 def test_a_record_names_the_tables_that_print_the_graph(kept, diamond):
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     made = record(open_graph(diamond))
     assert (made["tables"], made["generated"], made["core"]) == ("", False, 4)

@@ -12,16 +12,16 @@ from hypothesis import strategies as some
 from metered import Device, World
 from watchers import Notes
 
-from grailbench.bench import passes
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import Interrupted, run
-from grailbench.contract import implementation, problem
-from grailbench.device import energy, meters
-from grailbench.device.energy import Counter, Energy, Reading
+from grailbench.cuda import energy, meters
+from grailbench.cuda.energy import Counter, Energy, Reading
 from grailbench.errors import MachineLacks
 from grailbench.graph.condense import condense
-from grailbench.runs.cells import read
-from grailbench.runs.energies import Energies, fits
+from grailbench.harness import passes
+from grailbench.harness.cells import read
+from grailbench.harness.energies import Energies, fits
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import Interrupted, run
+from grailbench.problems.contract import implementation, problem
 
 # ------------------------------------------------------------------ the measurement
 
@@ -361,7 +361,7 @@ def test_builds_that_are_repeated_begin_with_the_same_input_and_leave_nothing(na
 
 
 def test_what_a_program_prints_is_not_repeated():
-    from grailbench.reachability.peers.program import Program
+    from grailbench.problems.reachability.peers.program import Program
 
     assert problem("reachability").again(Program, None, None, None, "query") is None
 

@@ -4,11 +4,11 @@ import pytest
 from stored import HOSTILE, row, store, trials
 
 from grailbench.errors import InputError
+from grailbench.harness.cells import cells, read
+from grailbench.harness.detail import detail
 from grailbench.report import measured
 from grailbench.report.pages import Page
 from grailbench.report.values import Expression
-from grailbench.runs.cells import cells, read
-from grailbench.runs.detail import detail
 
 CLOSED = "energy of this CPU cannot be read: closed"
 GPU = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs"}

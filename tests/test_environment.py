@@ -4,7 +4,7 @@ import json
 
 from commands import in_python
 
-from grailbench.runs import environment
+from grailbench.harness import environment
 
 
 def test_record_is_plain_json_and_names_machine_and_software():
@@ -44,7 +44,7 @@ def test_code_version_changes_with_a_measuring_source_and_no_other(monkeypatch, 
 def test_recording_the_environment_imports_no_cuda_module():
     code = (
         "import sys; before = set(sys.modules)\n"  # numba-cuda's .pth file loads a redirector at startup
-        "from grailbench.runs.environment import environment; environment()\n"
+        "from grailbench.harness.environment import environment; environment()\n"
         "bad = [m for m in set(sys.modules) - before if 'cuda' in m.lower()]; sys.exit(bool(bad) and str(bad))"
     )
     found, out = in_python(code)

@@ -18,8 +18,8 @@ import pytest
 from click.testing import CliRunner
 from commands import PATIENCE
 
-from grailbench import paths
 from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
 SMALL = "--dataset kegg-like --no-fetch --count 300"

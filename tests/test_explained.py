@@ -5,8 +5,8 @@ import json
 import pytest
 from commands import ROOT, call
 
-from grailbench import contract
-from grailbench.runs import folder as results
+from grailbench.harness import folder as results
+from grailbench.problems import contract
 
 OURS = [
     (problem, name)

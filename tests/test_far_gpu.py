@@ -13,8 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 import far_gpu
 import far_ranks
 
-from grailbench.device import gateway
-from grailbench.device.gateway import cuda
+from grailbench.cuda import gateway
+from grailbench.cuda.gateway import cuda
 
 gateway.require()
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="sparse files stand for memory in the simulator")
@@ -32,7 +32,11 @@ def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
     with far_gpu.far_launches() as world:
         far_gpu.drive(("counts/counts-gpu", "closure/condense-bits-gpu"))
     assert world.faults == []
-    expected = {"counts.gpu.sweep:_sweep", "device.oracle:_pull_long", "reachability.gpu.fused.sweep:sweep"}
+    expected = {
+        "problems.counts.gpu.sweep:_sweep",
+        "cuda.oracle:_pull_long",
+        "problems.reachability.gpu.fused.sweep:sweep",
+    }
     assert expected <= world.tried.keys()
 
 
@@ -48,7 +52,7 @@ def test_labels_whose_ranks_end_at_the_greatest_are_right():
 def test_ranks_that_do_not_fit_are_found():
     _, faults = far_ranks.compare((far_ranks.FUSED,), far_ranks.LAST + 4)
     assert {fault.partition(": ")[0] for fault in faults} >= {
-        "reachability.gpu.fused.grid:kernel", "reachability.gpu.fused.small:kernel",
+        "problems.reachability.gpu.fused.grid:kernel", "problems.reachability.gpu.fused.small:kernel",
     }  # fmt: skip
 
 

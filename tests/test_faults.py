@@ -17,15 +17,16 @@ from commands import call
 from watchers import Silent
 
 import grailbench as gb
-from grailbench import contract, faults, guard
-from grailbench.bench import peaks
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
-from grailbench.device import allocator, gateway, launch, parts
-from grailbench.device.edges import library, staging
+from grailbench.cuda import allocator, gateway, launch, parts
+from grailbench.cuda.edges import library, staging
 from grailbench.errors import CheckFailed, GpuFailed, MachineLacks, TooLittleMemory
-from grailbench.reachability.gpu.fused import batch
-from grailbench.reachability.gpu.fused import index as fused
+from grailbench.harness import peaks
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems import contract
+from grailbench.problems.reachability.gpu.fused import batch
+from grailbench.problems.reachability.gpu.fused import index as fused
+from grailbench.util import faults, guard
 
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="a real GPU is not to be lost")
 EDGES = [0, 1, 2, 2, 4, 6, 5, 5, 3], [1, 2, 0, 3, 3, 6, 4, 4, 7]

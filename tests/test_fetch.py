@@ -20,12 +20,12 @@ import pytest
 from archives import GRAPH, OTHER, dataset, leftovers, one, sha256, tar_of
 from commands import PATIENCE
 
-from grailbench.datasets import cache as cached
-from grailbench.datasets import library, sources
-from grailbench.datasets.cache import local_file
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.registry import Archive
-from grailbench.datasets.sources import Hosts, Progress
+from grailbench.data import cache as cached
+from grailbench.data import library, sources
+from grailbench.data.cache import local_file
+from grailbench.data.fetch import fetch
+from grailbench.data.registry import Archive
+from grailbench.data.sources import Hosts, Progress
 from grailbench.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("cache")

@@ -9,11 +9,11 @@ import tarfile
 import pytest
 from archives import GRAPH, OTHER, dataset, files, one, sha256, tar_of
 
-from grailbench.datasets import cache as cached
-from grailbench.datasets import library
-from grailbench.datasets.cache import local_file
-from grailbench.datasets.extract import Limits, unpack
-from grailbench.datasets.fetch import fetch
+from grailbench.data import cache as cached
+from grailbench.data import library
+from grailbench.data.cache import local_file
+from grailbench.data.extract import Limits, unpack
+from grailbench.data.fetch import fetch
 from grailbench.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("cache")

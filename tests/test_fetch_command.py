@@ -9,11 +9,11 @@ import pytest
 from archives import GRAPH, sha256
 from click.testing import CliRunner
 
-from grailbench import paths
 from grailbench.cli.fetch import command
-from grailbench.datasets import library, locate
-from grailbench.datasets.fetch import fetch
+from grailbench.data import library, locate
+from grailbench.data.fetch import fetch
 from grailbench.errors import CheckFailed, InputError
+from grailbench.util import paths
 
 pytestmark = pytest.mark.usefixtures("cache")
 

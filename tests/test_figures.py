@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from stored import HOSTILE, everything, lost, row, trials, unguided
 
 from grailbench.errors import InputError
+from grailbench.harness.cells import cells
 from grailbench.report import figures
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
 from grailbench.report.papers import run_figures, thesis_figures
 from grailbench.report.papers import thesis as tables
-from grailbench.runs.cells import cells
-from grailbench.words import short, times
+from grailbench.util.words import short, times
 
 
 def made(*rows):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from commands import call
 
-from grailbench import files, memory
 from grailbench.errors import InputError, TooLittleMemory
-from grailbench.files import opened, read_text
 from grailbench.graph.readers import read, read_graph
+from grailbench.util import files, memory
+from grailbench.util.files import opened, read_text
 
 EDGES = "".join(f"{u} {7 * u % 20_001}\n" for u in range(20_001)).encode()
 
@@ -63,7 +63,7 @@ def test_a_pipe_gives_every_edge_that_the_file_gives(tmp_path, piped, pack):
 
 
 def test_a_graph_from_a_pipe_is_stored_with_the_checksum_of_what_came(piped):
-    from grailbench.datasets.imported import import_graph
+    from grailbench.data.imported import import_graph
 
     result = import_graph(piped(EDGES), "from-a-pipe")
     assert result.reading.graph.edges == 20_001

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from grailbench.errors import InputError, MachineLacks
-from grailbench.limits.ceilings import Ceilings
+from grailbench.harness import environment
+from grailbench.harness.cells import cells
+from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import floors
-from grailbench.runs import environment
-from grailbench.runs.cells import cells
 
 DOCUMENT = {
     "machine": {"caches": {"L1d": "32K", "L3": "1024K"}},

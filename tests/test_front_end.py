@@ -9,10 +9,10 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import in_python
 
-from grailbench.device import front_end, launch, parts
-from grailbench.device.front_end import MLIR, NUMBA_CUDA
+from grailbench.cuda import front_end, launch, parts
+from grailbench.cuda.front_end import MLIR, NUMBA_CUDA
 from grailbench.errors import InputError
-from grailbench.runs import environment
+from grailbench.harness import environment
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_chosen_package_that_is_not_installed_is_what_the_machine_lacks(named,
     code, out = in_python(
         f"import sys; sys.modules[{module!r}] = None\n"
         "from grailbench.errors import MachineLacks\n"
-        "try: import grailbench.device.gateway\n"
+        "try: import grailbench.cuda.gateway\n"
         "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)",
         NUMBA_ENABLE_CUDASIM="",
         GRAILBENCH_CUDA=named,
@@ -62,7 +62,7 @@ def test_a_chosen_package_that_is_not_installed_is_what_the_machine_lacks(named,
 def test_simulate_is_not_asked_what_compiles_kernels():
     code, out = in_python(
         "from grailbench import device; device.simulate()\n"
-        "from grailbench.device import gateway\n"
+        "from grailbench.cuda import gateway\n"
         "gateway.require(); raise SystemExit(0 if gateway.simulated and not gateway.mlir else 'real')",
         NUMBA_ENABLE_CUDASIM="",
         GRAILBENCH_CUDA=MLIR,

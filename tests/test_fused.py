@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.device import gateway, leveled, several
-from grailbench.device.launch import Shape
+from grailbench.cuda import gateway, leveled, several
+from grailbench.cuda.launch import Shape
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
-from grailbench.reachability import hubs
-from grailbench.reachability.gpu.fused import small
-from grailbench.reachability.gpu.fused.hubs import Chooser
-from grailbench.reachability.gpu.fused.labeler import Labeler, device_bytes
-from grailbench.reachability.gpu.fused.layout import record_width, salts
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability import hubs
+from grailbench.problems.reachability.gpu.fused import small
+from grailbench.problems.reachability.gpu.fused.hubs import Chooser
+from grailbench.problems.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=12 if gateway.simulated else 150)
@@ -201,7 +201,7 @@ def test_a_dag_of_two_roots_is_refused():
 @pytest.mark.mirror
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
 def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(real_graphs):
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     for name in real_graphs:
         dag = open_graph(name).dag

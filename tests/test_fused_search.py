@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.device import block_group, gateway, warp_group
-from grailbench.device.gateway import cuda
+from grailbench.cuda import block_group, gateway, warp_group
+from grailbench.cuda.gateway import cuda
 from grailbench.errors import MachineLacks, TooLittleMemory
-from grailbench.reachability.gpu.fused.batch import SearchSizes, usual
-from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
+from grailbench.problems.reachability.gpu.fused.batch import SearchSizes, usual
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()
 MANY = settings(max_examples=10 if gateway.simulated else 150)
@@ -107,10 +107,10 @@ def test_a_batch_that_does_not_fit_is_refused_before_anything_of_it_is_made(monk
     searcher = searcher_on(dag_of(*layered(3, 3)), Params(dim=1))
     u, v = (np.resize(ends, 1000).astype(np.int32) for ends in pairs_of(9, 1))
     for free, k in ((33 * 1000, 1000), (9 * 500, 500)):
-        monkeypatch.setattr("grailbench.device.describe.memory", lambda free=free: (free, 2**30))
+        monkeypatch.setattr("grailbench.cuda.describe.memory", lambda free=free: (free, 2**30))
         with pytest.raises(TooLittleMemory, match=f"a batch of {k:,} queries needs .* are free on .*--count"):
             searcher.search(u[:k], v[:k])
-        monkeypatch.setattr("grailbench.device.describe.memory", lambda free=free: (free + 200, 2**30))
+        monkeypatch.setattr("grailbench.cuda.describe.memory", lambda free=free: (free + 200, 2**30))
         assert searcher.search(u[:k], v[:k]).shape == (k,)  # the lists of the larger batch serve the smaller
 
 
@@ -149,8 +149,8 @@ def test_without_the_level_filter_a_source_may_lie_below_its_target():
 @pytest.mark.mirror
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
 def test_real_graphs_are_answered_as_the_cpu_does(real_graphs):
-    from grailbench.datasets.library import open_graph
-    from grailbench.reachability.queries import QuerySpec, query_set
+    from grailbench.data.library import open_graph
+    from grailbench.problems.reachability.queries import QuerySpec, query_set
 
     for name in real_graphs:
         opened = open_graph(name)
@@ -165,7 +165,7 @@ def test_real_graphs_are_answered_as_the_cpu_does(real_graphs):
 
 
 def test_the_time_on_the_device_is_told_sweeps_and_all():
-    from grailbench.bench.timing import PhaseTimer
+    from grailbench.harness.timing import PhaseTimer
 
     dag = dag_of(*layered(4, 5))
     u, v = (ends.astype(np.int32) for ends in pairs_of(20, 1))
@@ -177,7 +177,7 @@ def test_the_time_on_the_device_is_told_sweeps_and_all():
 
 
 def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
-    from grailbench.device import several
+    from grailbench.cuda import several
 
     monkeypatch.setattr(several, "count", lambda: 2)
     with pytest.raises(MachineLacks, match="3 GPUs are asked for, this host has 2"):
@@ -188,7 +188,7 @@ def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
     import weakref
     from types import SimpleNamespace
 
-    from grailbench.device import several
+    from grailbench.cuda import several
 
     class Module:
         def __init__(self):
@@ -202,7 +202,7 @@ def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
 
 
 def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(monkeypatch):
-    from grailbench.reachability.gpu.fused import batch, replicas
+    from grailbench.problems.reachability.gpu.fused import batch, replicas
 
     monkeypatch.setattr(batch, "MOST_VERTICES", 30)
     monkeypatch.setattr(replicas, "_Replica", None)
@@ -212,7 +212,7 @@ def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(m
 
 
 def test_more_queries_than_a_batch_can_count_are_refused(monkeypatch):
-    from grailbench.reachability.gpu.fused import batch
+    from grailbench.problems.reachability.gpu.fused import batch
 
     monkeypatch.setattr(batch, "MOST_QUERIES", 5)
     searcher = searcher_on(dag_of(*layered(5, 6)), Params(dim=1))

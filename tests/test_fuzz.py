@@ -22,9 +22,9 @@ from commands import in_python
 from judge import Place, Target, judge, patched
 
 import grailbench
-from grailbench import kernelcache
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import readers
+from grailbench.util import kernelcache
 
 TARGETS = fuzz.every_target()
 SEED = 23
@@ -263,9 +263,9 @@ def test_executions_of_several_calls_add_up(tmp_path):
 def test_the_kernels_of_the_cpu_are_found_in_the_source():
     kernels = bounds.written(Path(grailbench.__file__).parent)
     assert "graph/readers/gra.py:_parse" in kernels
-    assert "reachability/cpu/traverse.py:label_pair" in kernels
+    assert "problems/reachability/cpu/traverse.py:label_pair" in kernels
     assert len(kernels) > 200
-    assert not any(name.startswith("device/scan") for name in kernels), "a kernel of a GPU"
+    assert not any(name.startswith("cuda/scan") for name in kernels), "a kernel of a GPU"
     assert bounds.NEVER.keys() <= kernels.keys()
     indexed = [name for name in bounds.NEVER for each in ast.walk(kernels[name]) if isinstance(each, ast.Subscript)]
     assert not indexed, "a kernel that has an index is checked"
@@ -302,7 +302,7 @@ def test_a_process_whose_indices_are_not_checked_ends(monkeypatch):
 
 def test_an_index_out_of_an_array_in_a_test_is_a_fault(tmp_path):
     (tmp_path / "test_outside.py").write_text(
-        "import numpy as np\nfrom grailbench.closure import bits\ndef test_inside():\n    pass\n"
+        "import numpy as np\nfrom grailbench.problems.closure import bits\ndef test_inside():\n    pass\n"
         "def test_outside():\n    bits.clear_diagonal(np.zeros((65, 1), np.uint64))\n"
         "def test_lacking():\n    import there_is_no_such_package\n"
     )
@@ -315,11 +315,11 @@ def test_an_index_out_of_an_array_in_a_test_is_a_fault(tmp_path):
     found = ast.literal_eval(said.splitlines()[-1])
     assert (found["tests"], found["lacking"], len(found["faults"])) == (1, 1, 1)
     assert [fault for fault in found["faults"] if "test_outside" in fault and "is out of bounds" in fault], said
-    assert found["compiled"] == ["closure/bits.py:clear_diagonal"]
+    assert found["compiled"] == ["problems/closure/bits.py:clear_diagonal"]
 
 
 def test_edges_are_sorted_without_duckdb_too(monkeypatch, tmp_path):
-    from grailbench.reachability.streamed import edges
+    from grailbench.outofcore import edges
 
     def lacking():
         raise MachineLacks("no DuckDB")

@@ -13,9 +13,8 @@ import pytest
 from click.testing import CliRunner
 from naive import closure
 
-from grailbench import paths
 from grailbench.cli.generate import command
-from grailbench.datasets.generating import records
+from grailbench.data.generating import records
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
@@ -24,6 +23,7 @@ from grailbench.graph.generate import citations, networks, profiles, random_dag
 from grailbench.graph.generate.reach import plain_graph, positive_rate, triangles
 from grailbench.graph.hashing import below, draw, permutation, stream
 from grailbench.graph.store import load_graph
+from grailbench.util import paths
 
 MEASURED = [
     name
@@ -153,7 +153,7 @@ def test_threads_change_no_edge_of_a_random_dag(threads):
 def test_a_random_dag_takes_less_than_three_times_its_csr():
     """Measured in a process of its own, at 6 million edges, beyond what it had resident before."""
     code = (
-        "from grailbench.bench.peaks import host_peak\n"
+        "from grailbench.harness.peaks import host_peak\n"
         "from grailbench.graph.generate import random_dag\n"
         "random_dag(3000, 30, threads=2)\n"
         "before = host_peak()\n"
@@ -251,9 +251,9 @@ def test_a_profile_whose_edges_disagree_is_refused(tmp_path, monkeypatch):
 
 @pytest.mark.mirror
 def test_a_profile_measured_again_is_the_one_embedded(mirror):
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.library import open_graph
-    from grailbench.datasets.locate import dataset_named
+    from grailbench.data.fetch import fetch
+    from grailbench.data.library import open_graph
+    from grailbench.data.locate import dataset_named
 
     fetch([dataset_named("kegg")], mirror=str(mirror), offline=True)
     again = profiles.measure(open_graph("kegg").dag, "kegg", "")
@@ -285,7 +285,7 @@ def test_a_seed_out_of_range_is_refused():
 
 
 def test_a_stored_look_alike_opens_by_its_name_and_says_what_made_it():
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     path, _ = generate.made("amaze-like", seed=4)
     graph, meta = load_graph(path)
@@ -326,8 +326,8 @@ def test_flags_that_do_not_go_together_are_refused(flags):
 
 
 def test_every_graph_of_the_grail_papers_has_a_look_alike_of_its_printed_size():
-    from grailbench.datasets.registry import sets
-    from grailbench.reachability.ends import SETS
+    from grailbench.data.registry import sets
+    from grailbench.problems.reachability.ends import SETS
 
     for dataset in (dataset for name in SETS for dataset in sets()[name]):
         profile = generate.profile_of(f"{dataset.name}-like")
@@ -390,7 +390,7 @@ def test_impossible_citations_are_refused(sizes):
 
 
 def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     flags = ["citations", "--vertices", "200", "--degree", "3", "--window", "20", "--name", "papers", "--json"]
     result = CliRunner().invoke(command, flags, catch_exceptions=False)

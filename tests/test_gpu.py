@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, shapes, some_params
 from strategies import dag_of, dags
 
-from grailbench.device import csr, frontier, scan
-from grailbench.device.frontier import Enterprise
-from grailbench.device.gateway import cuda
+from grailbench.cuda import csr, frontier, scan
+from grailbench.cuda.frontier import Enterprise
+from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, transpose
-from grailbench.reachability.gpu import parents, pipeline
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.gpu import parents, pipeline
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
 
@@ -74,7 +74,7 @@ def test_a_root_that_is_not_the_last_vertex_is_refused():
 
 
 def test_phases_are_the_thesis_columns():
-    from grailbench.bench.timing import PhaseTimer
+    from grailbench.harness.timing import PhaseTimer
 
     timer, dag = PhaseTimer(), dag_of(5, [(0, 1), (1, 2), (0, 3)])
     ids = np.arange(5, dtype=np.int32)

@@ -174,7 +174,7 @@ def test_each_condition_of_a_kernel_tells_both_outcomes_and_host_code_none(monke
     assert "file.py:step: x > 4 is True" in seen.take()
 
 
-RACE = "reachability/gpu/trees.py:_offer: found == seen is False"
+RACE = "problems/reachability/gpu/trees.py:_offer: found == seen is False"
 TAKEN, NEVER = "file.py:step: x > 4 is True", "file.py:step: x > 4 is False"
 
 
@@ -218,9 +218,9 @@ def test_corners_take_the_branches_that_no_small_graph_does(tmp_path):
     code, out, err = python_program(branches.__file__, *words)
     assert (code, "WRONG" in out) == (1, False), (out, err)  # most branches are those of other graphs
     found = json.loads((tmp_path / "found.json").read_text())["branches"]
-    assert found["reachability/gpu/core/records.py:answer_tree: not upward is False"] == ["trees"]
-    assert "equal hubs" in found["reachability/gpu/fused/hubs.py:choose: bits > 0 is True"]
-    assert "full table" in found["reachability/gpu/fused/search.py:_holds: table[slot] == key is True"]
+    assert found["problems/reachability/gpu/core/records.py:answer_tree: not upward is False"] == ["trees"]
+    assert "equal hubs" in found["problems/reachability/gpu/fused/hubs.py:choose: bits > 0 is True"]
+    assert "full table" in found["problems/reachability/gpu/fused/search.py:_holds: table[slot] == key is True"]
 
 
 def test_reports_of_a_sanitizer_are_counted_over_its_calls():

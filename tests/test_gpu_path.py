@@ -5,14 +5,14 @@ import pytest
 from pipelines import SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu
 from strategies import dag_of
 
-from grailbench.device import gateway
-from grailbench.device.frontier import Enterprise, Frontier
-from grailbench.device.gateway import cuda
-from grailbench.device.schedule import Schedule
+from grailbench.cuda import gateway
+from grailbench.cuda.frontier import Enterprise, Frontier
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.schedule import Schedule
 from grailbench.errors import TooLittleMemory
-from grailbench.reachability.cpu.traverse import shuffle_rows
-from grailbench.reachability.gpu import path_pipeline, path_search
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.cpu.traverse import shuffle_rows
+from grailbench.problems.reachability.gpu import path_pipeline, path_search
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 
 def labelled(dag, params, shape):
@@ -55,7 +55,7 @@ def test_later_pairs_find_no_frontier_of_the_dag_again():
 
 @pytest.mark.parametrize("threads", [2, 3, 16])
 def test_threads_change_no_child_order(threads, monkeypatch):
-    from grailbench.reachability.cpu import traverse
+    from grailbench.problems.reachability.cpu import traverse
 
     monkeypatch.setattr(traverse, "_SHARE", 20)
     dag = dag_of(*hubs(60, 9))
@@ -96,7 +96,7 @@ def test_a_query_visits_a_vertex_once_and_stops_when_it_is_answered():
 
 
 def test_phases_are_the_four_steps():
-    from grailbench.bench.timing import PhaseTimer
+    from grailbench.harness.timing import PhaseTimer
 
     timer, dag = PhaseTimer(), dag_of(5, [(0, 1), (1, 2), (0, 3)])
     ids = np.arange(5, dtype=np.int32)
@@ -114,7 +114,7 @@ def test_phases_are_the_four_steps():
 
 
 def test_the_simulator_counts_no_device_memory():
-    from grailbench.device import memory
+    from grailbench.cuda import memory
 
     if gateway.simulated:
         memory.restart()
@@ -129,7 +129,7 @@ class TestMemory:
             cuda.device_array(1 << 42, np.uint8)
 
     def test_what_is_dropped_is_held_until_it_is_released(self):
-        from grailbench.device import memory
+        from grailbench.cuda import memory
 
         memory.restart()
         before = memory.held()
@@ -140,7 +140,7 @@ class TestMemory:
         assert (memory.held(), memory.peak()) == (before, before + (1 << 24))
 
     def test_the_high_water_mark_is_the_need_within_a_tenth(self):
-        from grailbench.device import memory
+        from grailbench.cuda import memory
         from grailbench.graph.condense import condense
         from grailbench.graph.generate import random_dag
 
@@ -155,9 +155,9 @@ class TestMemory:
 @pytest.mark.mirror
 @pytest.mark.parametrize(("name", "dim", "order"), [("kegg", 1, "random"), ("amaze", 2, "lexicographic")])
 def test_the_smallest_real_graphs_are_labelled_and_searched_in_the_simulator_too(mirror, name, dim, order):
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.library import open_graph
-    from grailbench.datasets.registry import registry
+    from grailbench.data.fetch import fetch
+    from grailbench.data.library import open_graph
+    from grailbench.data.registry import registry
 
     fetch([registry()[name]], mirror=str(mirror), offline=True)
     dag, params = open_graph(name).dag, Params(dim=dim, order=order)

@@ -10,13 +10,13 @@ from naive import closure
 from pipelines import MANY, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 from strategies import dag_of, dags, digraphs
 
-from grailbench.device import describe, gateway
-from grailbench.device.frontier import Enterprise
+from grailbench.cuda import describe, gateway
+from grailbench.cuda.frontier import Enterprise
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
-from grailbench.reachability.gpu import index as gpu_index
-from grailbench.reachability.gpu import path_pipeline, path_search, pipeline, search
-from grailbench.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.gpu import index as gpu_index
+from grailbench.problems.reachability.gpu import path_pipeline, path_search, pipeline, search
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 both = pytest.mark.parametrize("method", [pipeline, path_pipeline], ids=["gpu", "gpu-path"])
 SEARCHES = {  # by implementation: who labels, what searches its graph and labels, queries in a group
@@ -160,7 +160,7 @@ class TestDense:
 @both
 @pytest.mark.parametrize("order", ["random", "lexicographic"])
 def test_labels_hold_on_every_real_graph(method, real_graphs, order):
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     for name in real_graphs:
         dag = open_graph(name).dag

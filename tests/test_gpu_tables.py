@@ -4,11 +4,11 @@ import pytest
 from stored import lost, made, trials
 from tabled import all_records, parts, table_markdown
 
+from grailbench.harness.cells import cells
 from grailbench.report import document
 from grailbench.report.papers import beside, thesis, thesis_figures
 from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.render.json import records
-from grailbench.runs.cells import cells
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
 GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}

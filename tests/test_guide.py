@@ -12,7 +12,7 @@ import pytest
 from commands import ROOT, call
 
 from grailbench.api.reference import page
-from grailbench.datasets.imported import import_graph
+from grailbench.data.imported import import_graph
 
 
 def section(heading):

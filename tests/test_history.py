@@ -9,11 +9,11 @@ from commands import call
 from compared import HERE, THERE, cell, steady, writer
 from stored import HOSTILE
 
+from grailbench.harness.cells import Run, read
+from grailbench.harness.changes import LEAST, Change, divergences, e_divisive
 from grailbench.report import draw, history, series
 from grailbench.report.gate import Gate
 from grailbench.report.series import E_DIVISIVE, RULE, time_steps
-from grailbench.runs.cells import Run, read
-from grailbench.runs.changes import LEAST, Change, divergences, e_divisive
 
 
 @pytest.fixture
@@ -248,12 +248,12 @@ def test_bad_input_and_nothing_to_compare(capsys, runs, tmp_path, monkeypatch):
     code, _, err = call(capsys, "history", runs[0])
     assert (code, "is the only one of its machine" in err) == (3, True)
     assert call(capsys, "history", *runs, "--html=run")[0] == 2
-    monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path / "empty")
+    monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path / "empty")
     assert call(capsys, "history")[0] == 3
 
 
 def test_without_names_all_stored_runs_are_taken_and_damaged_ones_told(capsys, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path)
+    monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path)
     (runs[1] / "environment.json").write_text("{")
     code, out, err = call(capsys, "history")
     assert (code, "3 runs" in out, "left out: " in err) == (0, True, True)

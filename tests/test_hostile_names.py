@@ -24,8 +24,8 @@ from grailbench.cli import complete
 from grailbench.cli.main import COMMANDS, cli, main
 from grailbench.report.render import csv as csv_of
 from grailbench.report.render import markdown as markdown_of
-from grailbench.screen import Grid, put
-from grailbench.visible import quoted, visible
+from grailbench.util.screen import Grid, put
+from grailbench.util.visible import quoted, visible
 
 TEXTS = st.text(max_size=30) | st.sampled_from([*ATTACKS.values(), EVERY])
 
@@ -64,7 +64,7 @@ def test_a_name_of_nothing_is_one_error_wherever_a_name_is_given(command, capsys
     monkeypatch.chdir(tmp_path / "above" / "here")  # '..' is a folder with nothing to read
     (tmp_path / "runs" / "only").mkdir(parents=True)
     (tmp_path / "runs" / "only" / "plan.json").touch()
-    monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path / "runs")
+    monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path / "runs")
     found = cli.get_command(click.Context(cli), command)
     tried = [each for each in found.params if each.type in NAMES]
     assert tried

@@ -5,8 +5,8 @@ from hypothesis import given
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.reachability import hubs
-from grailbench.reachability.index import FILTERS, NoTimer, Params, implementation
+from grailbench.problems.reachability import hubs
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
 
 def edges_of(dag):

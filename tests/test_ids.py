@@ -13,16 +13,16 @@ from naive import closure
 from strategies import digraphs, edges_of, graph_of
 from texts import as_gra, as_metis, as_mtx
 
-from grailbench import paths
-from grailbench.contract import Attempt, Checks, implementation
-from grailbench.datasets.imported import import_graph
-from grailbench.datasets.library import open_graph, open_raw
+from grailbench.data.imported import import_graph
+from grailbench.data.library import open_graph, open_raw
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.ids import Counted, Listed, from_stored, ids_from
 from grailbench.graph.readers import read, read_graph
-from grailbench.reachability.problem import Reachability
-from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.problems.contract import Attempt, Checks, implementation
+from grailbench.problems.reachability.problem import Reachability
+from grailbench.problems.reachability.queries import QuerySpec, query_set
+from grailbench.util import paths
 
 K3 = "% asym unweighted\n% 3 5 5\n1 2\n3 4\n5 1\n"  # 3 is not reachable from 2; inside, 2 -> 3 is an edge
 FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow])
@@ -149,8 +149,8 @@ def test_a_wrong_answer_is_told_by_the_ids_of_the_file(tmp_path):
 
 
 def test_wrong_distances_and_closures_are_told_by_the_ids_of_the_file(tmp_path):
-    from grailbench.closure import bits as packed
-    from grailbench.contract import problem as problem_of
+    from grailbench.problems.closure import bits as packed
+    from grailbench.problems.contract import problem as problem_of
 
     made(tmp_path, K3)
     opened = open_raw("k3")
@@ -299,8 +299,8 @@ def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
 
 
 def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():
-    from grailbench.datasets import cache as cached
-    from grailbench.datasets.registry import find
+    from grailbench.data import cache as cached
+    from grailbench.data.registry import find
 
     dataset = find("cit-patents")
     form = next(form for form in dataset.forms if form.format == "edges")

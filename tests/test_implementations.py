@@ -8,12 +8,12 @@ from naive import closure, reachable_from
 from strategies import dag_of, digraphs, graph_of
 from workers import has_workers
 
-from grailbench import device
-from grailbench.contract import implementations
+from grailbench import cuda as device
 from grailbench.errors import MachineLacks
-from grailbench.reachability.counters import QUERIES
-from grailbench.reachability.cpu import grail
-from grailbench.reachability.index import FILTERS, Index, NoTimer, Params
+from grailbench.problems.contract import implementations
+from grailbench.problems.reachability.counters import QUERIES
+from grailbench.problems.reachability.cpu import grail
+from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Params
 
 AXES = {
     "dim": st.sampled_from([1, 2, 3, 5]),
@@ -160,8 +160,8 @@ def small_graphs(tmp_path_factory):
     """Canonical name to (Graph, Dag) of the real graphs of tables 2.1 and 2.2 and arXiv; empty without a mirror."""
     from conftest import MIRROR
 
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.registry import sets
+    from grailbench.data.fetch import fetch
+    from grailbench.data.registry import sets
     from grailbench.graph.condense import condense
     from grailbench.graph.readers import read_graph
 

@@ -11,11 +11,11 @@ import pytest
 from commands import call
 from dags import same_dag, some_graph
 
-from grailbench import paths
-from grailbench.datasets.imported import import_graph, named, stem
-from grailbench.datasets.library import open_graph
+from grailbench.data.imported import import_graph, named, stem
+from grailbench.data.library import open_graph
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
+from grailbench.util import paths
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def sha256_of(name):
 
 
 def test_imported_graph_opens_under_its_name(tmp_path):
-    from grailbench.datasets.locate import available
+    from grailbench.data.locate import available
 
     result = import_graph(gra(tmp_path), "mine")
     assert "mine" in available()
@@ -114,7 +114,7 @@ def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkey
 @pytest.mark.parametrize("where", ["condensed", "graph_sha256", "keep_dag"])
 def test_a_killed_import_leaves_a_whole_graph_or_nothing(tmp_path, cache, where):
     killed = (
-        "import os, sys; from grailbench.graph import store; from grailbench.datasets.imported import import_graph\n"
+        "import os, sys; from grailbench.graph import store; from grailbench.data.imported import import_graph\n"
         f"store.{where} = lambda *given: os._exit(9)\n"
         f"import_graph({str(gra(tmp_path))!r}, 'mine')"
     )
@@ -141,7 +141,7 @@ def test_an_import_onto_a_full_disk_ends_with_4_and_one_line_and_leaves_nothing(
 
 
 def test_an_import_that_would_not_fit_the_memory_ends_with_the_need(tmp_path, cache, monkeypatch):
-    from grailbench import memory
+    from grailbench.util import memory
 
     monkeypatch.setattr(memory, "available", lambda: 150)
     with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges: about 0.0 MB"):

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 from commands import NO_GPU, ROOT, in_python
 
-from grailbench import guard
-from grailbench.bench.writer import finished
 from grailbench.cli import main
-from grailbench.guard import TimeLimit, guarded, prompt_interrupts
-from grailbench.runs import folder as results
-from grailbench.runs.folder import read_rows
+from grailbench.harness import folder as results
+from grailbench.harness.folder import read_rows
+from grailbench.harness.writer import finished
+from grailbench.util import guard
+from grailbench.util.guard import TimeLimit, guarded, prompt_interrupts
 
 #: compiled functions that hear a signal while they run, and return what numba makes Python objects of
 COMPILED = """
@@ -28,7 +28,7 @@ import numpy as np
 from collections import namedtuple
 from numba import njit
 from numba.typed import List
-from grailbench.guard import guarded, prompt_interrupts
+from grailbench.util.guard import guarded, prompt_interrupts
 send = ctypes.CDLL(None)["raise"]
 send.argtypes, send.restype = [ctypes.c_int], ctypes.c_int
 wait = ctypes.CDLL(None).usleep
@@ -204,7 +204,7 @@ main(["ask", {str(tmp_path / "graph.txt")!r}, "--descendants", "0"])
 
 def test_whatever_users_call_is_interruptible():
     import grailbench as gb
-    from grailbench.nx_backend.functions import Backend
+    from grailbench.api.nx.functions import Backend
 
     plain = {
         f"{kind.__name__}.{name}"
@@ -381,7 +381,7 @@ def test_rows_are_json_to_the_end_of_an_interrupted_json_run(begin, tmp_path):
 TOLD = """
 import os, signal, time
 import llvmlite.binding as llvm
-from grailbench.guard import prompt_interrupts
+from grailbench.util.guard import prompt_interrupts
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
@@ -410,7 +410,7 @@ def test_a_signal_that_comes_while_llvm_calls_back_is_heard_after_that():
 #: a signal comes while an object is destroyed, as one of LLVM's objects, where an exception would be printed and lost
 DESTROYED = """
 import os, signal, time, weakref
-from grailbench.guard import prompt_interrupts
+from grailbench.util.guard import prompt_interrupts
 
 def close():
     os.kill(os.getpid(), signal.SIGINT)

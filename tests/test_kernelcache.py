@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import ROOT, in_python
 
-from grailbench import kernelcache
+from grailbench.util import kernelcache
 
 
 def test_a_change_in_one_kernel_file_changes_the_folder_of_all(tmp_path, monkeypatch):
@@ -43,7 +43,7 @@ from pathlib import Path
 from pkgutil import walk_packages
 from numba.core.dispatcher import Dispatcher
 import grailbench
-from grailbench import kernelcache
+from grailbench.util import kernelcache
 from grailbench.errors import MachineLacks
 for module in walk_packages(grailbench.__path__, "grailbench."):
     if module.name.endswith("__main__"): continue
@@ -98,7 +98,7 @@ def test_two_processes_that_compile_a_kernel_at_once_never_find_each_others_code
 def test_kernels_of_others_are_kept_where_numba_keeps_them(tmp_path):
     (tmp_path / "theirs.py").write_text("from numba import njit\n@njit(cache=True)\ndef f(x):\n    return x + 1\n")
     code, out = in_python(
-        "import grailbench.reachability.cpu.search, theirs\nprint(theirs.f(1), theirs.f.stats.cache_path)",
+        "import grailbench.problems.reachability.cpu.search, theirs\nprint(theirs.f(1), theirs.f.stats.cache_path)",
         PYTHONPATH=f"{tmp_path}:{ROOT}",
     )
     assert (code, out.split()) == (0, ["2", str(tmp_path / "__pycache__")]), out
@@ -121,9 +121,9 @@ def test_kernels_made_of_functions_are_found_again_by_another_process_and_told_a
     code = """
 import hashlib
 from numba.core.serialize import dumps
-from grailbench.reachability.gpu import parents, path_search, ranks, search, sizes, trees
-from grailbench.reachability.gpu.fused import grid, hubs, search as fused_search, small
-from grailbench.traversal.gpu import enterprise
+from grailbench.problems.reachability.gpu import parents, path_search, ranks, search, sizes, trees
+from grailbench.problems.reachability.gpu.fused import grid, hubs, search as fused_search, small
+from grailbench.problems.traversal.gpu import enterprise
 kernels = [grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), fused_search.explore_kernel(256, 4)]
 kernels += [fused_search.peek_kernel(), fused_search.explore_late_kernel()]
 by_edges = sizes._visit_parents, parents._expand, ranks._post, ranks._least, trees._offer_to_children
@@ -141,8 +141,8 @@ for kernel in kernels:
 
 _TWICE = """
 from numba import njit
-from grailbench import kernelcache
-from grailbench.guard import guarded
+from grailbench.util import kernelcache
+from grailbench.util.guard import guarded
 
 @njit(cache=True)
 def doubled(x):

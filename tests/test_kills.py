@@ -16,9 +16,9 @@ PROGRAM = f"""
 import errno, json, sys
 sys.path.insert(0, {str(FAULTS)!r})
 import disks, kills, powerloss, tasks
-from grailbench import disk
+from grailbench.util import disk
 from grailbench.api import shards
-from grailbench.bench import runner
+from grailbench.harness import runner
 
 task = {{each.name: each for each in tasks.TASKS}}
 stage, found = tasks.Stage(), {{}}

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from naive import grail_labels
 from strategies import dag_of, digraphs
 
-from grailbench.reachability import labels as lanes
-from grailbench.reachability.cpu.grail import Parallel, Sequential
-from grailbench.reachability.cpu.traverse import shuffle_rows
-from grailbench.reachability.index import NoTimer, Params
+from grailbench.problems.reachability import labels as lanes
+from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
+from grailbench.problems.reachability.cpu.traverse import shuffle_rows
+from grailbench.problems.reachability.index import NoTimer, Params
 
 ORDERS = ("lexicographic", "random")
 

@@ -9,13 +9,13 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
-from grailbench import paths
 from grailbench.cli.views import limits as view
-from grailbench.device.gateway import simulated
+from grailbench.cuda.gateway import simulated
 from grailbench.errors import CheckFailed, InputError, MachineLacks
-from grailbench.limits import ceilings, cpu, scale
-from grailbench.runs import environment
-from grailbench.runs.folder import read_json
+from grailbench.harness import environment
+from grailbench.harness.folder import read_json
+from grailbench.harness.limits import ceilings, cpu, scale
+from grailbench.util import paths
 
 SMALL = dataclasses.replace(scale.TINY, cpu_copy=1 << 18)
 
@@ -91,8 +91,8 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
 
 @pytest.mark.parametrize("operation", ["gather", "atomic add"])
 def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypatch, operation):
-    from grailbench.device.describe import describe
-    from grailbench.limits import gpu
+    from grailbench.cuda.describe import describe
+    from grailbench.harness.limits import gpu
 
     walk = gpu._walk
     monkeypatch.setattr(gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
@@ -104,7 +104,7 @@ def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypat
 @pytest.mark.gpu
 @pytest.mark.skipif(simulated, reason="needs a GPU")
 def test_gpu_ceilings_are_plausible():
-    from grailbench.limits import gpu
+    from grailbench.harness.limits import gpu
 
     rows = gpu.measure(scale.QUICK, lambda text: None)
     assert ceilings.doubts({"gpu": {"measurements": rows}}) == []

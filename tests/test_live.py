@@ -7,11 +7,11 @@ import re
 import pytest
 from rich.console import Console
 
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run, verify
 from grailbench.cli.views.live import View, duration
 from grailbench.cli.views.run import RunView
-from grailbench.runs.rows import FIELDS
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.rows import FIELDS
+from grailbench.harness.runner import run, verify
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
     from grailbench.cli.views import run as console
-    from grailbench.runs import environment
+    from grailbench.harness import environment
 
     for module in (console, environment):
         monkeypatch.setattr(module, "usable_cores", lambda: 2)

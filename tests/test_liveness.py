@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psutil
 from commands import PATIENCE
 
-from grailbench.cluster import liveness
+from grailbench.distributed import liveness
 
 LISTENING = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True)\n"
 

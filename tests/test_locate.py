@@ -2,12 +2,12 @@
 
 import pytest
 
-from grailbench import paths
-from grailbench.datasets.library import open_graph
-from grailbench.datasets.locate import dataset_named, locate, look_up, stored_here
+from grailbench.data.library import open_graph
+from grailbench.data.locate import dataset_named, locate, look_up, stored_here
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.store import save_graph
+from grailbench.util import paths
 
 
 @pytest.fixture(autouse=True)

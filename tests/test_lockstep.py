@@ -37,7 +37,7 @@ def exchanges_behind_a_condition(text):
 def kernels():
     """Every module that imports the device's gateway."""
     paths = sorted((ROOT / "grailbench").rglob("*.py"))
-    return [path for path in paths if "device.gateway" in path.read_text() or "device/" in path.as_posix()]
+    return [path for path in paths if "cuda.gateway" in path.read_text() or "cuda/" in path.as_posix()]
 
 
 @pytest.mark.parametrize("path", kernels(), ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -9,16 +9,16 @@ from naive import distances_from
 from strategies import digraphs, graph_of
 from watchers import Notes
 
-from grailbench import contract
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
-from grailbench.contract import implementation
-from grailbench.device import gateway
+from grailbench.cuda import gateway
 from grailbench.errors import TooLittleMemory
 from grailbench.graph.csr import rows_of
-from grailbench.traversal.cpu import many as on_cpu
-from grailbench.traversal.gpu import many as on_gpu
-from grailbench.traversal.index import FAR, Found, Implementation, Network, NoTimer, Params, Together
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems import contract
+from grailbench.problems.contract import implementation
+from grailbench.problems.traversal.cpu import many as on_cpu
+from grailbench.problems.traversal.gpu import many as on_gpu
+from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, NoTimer, Params, Together
 
 gateway.require()
 LOW = 2**32 - 1
@@ -120,7 +120,7 @@ def test_pieces_hold_every_edge_of_long_rows_once():
 
 
 def test_sources_that_do_not_fit_the_device_go_in_parts_and_a_graph_that_does_not_is_refused(monkeypatch):
-    from grailbench.device import describe
+    from grailbench.cuda import describe
 
     vertices, edges = path(130)
     prepare = implementation("fused-many", "bfs").prepare
@@ -191,8 +191,8 @@ def test_what_searches_together_tell_must_be_true_of_their_distances(diamond, tm
 
 
 def test_the_rate_counts_the_edges_of_all_searches_over_the_time_of_all():
-    from grailbench.bench.timing import PhaseTimer
-    from grailbench.traversal.problem import Bfs
+    from grailbench.harness.timing import PhaseTimer
+    from grailbench.problems.traversal.problem import Bfs
 
     vertices, edges = path(4)
     data, timer = network_of(vertices, edges), PhaseTimer()

@@ -7,9 +7,9 @@ from stored import made
 from tabled import all_records, parts
 from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 
+from grailbench.harness.cells import cells
 from grailbench.report import document, measured, ranking
-from grailbench.runs.cells import cells
-from grailbench.screen import Grid
+from grailbench.util.screen import Grid
 
 GRAIL, BFL = "peer:pyreachability-grail", "peer:pyreachability-bfl"
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from commands import in_python
 
-from grailbench.device import meters
+from grailbench.cuda import meters
 from grailbench.errors import MachineLacks
 
 RANGE = 262_143_328_850
@@ -134,7 +134,7 @@ def board(monkeypatch, tmp_path):
     gateway = SimpleNamespace(cuda=cuda, require=lambda: None, simulated=False)
     nvml = SimpleNamespace(NVMLError=Lost, nvmlInit=lambda: None, nvmlDeviceGetHandleByUUID=lambda uuid: uuid,
                            nvmlDeviceGetTotalEnergyConsumption=total)  # fmt: skip
-    monkeypatch.setitem(sys.modules, "grailbench.device.gateway", gateway)
+    monkeypatch.setitem(sys.modules, "grailbench.cuda.gateway", gateway)
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
     monkeypatch.setattr(meters, "POWERCAP", tmp_path / "none")
     return SimpleNamespace(mj=mj, settled=gpus)
@@ -171,5 +171,5 @@ def test_every_gpu_of_a_cell_is_waited_for(board, devices, waited):
 
 
 def test_the_simulator_has_no_energy():
-    code, out = in_python("from grailbench.device import meters; print(meters.found(1)[1])", NUMBA_ENABLE_CUDASIM="1")
+    code, out = in_python("from grailbench.cuda import meters; print(meters.found(1)[1])", NUMBA_ENABLE_CUDASIM="1")
     assert (code, "the simulator takes no energy of a GPU" in out) == (0, True)

@@ -9,11 +9,11 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench import paths
-from grailbench.bench import runner
-from grailbench.bench.plan import Config, make_plan
-from grailbench.records import SUM, sealed
-from grailbench.runs import folder as results
+from grailbench.harness import folder as results
+from grailbench.harness import runner
+from grailbench.harness.plan import Config, make_plan
+from grailbench.util import paths
+from grailbench.util.records import SUM, sealed
 
 FILES = (results.ROWS, results.ENVIRONMENT, results.PLAN)
 ODD = [

@@ -6,9 +6,9 @@ import degrees
 import pytest
 from commands import call
 
-from grailbench import contract
 from grailbench.errors import InputError
-from grailbench.runs import folder as results
+from grailbench.harness import folder as results
+from grailbench.problems import contract
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ import scipy.sparse as sparse
 from strategies import edges_of
 
 import grailbench as gb
-from grailbench import files, memory
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers import read, read_graph
+from grailbench.util import files, memory
 
 LAYOUTS = ("csr", "csc", "bsr", "coo", "dia")
 

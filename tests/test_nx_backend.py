@@ -16,12 +16,12 @@ from commands import ROOT, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench import nx_backend
 from grailbench.api import Graph, build
+from grailbench.api import nx as nx_backend
+from grailbench.api.nx.__main__ import main, show
+from grailbench.api.nx.functions import FEW, Backend
+from grailbench.api.nx.graph import Converted
 from grailbench.errors import CheckFailed, InputError
-from grailbench.nx_backend.__main__ import main, show
-from grailbench.nx_backend.functions import FEW, Backend
-from grailbench.nx_backend.graph import Converted
 
 NAMES = sorted(nx_backend.info()["functions"])
 CLASSES = (nx.DiGraph, nx.Graph, nx.MultiDiGraph, nx.MultiGraph)
@@ -357,9 +357,9 @@ def test_networkx_keeps_small_graphs_for_itself_where_it_may_choose():
 THEIRS = """
 import collections
 import pytest
-from grailbench import nx_backend
+from grailbench.api import nx as nx_backend
 from grailbench.api import Graph, build
-from grailbench.nx_backend.functions import Backend
+from grailbench.api.nx.functions import Backend
 
 calls = collections.Counter()
 
@@ -443,7 +443,7 @@ def test_the_command_times_both_and_checks_the_answers(diamond, capsys, monkeypa
 
 
 def test_the_command_without_networkx_names_the_extra(monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("grailbench.nx_backend.")]:
+    for name in [name for name in sys.modules if name.startswith("grailbench.api.nx.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(SystemExit) as exit_:

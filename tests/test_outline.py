@@ -13,17 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive import closure
 
-from grailbench import paths
-from grailbench.bench import provenance
-from grailbench.datasets.library import BenchGraph, open_graph
+from grailbench.data.library import BenchGraph, open_graph
 from grailbench.errors import InputError
 from grailbench.graph import outline as outlines
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.outline import BINS, FILE, bit_range, bits, level_bins
-from grailbench.reachability.outline import outline
+from grailbench.harness import folder as results
+from grailbench.harness import provenance
+from grailbench.problems.reachability.outline import outline
 from grailbench.report.outlined import figures
-from grailbench.runs import folder as results
+from grailbench.util import paths
 
 GENERATED = ("kegg-like", "erdos-renyi-100-0.1", "random-tree-1000", "scale-free-1000", "slides-apsp-4-like")
 ROW = re.compile(r'"dataset": ?"([^"]*)".*?"graph_sha256": ?"([0-9a-f]{64})"')
@@ -149,8 +149,8 @@ def test_recorded_outlines_are_those_of_generated_graphs(kept, name):
 
 
 def test_recorded_outlines_are_those_of_real_graphs(kept, mirror):
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.registry import registry
+    from grailbench.data.fetch import fetch
+    from grailbench.data.registry import registry
 
     fetch([registry()[name] for name in REAL], mirror=str(mirror), offline=True)
     for name in REAL:

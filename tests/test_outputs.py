@@ -20,12 +20,12 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 import outputs_onto_inputs
 
 import grailbench as gb
-from grailbench import outputs
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.cli.options import Output
 from grailbench.errors import InputError
 from grailbench.graph.readers import read_graph
 from grailbench.graph.writers import write_lines
+from grailbench.util import outputs
 
 EDGES = "0 1\n1 2\n"
 SHORT = """
@@ -53,7 +53,7 @@ def here(tmp_path_factory, monkeypatch):
 def test_killed_writer_leaves_no_file_of_that_name(tmp_path):
     path = tmp_path / "g.npz"
     killed = (
-        "import os, sys; from pathlib import Path; from grailbench.outputs import atomic_file\n"
+        "import os, sys; from pathlib import Path; from grailbench.util.outputs import atomic_file\n"
         f"with atomic_file(Path({str(path)!r})) as stream:\n stream.write(b'half'); stream.flush(); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9

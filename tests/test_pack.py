@@ -20,13 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stored import ENVIRONMENT, HOSTILE, lost, row, trials
 
-from grailbench import records
-from grailbench.bench import submission
 from grailbench.errors import CheckFailed, InputError
-from grailbench.runs import axes, pack
-from grailbench.runs import folder as results
-from grailbench.runs.cells import load, read
-from grailbench.runs.rows import FORMAT
+from grailbench.harness import axes, pack, submission
+from grailbench.harness import folder as results
+from grailbench.harness.cells import load, read
+from grailbench.harness.rows import FORMAT
+from grailbench.util import records
 
 CLEAN = {"commit": "c" * 40, "dirty": False, "code": "0.1.0+aaa"}
 SHA = "5" * 64
@@ -232,7 +231,7 @@ def sealed(files, /, **lies):
 
 
 def _cell(line):
-    from grailbench.runs.rows import cell_of
+    from grailbench.harness.rows import cell_of
 
     try:
         return cell_of(json.loads(line))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 import grailbench as gb
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph.ids import Counted, Listed, Named
-from grailbench.reachability import pairs
-from grailbench.reachability.pairs import UNKNOWN, read_pairs
+from grailbench.problems.reachability import pairs
+from grailbench.problems.reachability.pairs import UNKNOWN, read_pairs
 
 PEOPLE = Named(["alice", "bob", "New York", "#tag", "a,b", "source", 'say "hi"'])
 ON_DISK = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

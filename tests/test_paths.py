@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from commands import in_python
 
-from grailbench import kernelcache, paths
-from grailbench.datasets import sources
+from grailbench.data import sources
 from grailbench.errors import InputError
+from grailbench.util import kernelcache, paths
 
 COMMANDS = """
 import os, pwd, sys
@@ -25,7 +25,7 @@ def nobody(*given):
 pwd.getpwuid = pwd.getpwnam = nobody
 for name in ("HOME", "XDG_CACHE_HOME", "GRAILBENCH_CACHE", "LOGNAME", "USER", "LNAME", "USERNAME"):
     os.environ.pop(name, None)
-from grailbench import paths
+from grailbench.util import paths
 from grailbench.cli.main import main
 
 root = paths.checkout()

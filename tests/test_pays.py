@@ -3,9 +3,9 @@
 import pytest
 from stored import lost, made, trials, unguided
 
+from grailbench.harness.cells import cells
 from grailbench.report import document, pays
 from grailbench.report.page import page as page_of
-from grailbench.runs.cells import cells
 
 NONE = {"dim": None, "search": None, "filters": None, "order": None}
 

@@ -4,10 +4,10 @@ import pytest
 from stored import made
 from tabled import ENVIRONMENT, parts, peer, peer_rows, rows
 
+from grailbench.harness.cells import cells
 from grailbench.report import document
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import peers
-from grailbench.runs.cells import cells
 
 
 def test_peer_ratio_is_ours_by_theirs_and_its_mean_geometric():

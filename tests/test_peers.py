@@ -6,10 +6,10 @@ import pytest
 from base_install import base_install
 from commands import call_apart
 
-from grailbench.bench.plan import Config, make_plan
 from grailbench.errors import MachineLacks
-from grailbench.reachability.index import NoTimer, Params, implementation
-from grailbench.reachability.peers import pyreachability as adapter
+from grailbench.harness.plan import Config, make_plan
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.peers import pyreachability as adapter
 
 
 def test_every_method_of_the_catalog_has_an_adapter():

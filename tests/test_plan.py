@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from grailbench import paths
-from grailbench.bench.plan import Config, config_from_flags, load_config, make_plan, shipped_configs
-from grailbench.datasets.locate import locate
+from grailbench.data.locate import locate
 from grailbench.errors import InputError
+from grailbench.harness.plan import Config, config_from_flags, load_config, make_plan, shipped_configs
+from grailbench.util import paths
 
 BASE = {"datasets": ["diamond"], "implementations": ["toy:right"]}
 
@@ -239,8 +239,8 @@ def test_thesis_config_has_every_column_of_its_tables():
 
 
 def test_devices_are_cells_of_their_own_only_where_an_implementation_obeys_them(monkeypatch):
-    from grailbench.reachability.cpu.grail import Sequential
-    from grailbench.runs.rows import cell_of
+    from grailbench.harness.rows import cell_of
+    from grailbench.problems.reachability.cpu.grail import Sequential
 
     one = planned({"implementations": ["sequential"], "devices": [1, 2]})
     assert [cell.devices for cell in one.cells] == [None]

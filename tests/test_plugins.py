@@ -12,16 +12,17 @@ from compared import HERE, cell, steady
 from stored import ENVIRONMENT, made, store, trials
 from watchers import Notes
 
-from grailbench import contract, paths
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
+from grailbench.harness import folder as results
+from grailbench.harness import pack, plugins
+from grailbench.harness.cells import Run, cells, load
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems import contract
 from grailbench.report import cite, history, pays, rivals
-from grailbench.runs import folder as results
-from grailbench.runs import pack, plugins
-from grailbench.runs.cells import Run, cells, load
+from grailbench.util import paths
 
 CODE = """
-from grailbench.reachability.index import Implementation
+from grailbench.problems.reachability.index import Implementation
 from toys import Toy
 
 
@@ -76,7 +77,7 @@ def plugin(tmp_path, monkeypatch):
 @pytest.fixture
 def measured(diamond, tmp_path, monkeypatch):
     """Runs `mine` on the diamond, from a clean checkout of grailbench; returns the folder."""
-    monkeypatch.setattr("grailbench.runs.environment.commit_state", lambda: ("c" * 40, False))
+    monkeypatch.setattr("grailbench.harness.environment.commit_state", lambda: ("c" * 40, False))
 
     def measure(name="run"):
         block = {"datasets": [diamond], "implementations": ["mine", "dfs"], "count": 20, "trials": 1, "warmup": 0}

@@ -10,14 +10,14 @@ import pytest
 from commands import PATIENCE, call
 from watchers import Notes
 
-from grailbench import contract
-from grailbench.bench.plan import Config, config_from_flags, make_plan
-from grailbench.bench.runner import run
-from grailbench.contract import PROBLEMS, problem
 from grailbench.errors import InputError
-from grailbench.runs import folder as results
-from grailbench.runs.rows import cell_of
-from grailbench.traversal.index import FAR, Implementation, Solver
+from grailbench.harness import folder as results
+from grailbench.harness.plan import Config, config_from_flags, make_plan
+from grailbench.harness.rows import cell_of
+from grailbench.harness.runner import run
+from grailbench.problems import contract
+from grailbench.problems.contract import PROBLEMS, problem
+from grailbench.problems.traversal.index import FAR, Implementation, Solver
 
 
 class Spoiled(Solver):
@@ -153,8 +153,8 @@ def test_a_graph_too_large_for_all_pairs_is_refused_before_it_is_had(name):
 
 
 def test_what_is_known_of_a_graphs_size_is_that_of_its_file(diamond):
-    from grailbench.datasets.library import open_raw
-    from grailbench.datasets.locate import locate
+    from grailbench.data.library import open_raw
+    from grailbench.data.locate import locate
 
     for name in (diamond, "kegg-like", "erdos-renyi-20-0.1"):
         before = locate(name).vertices

@@ -12,17 +12,17 @@ from strategies import dag_of
 from toys import GREED, TOYS
 from watchers import Silent
 
-from grailbench.bench import peaks, processes, sitting
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run, verify
-from grailbench.contract import Checks
 from grailbench.errors import TooLittleMemory
-from grailbench.guard import Outcome, guarded
-from grailbench.reachability.index import implementation
-from grailbench.reachability.problem import FEW, Reachability
-from grailbench.reachability.queries import QuerySpec
-from grailbench.runs import folder as results
-from grailbench.runs.rows import FIELDS, MEMORY
+from grailbench.harness import folder as results
+from grailbench.harness import peaks, processes, sitting
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.rows import FIELDS, MEMORY
+from grailbench.harness.runner import run, verify
+from grailbench.problems.contract import Checks
+from grailbench.problems.reachability.index import implementation
+from grailbench.problems.reachability.problem import FEW, Reachability
+from grailbench.problems.reachability.queries import QuerySpec
+from grailbench.util.guard import Outcome, guarded
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked and watched by /proc"),
@@ -208,10 +208,10 @@ def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
 
 def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypatch):
     """What is compiled is told by numba's own count of what it compiled or loaded."""
-    from grailbench.bench import passes
-    from grailbench.bench.plan import Cell
-    from grailbench.reachability.cpu import search, traverse
-    from grailbench.reachability.queries import QuerySpec
+    from grailbench.harness import passes
+    from grailbench.harness.plan import Cell
+    from grailbench.problems.reachability.cpu import search, traverse
+    from grailbench.problems.reachability.queries import QuerySpec
 
     params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
     params |= {"threads": None, "devices": None, "memory": None}
@@ -240,7 +240,7 @@ def test_a_time_limit_leaves_out_the_kernels_that_a_new_process_loads(apart, mon
 
 
 def test_kernels_of_the_verified_pass_are_primed_too_where_asked(monkeypatch):
-    from grailbench.bench import passes
+    from grailbench.harness import passes
 
     primed = []
     solved = type("Solved", (), {"prime": lambda self, impl, params, edges: primed.append((params.count, edges))})()
@@ -321,7 +321,7 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
 
 ENDING = """
 import os, subprocess, sys, time
-from grailbench.bench import parent
+from grailbench.harness import parent
 if sys.argv[1:] == ["child"]:
     parent._ask_the_system = lambda: False
     parent.end_with(os.getppid())
@@ -349,7 +349,7 @@ def test_where_the_system_does_not_tell_a_thread_sees_that_the_parent_is_gone(tm
 def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
     import subprocess
 
-    code = "import os; from grailbench.bench.parent import end_with; end_with(os.getpid()); print('alive')"
+    code = "import os; from grailbench.harness.parent import end_with; end_with(os.getpid()); print('alive')"
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
     assert (done.returncode, done.stdout) == (1, b"")

@@ -12,13 +12,13 @@ from commands import ROOT, call
 from dags import some_graph
 from naive import closure
 
-from grailbench.datasets.library import BenchGraph
+from grailbench.data.library import BenchGraph
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.profile import structure
-from grailbench.reachability import profile as profiles
-from grailbench.reachability.core import index
-from grailbench.reachability.profile import INDEX, PAIRS, STAGES, draw_near, profile, reach, remarks, settle
+from grailbench.problems.reachability import profile as profiles
+from grailbench.problems.reachability.core import index
+from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, draw_near, profile, reach, remarks, settle
 
 
 @pytest.fixture(autouse=True)

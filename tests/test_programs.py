@@ -11,20 +11,20 @@ import pytest
 from commands import ROOT, call, call_apart
 from strategies import dag_of
 
-from grailbench import contract
-from grailbench.bench.timing import PhaseTimer
-from grailbench.contract import Attempt, implementation
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.oracle import closure_answers
 from grailbench.graph.readers import read_graph
-from grailbench.guard import guarded
-from grailbench.reachability.index import Count, NoTimer, Params
-from grailbench.reachability.peers import program as adapter
-from grailbench.reachability.peers.output import Output, ProgramFailed
-from grailbench.reachability.peers.texts import FORMATS, write_graph
-from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.reachability.verify import Checker, checksum
-from grailbench.runs.plugins import source_hash
+from grailbench.harness.plugins import source_hash
+from grailbench.harness.timing import PhaseTimer
+from grailbench.problems import contract
+from grailbench.problems.contract import Attempt, implementation
+from grailbench.problems.reachability.index import Count, NoTimer, Params
+from grailbench.problems.reachability.peers import program as adapter
+from grailbench.problems.reachability.peers.output import Output, ProgramFailed
+from grailbench.problems.reachability.peers.texts import FORMATS, write_graph
+from grailbench.problems.reachability.queries import QuerySpec, query_set
+from grailbench.problems.reachability.verify import Checker, checksum
+from grailbench.util.guard import guarded
 
 pytestmark = pytest.mark.processes
 

@@ -12,11 +12,11 @@ import pytest
 from commands import call
 from stored import lost, trials
 
-from grailbench import paths
-from grailbench.bench import baseline, provenance
 from grailbench.errors import InputError
-from grailbench.runs import folder as results
-from grailbench.runs.commit import STAMP, code_hash, commit_state, write_stamp
+from grailbench.harness import baseline, provenance
+from grailbench.harness import folder as results
+from grailbench.harness.commit import STAMP, code_hash, commit_state, write_stamp
+from grailbench.util import paths
 
 
 def git(folder, *arguments):
@@ -123,7 +123,7 @@ def test_no_stamp_is_written_for_changed_files(checkout):
 
 
 def test_code_hash_is_of_what_measuring_runs_through():
-    files = {"bench/a.py": b"1", "cli/b.py": b"2", "report/c.py": b"3", "notes.txt": b"4"}
+    files = {"harness/a.py": b"1", "cli/b.py": b"2", "report/c.py": b"3", "notes.txt": b"4"}
 
     def hashed(**changed):
         both = files | {name.replace("__", "/").replace("_py", ".py"): text for name, text in changed.items()}

@@ -3,7 +3,7 @@
 import pytest
 from commands import ROOT
 
-from grailbench.datasets.registry import registry
+from grailbench.data.registry import registry
 from grailbench.errors import InputError
 from grailbench.report import published
 

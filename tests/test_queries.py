@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench import memory
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.ids import Counted
-from grailbench.reachability import queries
-from grailbench.reachability.pairs import read_pairs
-from grailbench.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set
+from grailbench.problems.reachability import queries
+from grailbench.problems.reachability.pairs import read_pairs
+from grailbench.problems.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set
+from grailbench.util import memory
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from strategies import digraphs, edges_of
 from texts import as_edges, as_gra, as_metis, as_mtx
 
-from grailbench import files
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import readers
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers import FORMATS, guess_format, read, read_graph
+from grailbench.util import files
 
 
 @pytest.fixture(scope="module")

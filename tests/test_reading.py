@@ -6,14 +6,14 @@ import pytest
 from clock import Clock
 from watchers import Notes
 
-from grailbench import contract
-from grailbench.bench import timing
-from grailbench.bench.plan import Config, load_config, make_plan
-from grailbench.bench.runner import run
 from grailbench.graph.csr import Graph
+from grailbench.harness import timing
+from grailbench.harness.cells import load
+from grailbench.harness.plan import Config, load_config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems import contract
 from grailbench.report import compare
 from grailbench.report.gate import load_gate
-from grailbench.runs.cells import load
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "speed"
 CLOCK = Clock(tick_ns=1_000_000)

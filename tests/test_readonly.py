@@ -13,8 +13,8 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 import readonly
 from crowds import Ended
 
-from grailbench import kernelcache, temporary
 from grailbench.errors import InputError
+from grailbench.util import kernelcache, temporary
 
 SHORT = """
 import sys

@@ -10,16 +10,16 @@ from strategies import dag_of, graph_of
 from watchers import Silent
 from workers import has_workers
 
-from grailbench import paths
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
-from grailbench.bench.timing import PhaseTimer
-from grailbench.contract import PROBLEMS, implementations, problem
-from grailbench.device import gateway
+from grailbench.cuda import gateway
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.store import save_graph
-from grailbench.reachability.gpu.fused import index
-from grailbench.reachability.index import Params
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.runner import run
+from grailbench.harness.timing import PhaseTimer
+from grailbench.problems.contract import PROBLEMS, implementations, problem
+from grailbench.problems.reachability.gpu.fused import index
+from grailbench.problems.reachability.index import Params
+from grailbench.util import paths
 
 gateway.require()
 GRAPH = (7, [(0, 1), (0, 2), (1, 3), (2, 3), (3, 4), (4, 5), (5, 4), (0, 0), (0, 1)])

@@ -2,9 +2,9 @@
 
 from commands import ROOT
 
-from grailbench.bench.plan import config_from_flags, make_plan
-from grailbench.device.leveled import leveled_bytes
-from grailbench.runs.cells import load
+from grailbench.cuda.leveled import leveled_bytes
+from grailbench.harness.cells import load
+from grailbench.harness.plan import config_from_flags, make_plan
 
 
 def test_computation_2020_has_every_cell_of_the_config_and_only_one_core_ran_out_of_time():

@@ -12,7 +12,7 @@ from strategies import dag_of
 from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.generate import catalogue
-from grailbench.reachability.reductions import GRAPHS, SAMPLE, Core, core_of, records, reductions
+from grailbench.problems.reachability.reductions import GRAPHS, SAMPLE, Core, core_of, records, reductions
 
 #: a root with two children, of which one has a chain of two beside a twin of the other's, that meet twice below
 LADDER = [(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (2, 5), (3, 4), (3, 5)]

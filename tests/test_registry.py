@@ -7,12 +7,12 @@ import csv
 import numpy as np
 import pytest
 
-from grailbench import paths
-from grailbench.datasets import library, locate, registry
+from grailbench.data import library, locate, registry
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.profile import characteristics
+from grailbench.util import paths
 
 PRIMARY = "https://storage.googleapis.com/google-code-archive-downloads/v2/code.google.com/grail/"
 UNKNOWN = {"cit-patents", "uniprotenc_100", "uniprotenc_150", "citeseerx", "go-uniprot"}

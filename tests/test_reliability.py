@@ -42,7 +42,7 @@ def test_a_sound_record_has_no_fault():
     [
         ("area", "Elsewhere", "no area 'Elsewhere'"),
         ("test", "tests/faults/none.py", "no test tests/faults/none.py"),
-        ("test", "grailbench/words.py", "no test"),
+        ("test", "grailbench/util/words.py", "no test"),
         ("date", "23/11/2026", "is no date"),
         ("date", "2126-01-01", "after today"),
         ("date", "1969-12-31", "before grailbench"),

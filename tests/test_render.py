@@ -24,7 +24,7 @@ from grailbench.report.render.latex import PAGE, escape, latex
 from grailbench.report.render.markdown import markdown
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table, numbers
-from grailbench.screen import Grid
+from grailbench.util.screen import Grid
 
 NASTY = r"50 % of a_b & {c} #1 $x ~ ^ \ <b> | [2] – 3×"
 

@@ -10,13 +10,13 @@ import pytest
 from commands import ROOT, call
 from strategies import edges_of
 
-from grailbench.datasets.imported import import_graph
-from grailbench.datasets.library import open_graph
+from grailbench.data.imported import import_graph
+from grailbench.data.library import open_graph
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.ids import Named, from_stored
 from grailbench.graph.readers import read
 from grailbench.graph.revisions import resolved
-from grailbench.reachability.pairs import read_pairs
+from grailbench.problems.reachability.pairs import read_pairs
 from grailbench.report.places import recorded
 
 pytestmark = pytest.mark.usefixtures("module_cache")

@@ -6,13 +6,13 @@ import os
 
 import pytest
 
-from grailbench.bench.writer import Writer, finished, given_up, new_run, only_writer, repair
 from grailbench.errors import InputError
-from grailbench.records import sealed
-from grailbench.runs import folder as results
-from grailbench.runs.cells import load
-from grailbench.runs.folder import current, find_run, read_rows
-from grailbench.runs.rows import FIELDS
+from grailbench.harness import folder as results
+from grailbench.harness.cells import load
+from grailbench.harness.folder import current, find_run, read_rows
+from grailbench.harness.rows import FIELDS
+from grailbench.harness.writer import Writer, finished, given_up, new_run, only_writer, repair
+from grailbench.util.records import sealed
 
 
 def row(phase="query", trial=0, key="k", status="ok", under="", **more):

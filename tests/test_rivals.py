@@ -6,17 +6,17 @@ from stored import lost, made, trials
 from strategies import dag_of
 from watchers import Silent
 
-from grailbench.bench.plan import Config, load_config, make_plan
-from grailbench.bench.runner import run
 from grailbench.errors import MachineLacks
 from grailbench.graph.generate import catalogue
-from grailbench.reachability.index import NoTimer, Params, implementation
-from grailbench.reachability.peers import libraries, pyreachability
-from grailbench.reachability.queries import QuerySpec, query_set
+from grailbench.harness.cells import cells
+from grailbench.harness.environment import usable_cores
+from grailbench.harness.plan import Config, load_config, make_plan
+from grailbench.harness.runner import run
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.peers import libraries, pyreachability
+from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.report import document, ranking, rivals
 from grailbench.report.page import page as page_of
-from grailbench.runs.cells import cells
-from grailbench.runs.environment import usable_cores
 
 LIBRARIES = ("networkx", "igraph", "rustworkx", "scipy", "networkit")
 BALANCED = "balanced-100000-s1"

@@ -10,12 +10,12 @@ from commands import call
 from naive import closure
 from watchers import Notes
 
-from grailbench import paths
-from grailbench.bench import runner
-from grailbench.bench.plan import Config, make_plan
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Listed, Named
 from grailbench.graph.store import save_graph
+from grailbench.harness import runner
+from grailbench.harness.plan import Config, make_plan
+from grailbench.util import paths
 
 EDGES = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 3), (3, 5), (6, 6)]
 NAMES = ["a", "the b", "#c", "d", "é", "f", "0"]

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from commands import PATIENCE, call
 
-from grailbench.bench.plan import Config, make_plan
 from grailbench.errors import InputError
-from grailbench.runs import folder as results
-from grailbench.runs.folder import read_rows
+from grailbench.harness import folder as results
+from grailbench.harness.folder import read_rows
+from grailbench.harness.plan import Config, make_plan
 
 TOYS = Path(__file__).with_name("toys.py")
 
@@ -144,7 +144,7 @@ def test_plan_prints_the_cells_that_run_executes(toys, diamond, tmp_path, capsys
     ("impl", "count", "warned"), [("gpu", 100_000, True), ("gpu", 1000, False), ("dfs", 100_000, False)]
 )
 def test_who_simulates_many_queries_is_told_of_count(diamond, impl, count, warned):
-    from grailbench.bench.runner import _slow_simulation
+    from grailbench.harness.runner import _slow_simulation
 
     told = _slow_simulation(make_plan(Config.model_validate(
         {"experiment": [{"datasets": [diamond], "implementations": [impl], "count": count}]}

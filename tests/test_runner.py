@@ -10,18 +10,17 @@ import pytest
 from clock import Clock
 from watchers import Notes
 
-from grailbench.bench import peaks, provide, runner, sitting
-from grailbench.bench.plan import Config, config_from_flags, make_plan
-from grailbench.bench.resume import plan_of
-from grailbench.bench.runner import run, verify
-from grailbench.bench.tasks import cell_key
-from grailbench.datasets import imported
+from grailbench.data import imported
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.runs import environment, stability
-from grailbench.runs import folder as results
-from grailbench.runs.cells import load
-from grailbench.runs.folder import read_rows
-from grailbench.runs.rows import DISTRIBUTION, FIELDS
+from grailbench.harness import environment, peaks, provide, runner, sitting, stability
+from grailbench.harness import folder as results
+from grailbench.harness.cells import load
+from grailbench.harness.folder import read_rows
+from grailbench.harness.plan import Config, config_from_flags, make_plan
+from grailbench.harness.resume import plan_of
+from grailbench.harness.rows import DISTRIBUTION, FIELDS
+from grailbench.harness.runner import run, verify
+from grailbench.harness.tasks import cell_key
 
 
 @pytest.fixture
@@ -106,7 +105,7 @@ def test_warm_up_is_not_recorded(measured, toys):
 
 @pytest.mark.parametrize(("warmup", "expected"), [(0, ["toy:right", "toy:other"]), (1, [])])
 def test_kernels_are_compiled_before_trials_that_nothing_warms_up(measured, monkeypatch, warmup, expected):
-    from grailbench.bench import passes
+    from grailbench.harness import passes
 
     primed = []
     monkeypatch.setattr(passes, "prime", lambda cell: primed.append(cell.impl))
@@ -452,7 +451,7 @@ def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypa
 
 
 def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monkeypatch, unfreeze):
-    from grailbench.bench import passes
+    from grailbench.harness import passes
 
     thawed = []
     monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append(1) or unfreeze())
@@ -467,7 +466,7 @@ def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monk
 
 
 def test_kernels_are_primed_once_a_run_and_configuration(measured, monkeypatch, toys):
-    from grailbench.bench import passes
+    from grailbench.harness import passes
 
     primed = []
     monkeypatch.setattr(passes, "prime", lambda cell: primed.append((cell.impl, cell.dim)))

@@ -6,15 +6,15 @@ import pytest
 from commands import call
 from stored import ENVIRONMENT, evaluation, store, trials
 
-from grailbench.bench.plan import Config, make_plan
 from grailbench.cli.views.live import View
+from grailbench.harness import folder as results
+from grailbench.harness.cells import cells
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.rows import FIELDS, sampled
 from grailbench.report import document, plots
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import computation, run_figures
 from grailbench.report.render.csv import csv
-from grailbench.runs import folder as results
-from grailbench.runs.cells import cells
-from grailbench.runs.rows import FIELDS, sampled
 
 PEER = {"impl": "peer:pyreachability-grail", "search": None, "filters": None, "threads": 1}
 SOME = {"verified": "sample of 1,000"}

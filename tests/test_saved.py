@@ -20,13 +20,14 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 import grailbench.api.spread
-import grailbench.reachability.spread
-from grailbench import api, reachability
+import grailbench.problems.reachability.spread
+from grailbench import api
 from grailbench.api.index import _unpacked
-from grailbench.contract import implementations
 from grailbench.errors import MachineLacks
 from grailbench.graph import mapped
-from grailbench.reachability.index import Implementation, Index
+from grailbench.problems import reachability
+from grailbench.problems.contract import implementations
+from grailbench.problems.reachability.index import Implementation, Index
 
 EDGES = (["b", "a", "c", "d", "e"], ["c", "b", "b", "e", "c"])  # a cycle of b and c
 

@@ -8,11 +8,11 @@ from commands import call, in_a_terminal
 from rich.console import Console
 from rich.text import Text
 
-from grailbench.bench.writer import Writer, only_writer
 from grailbench.cli.views.run import RunView
-from grailbench.runs import folder as results
-from grailbench.runs.rows import FIELDS
-from grailbench.screen import Grid, console, fold, paired, put
+from grailbench.harness import folder as results
+from grailbench.harness.rows import FIELDS
+from grailbench.harness.writer import Writer, only_writer
+from grailbench.util.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000
 
@@ -142,7 +142,7 @@ def test_a_pipe_has_all_the_width_and_columns_says_otherwise(monkeypatch):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run with long names, filters, two d, a GPU's peak of memory and a cell that failed with a long reason."""
-    from grailbench.bench.plan import Config, Experiment, make_plan
+    from grailbench.harness.plan import Config, Experiment, make_plan
 
     folder = tmp_path_factory.mktemp("runs") / "run"
     folder.mkdir()

@@ -3,8 +3,8 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from grailbench import settings
 from grailbench.errors import InputError
+from grailbench.util import settings
 
 
 class Closed(BaseModel):

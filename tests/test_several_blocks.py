@@ -11,16 +11,16 @@ from naive import distances_from
 from several_blocks import launch, load
 from strategies import digraphs, graph_of
 
-from grailbench.device import gateway
+from grailbench.cuda import gateway
 from grailbench.graph.csr import rows_of, transpose
-from grailbench.traversal import check
-from grailbench.traversal.gpu.resident import Rows
-from grailbench.traversal.index import FAR
-from grailbench.traversal.weights import drawn
+from grailbench.problems.traversal import check
+from grailbench.problems.traversal.gpu.resident import Rows
+from grailbench.problems.traversal.index import FAR
+from grailbench.problems.traversal.weights import drawn
 
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="runs beside the simulator")
 NAMES = "worklist", "nearfar", "fused", "many"
-worklist, nearfar, fused, many = load(*(f"grailbench.traversal.gpu.{name}" for name in NAMES))
+worklist, nearfar, fused, many = load(*(f"grailbench.problems.traversal.gpu.{name}" for name in NAMES))
 
 
 @st.composite

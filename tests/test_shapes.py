@@ -152,8 +152,8 @@ def test_names_have_one_spelling():
 
 
 def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
-    from grailbench.datasets.library import open_raw
-    from grailbench.datasets.locate import locate
+    from grailbench.data.library import open_raw
+    from grailbench.data.locate import locate
 
     assert locate("erdos-renyi-20-0.50").name == "erdos-renyi-20-0.5"
     first, again = open_raw("erdos-renyi-20-0.5"), open_raw("erdos-renyi-20-0.5")
@@ -163,7 +163,7 @@ def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
 
 
 def test_generate_takes_specs_and_a_seed(session_cache):
-    from grailbench.datasets import generating
+    from grailbench.data import generating
 
     found = list(generating.records(["random-tree-9", "path-4"], 7, None, None, None, None, True))
     assert [(record["name"], record["edges"]) for record in found] == [("random-tree-9-seed7", 8), ("path-4-seed7", 3)]

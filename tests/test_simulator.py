@@ -6,9 +6,9 @@ from commands import call_apart, in_python
 
 SHARED = """
 from threading import Event
-from grailbench import device
+from grailbench import cuda as device
 device.simulate()
-from grailbench.device.gateway import cuda
+from grailbench.cuda.gateway import cuda
 print(cuda.jit.__module__)
 """
 

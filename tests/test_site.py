@@ -13,11 +13,11 @@ from sites import MARKS, Page, built
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
 from grailbench.errors import InputError, MachineLacks
+from grailbench.harness import cells
 from grailbench.report.site import build, folder, sources
 from grailbench.report.site.entries import anchor, slug
 from grailbench.report.site.frame import NAV
-from grailbench.runs import cells
-from grailbench.words import short
+from grailbench.util.words import short
 
 
 @pytest.fixture(scope="module")
@@ -367,8 +367,8 @@ def test_the_usual_runs_are_the_recorded_ones_else_the_stored_ones(tmp_path, mon
     found = sources.chosen(sources.usual())
     assert {"h200/fused", "ci"} <= {each.name for each in found}
     assert {each.origin for each in found} == {"recorded"}
-    monkeypatch.setattr("grailbench.paths.checkout", lambda: None)
-    monkeypatch.setattr("grailbench.paths.runs_dir", lambda: tmp_path)
+    monkeypatch.setattr("grailbench.util.paths.checkout", lambda: None)
+    monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path)
     with pytest.raises(InputError, match="no run is stored"):
         sources.usual()
     store(tmp_path / "mine", trials())

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stored import HOSTILE, everything, lost, trials
 
-from grailbench import words
+from grailbench.harness.rows import SOUND
 from grailbench.report.site import board
 from grailbench.report.site.encoded import NUMBERS, encoded, natural, numbers
 from grailbench.report.site.entries import SUBMITTED
-from grailbench.runs.rows import SOUND
-from grailbench.visible import visible
+from grailbench.util import words
+from grailbench.util.visible import visible
 
 NAMES = st.one_of(
     st.text(min_size=1, max_size=12),

@@ -8,9 +8,9 @@ from boards import DESK, PHONE, decoded, many, page
 from stored import HOSTILE
 from test_site_board import stored
 
+from grailbench.harness.rows import SOUND
 from grailbench.report.site.encoded import encoded, natural
-from grailbench.runs.rows import SOUND
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 ENTRIES = stored() + many(400, graphs=12)
 

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 from stored import ENVIRONMENT, HOSTILE, everything, lost, made, row, trials, unguided
 
-from grailbench.bench import provenance
+from grailbench.compare.ratios import EQUAL
 from grailbench.graph import outline as outlines
+from grailbench.harness import provenance
+from grailbench.harness.cells import of_machine, read
 from grailbench.report import draw
 from grailbench.report.outlined import figures
 from grailbench.report.render.html import html, linked
 from grailbench.report.site import budgets, graphs, implementations, measures
 from grailbench.report.site.entries import RECORDED, Entry, Source, entries
 from grailbench.report.site.rounds import LOSES, WINS, graphs_lost, graphs_won, rounds
-from grailbench.runs.cells import of_machine, read
-from grailbench.runs.ratios import EQUAL
 
 MACHINE = {"cpu": "Test CPU", "cores": 2, "fingerprint": "aaaaaaaa"}
 OTHER = {"cpu": "Other CPU", "cores": 8, "fingerprint": "bbbbbbbb"}
@@ -337,7 +337,7 @@ def test_features_are_told_only_where_won_and_lost_graphs_differ(monkeypatch):
 def test_page_of_an_implementation_says_what_it_is_and_how_to_run_it():
     page = implementations.page("core", "reachability", cells(trials(impl="core", threads=2)))
     facts = dict(found(page, "facts")[0])
-    assert facts["module"] == "grailbench/reachability/core/index.py"
+    assert facts["module"] == "grailbench/problems/reachability/core/index.py"
     assert "Agrawal" in facts["source"]
     assert facts["measured with"] == "dim 2; search dfs; threads 2"
     assert found(page, "text")[0].startswith("Exact answers without search")

@@ -15,9 +15,9 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 import sources
 
 from grailbench.cli.main import cli
-from grailbench.datasets import cache as cached
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.sources import Hosts, SourceFailed, _check_redirect
+from grailbench.data import cache as cached
+from grailbench.data.fetch import fetch
+from grailbench.data.sources import Hosts, SourceFailed, _check_redirect
 from grailbench.errors import InputError
 
 
@@ -32,9 +32,7 @@ def test_a_server_of_what_nobody_vouches_for_that(name):
 
 
 def test_a_broken_promise_is_seen(monkeypatch):
-    monkeypatch.setattr(
-        "grailbench.datasets.fetch._check", lambda archive, path: {"archive_sha256": "", "checked": "x"}
-    )
+    monkeypatch.setattr("grailbench.data.fetch._check", lambda archive, path: {"archive_sha256": "", "checked": "x"})
     monkeypatch.setattr(cached.File, "close", lambda self: None)
     wrong = " ".join(sources.trial("sends nothing whole", 0.5, registered=True))
     assert "left" in wrong
@@ -72,7 +70,7 @@ def test_the_command_waits_as_long_as_it_is_told_and_ends_with_two_and_the_remed
     with sources.served() as server:
         server.act = sources.FAULTS["sends nothing"].make(0)
         wanted = [dataset("a", "a.gra.gz", from_=[server.url + "/{file}"])]
-        monkeypatch.setattr("grailbench.datasets.locate.choose", lambda *args: wanted)
+        monkeypatch.setattr("grailbench.data.locate.choose", lambda *args: wanted)
         result = CliRunner().invoke(cli, ["fetch", "a", "--timeout", "0.2"], standalone_mode=False)
     assert isinstance(result.exception, InputError)
     assert "--mirror FOLDER-or-URL adds a source" in str(result.exception)

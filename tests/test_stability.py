@@ -9,12 +9,12 @@ from commands import call
 from compared import cell, steady
 from stored import HOSTILE, made, store, trials
 
+from grailbench.harness import stability
+from grailbench.harness.cells import cells, joined, load, of_machine
+from grailbench.harness.dip import dip, p_value
+from grailbench.harness.stability import verdict
 from grailbench.report import document, unstable
 from grailbench.report.page import page as page_of
-from grailbench.runs import stability
-from grailbench.runs.cells import cells, joined, load, of_machine
-from grailbench.runs.dip import dip, p_value
-from grailbench.runs.stability import verdict
 
 CALM, BUSY = {"cores": 2, "load_average": [0.2, 0, 0]}, {"cores": 2, "load_average": [3.1, 0, 0]}
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as reference
 
-from grailbench.runs import statistics
-from grailbench.runs.statistics import (
+from grailbench.harness import statistics
+from grailbench.harness.statistics import (
     PENALTY,
     Interval,
     Stats,

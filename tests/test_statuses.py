@@ -6,15 +6,15 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import Finished
 from grailbench.cli.views import inventory
 from grailbench.cli.views.run import summary_tables
+from grailbench.harness import folder as results
+from grailbench.harness.cells import cells, load
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.rows import STATUSES, standing
+from grailbench.harness.runner import Finished
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import traversals as traversal
-from grailbench.runs import folder as results
-from grailbench.runs.cells import cells, load
-from grailbench.runs.rows import STATUSES, standing
 
 LAST = {"reachability": "query", "closure": "solve", "bfs": "solve", "sssp": "solve", "apsp": "solve"}
 

@@ -19,11 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import digraphs
 
-from grailbench import caches, paths
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
+from grailbench.util import caches, paths
 
 
 @pytest.fixture(autouse=True)

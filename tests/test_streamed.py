@@ -28,17 +28,18 @@ from test_disk import one_line
 import grailbench as gb
 from grailbench.api.streamed import built, file_of
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
-from grailbench.graph import blocks, mapped, streams
+from grailbench.graph import mapped, streams
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
-from grailbench.reachability import hubs, kept
-from grailbench.reachability.gpu.fused.layout import record_width, salts
-from grailbench.reachability.index import FILTERS, NoTimer, Params
-from grailbench.reachability.streamed import build as stages
-from grailbench.reachability.streamed import edges, folder, labels, levels, search
-from grailbench.reachability.streamed.index import Streamed
+from grailbench.outofcore import build as stages
+from grailbench.outofcore import edges, folder, labels, levels, search
+from grailbench.outofcore import stored as blocks
+from grailbench.outofcore.index import Streamed
+from grailbench.problems.reachability import hubs, kept
+from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
 SMALL = 500_000_000  #: bytes of memory that every graph here fits
 MANY = settings(max_examples=25)
@@ -345,7 +346,7 @@ def test_what_was_ended_at_any_moment_goes_on(tmp_path, monkeypatch, undisturbed
 def test_a_killed_process_goes_on(tmp_path, undisturbed):
     path, whole = undisturbed
     code = (
-        "import os, signal, sys\nfrom grailbench.reachability.streamed import labels\n"
+        "import os, signal, sys\nfrom grailbench.outofcore import labels\n"
         "labels._sum_sizes = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
         "from grailbench.cli.main import main\nmain(sys.argv[1:])"
     )

@@ -11,15 +11,15 @@ from stored import lost, made, row
 from tabled import all_records, parts
 from watchers import Notes
 
-from grailbench.bench.plan import Config, make_plan
-from grailbench.bench.runner import run
 from grailbench.errors import InputError, NothingMeasured
+from grailbench.harness.cells import cells
+from grailbench.harness.plan import Config, make_plan
+from grailbench.harness.rows import FIELDS
+from grailbench.harness.runner import run
 from grailbench.report import document, draw
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import closures_figures
-from grailbench.runs.cells import cells
-from grailbench.runs.rows import FIELDS
 
 
 def rows_of(*given):

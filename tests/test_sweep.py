@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.reachability.index import NoTimer, Params, implementation
-from grailbench.reachability.sweep import groups, index
-from grailbench.reachability.sweep import threads as sharing
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.sweep import groups, index
+from grailbench.problems.reachability.sweep import threads as sharing
 
 FREE = {"THROUGH": 1e9}  #: searches may take as long as they like
 NEVER = {"THROUGH": 0.0, "AGAIN": 0.0, "ASKED": 0}

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent / "faults"))
 import digraphs
 import kernels
 
-from grailbench.reachability.cpu.grail import GrailIndex
+from grailbench.problems.reachability.cpu.grail import GrailIndex
 
 FEW = ("reachability/sequential", "bfs/sequential", "closure/condense-bits", "counts/counts")
 
@@ -104,8 +104,8 @@ def test_one_wrong_answer_is_a_fault_that_names_its_digraph(monkeypatch):
 def test_kernels_of_the_source_are_those_that_are_launched():
     found = list(kernels.written())
     assert len(found) > 50
-    assert "closure/gpu/matmul.py:" in " ".join(found)
-    assert "limits/gpu.py:_step" not in found, "a device function"
+    assert "problems/closure/gpu/matmul.py:" in " ".join(found)
+    assert "harness/limits/gpu.py:_step" not in found, "a device function"
     assert kernels.NEVER.keys() <= set(found)
 
 
@@ -115,6 +115,6 @@ def test_a_kernel_that_no_graph_reaches_is_named(tmp_path):
     words = ("--most", "20", "--only", "bfs/level", "--out", tmp_path / "reached.json")
     code, out, _ = python_program(kernels.__file__, *words, NUMBA_ENABLE_CUDASIM="1")
     assert code == 1
-    assert "NOT LAUNCHED: closure/gpu/matmul.py:" in out
-    assert "NOT LAUNCHED: traversal/gpu/levels.py:_level" not in out
+    assert "NOT LAUNCHED: problems/closure/gpu/matmul.py:" in out
+    assert "NOT LAUNCHED: problems/traversal/gpu/levels.py:_level" not in out
     assert "0 faults" in out

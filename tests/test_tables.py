@@ -19,16 +19,16 @@ from tabled import (
     unguided,
 )
 
-from grailbench import words
 from grailbench.errors import InputError, NothingMeasured
+from grailbench.harness.cells import cells
+from grailbench.harness.detail import detail
+from grailbench.harness.statistics import Stats
 from grailbench.report import document, published
 from grailbench.report.measured import details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render.json import records
-from grailbench.runs.cells import cells
-from grailbench.runs.detail import detail
-from grailbench.runs.statistics import Stats
+from grailbench.util import words
 
 # ------------------------------------------------------------------ statistics
 

@@ -17,15 +17,15 @@ sys.path.append(str(Path(__file__).parent / "faults"))
 
 import leftovers
 
-from grailbench import outputs, temporary
-from grailbench.temporary import Folder
+from grailbench.util import outputs, temporary
+from grailbench.util.temporary import Folder
 
 FILE = ".kegg.npz.{}-4711-0123abcd.tmp"
 FOLDER = "grailbench-spread-{}-4711-0123abcd"
 HOLDING = """
 import sys, time
 from pathlib import Path
-from grailbench.temporary import File, Folder
+from grailbench.util.temporary import File, Folder
 import tempfile; tempfile.tempdir = sys.argv[1]
 held = File(Path(sys.argv[1], "graph.npz")), Folder("spread")
 held[0].path.write_bytes(b"half"); (held[1].path / "spread.index").write_bytes(b"half")

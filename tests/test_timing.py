@@ -5,8 +5,8 @@ import time
 import pytest
 from clock import Clock
 
-from grailbench.bench import timing
-from grailbench.bench.timing import PhaseTimer
+from grailbench.harness import timing
+from grailbench.harness.timing import PhaseTimer
 
 
 class Work:

@@ -8,10 +8,10 @@ import pytest
 from commands import call
 from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
 
+from grailbench.harness.cells import cells
 from grailbench.report import breakeven, document, draw, plots, strips, tradeoffs
 from grailbench.report.page import page as page_of
 from grailbench.report.page import sections
-from grailbench.runs.cells import cells
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,19 +8,19 @@ from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, graph_of
 
-from grailbench.contract import implementation, implementations
-from grailbench.contract import problem as problem_of
-from grailbench.device import gateway
-from grailbench.device.frontier import Enterprise
-from grailbench.device.register_tiles import Tile, Tiles
+from grailbench.cuda import gateway
+from grailbench.cuda.frontier import Enterprise
+from grailbench.cuda.register_tiles import Tile, Tiles
 from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
 from grailbench.graph.ids import Counted
-from grailbench.traversal import check
-from grailbench.traversal.cpu import plain
-from grailbench.traversal.index import FAR, Network, NoTimer, Params
-from grailbench.traversal.problem import Apsp, Bfs, draw_sources, traversed
-from grailbench.traversal.weights import MOST, drawn
+from grailbench.problems.contract import implementation, implementations
+from grailbench.problems.contract import problem as problem_of
+from grailbench.problems.traversal import check
+from grailbench.problems.traversal.cpu import plain
+from grailbench.problems.traversal.index import FAR, Network, NoTimer, Params
+from grailbench.problems.traversal.problem import Apsp, Bfs, draw_sources, traversed
+from grailbench.problems.traversal.weights import MOST, drawn
 
 gateway.require()
 CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("sssp", "buckets"), ("apsp", "dijkstra")]

@@ -5,12 +5,12 @@ import pytest
 from commands import call
 from tabled import parts
 
-from grailbench.bench.writer import Writer
+from grailbench.harness import folder as results
+from grailbench.harness.cells import cells
+from grailbench.harness.rows import FIELDS
+from grailbench.harness.writer import Writer
 from grailbench.report.papers import traversals as traversal
 from grailbench.report.papers import traversals_figures
-from grailbench.runs import folder as results
-from grailbench.runs.cells import cells
-from grailbench.runs.rows import FIELDS
 
 SOURCES = 4
 

@@ -25,9 +25,9 @@ import networkx as nx
 import numpy as np
 
 import grailbench as gb
-from grailbench import nx_backend
+from grailbench.api import nx as nx_backend
 from grailbench.graph.csr import Dag
-from grailbench.reachability.index import Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
 
 class BitsIndex(Index):
@@ -77,7 +77,7 @@ path: list[str] | None = built.path("flour", "bread")
 #: each line is wrong, as the code after it says
 WRONG = """
 import grailbench as gb
-from grailbench.reachability.index import Implementation, Index, NoTimer, Params
+from grailbench.problems.reachability.index import Implementation, Index, NoTimer, Params
 
 gb.build("edges.txt", d="two")  # arg-type
 gb.build("edges.txt", search="sideways")  # arg-type

@@ -7,8 +7,8 @@ import threading
 import pytest
 from commands import call, in_python
 
-from grailbench import ulimits
 from grailbench.errors import MachineLacks, of_system
+from grailbench.util import ulimits
 
 COMMAND = """import resource
 resource.setrlimit(resource.RLIMIT_{which}, ({most}, {most}))
@@ -95,4 +95,3 @@ def test_errors_of_limits_name_the_limit(number, option):
     found = of_system(OSError(number, "why", "/the/file"))
     assert isinstance(found, MachineLacks)
     assert f"raise `ulimit {option}`" in str(found)
-

@@ -9,12 +9,12 @@ from hypothesis import given
 from naive import reaches
 from strategies import dag_of, digraphs
 
-from grailbench.contract import Checks
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import oracle
-from grailbench.guard import Outcome, deadline, guarded
-from grailbench.reachability.queries import QuerySpec, query_set
-from grailbench.reachability.verify import Checker, checksum, consult_oracle
+from grailbench.problems.contract import Checks
+from grailbench.problems.reachability.queries import QuerySpec, query_set
+from grailbench.problems.reachability.verify import Checker, checksum, consult_oracle
+from grailbench.util.guard import Outcome, deadline, guarded
 
 SWEPT = Checks(closure_limit=0)
 FEW = Checks(sample=20, closure_limit=0)

@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from naive import distances_from
 from strategies import digraphs, edges_of, graph_of
 
-from grailbench.contract import implementation
-from grailbench.contract import problem as problem_of
-from grailbench.datasets.imported import import_graph
-from grailbench.datasets.library import open_raw
+from grailbench.data.imported import import_graph
+from grailbench.data.library import open_raw
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.csr import Graph
@@ -25,8 +23,10 @@ from grailbench.graph.ids import Counted
 from grailbench.graph.readers import guess_format, read
 from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.weights import MOST_WEIGHT, of_values, weight_at
-from grailbench.reachability.pairs import read_pairs
-from grailbench.traversal.index import FAR
+from grailbench.problems.contract import implementation
+from grailbench.problems.contract import problem as problem_of
+from grailbench.problems.reachability.pairs import read_pairs
+from grailbench.problems.traversal.index import FAR
 
 FEW = settings(max_examples=20)
 
@@ -302,7 +302,7 @@ def test_weights_are_exported_of_duplicates_the_least(folder, graph, data):
 def test_the_command_offers_every_format_of_export():
     import importlib
 
-    from grailbench.closure.export import FORMATS
+    from grailbench.problems.closure.export import FORMATS
 
     assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").FORMATS
 

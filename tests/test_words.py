@@ -2,7 +2,7 @@
 
 import pytest
 
-from grailbench import words
+from grailbench.util import words
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import pytest
 from stored import trials
 
+from grailbench.harness.cells import cells
 from grailbench.report import document, workers
-from grailbench.runs.cells import cells
 
 NONE = {"dim": 2, "search": "dfs", "filters": "none", "order": None}
 

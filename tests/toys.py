@@ -16,7 +16,7 @@ from numba import njit
 
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.graph.oracle import closure_answers
-from grailbench.reachability.index import Implementation, Index, register
+from grailbench.problems.reachability.index import Implementation, Index, register
 
 CALLS: list[str] = []  #: what was built, in order, by name and label pairs
 PAUSE_SECONDS = 0.02

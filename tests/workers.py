@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from grailbench.cluster import connection
+from grailbench.distributed import connection
 
 
 def has_workers(name: str) -> bool:

@@ -6,16 +6,16 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from grailbench import contract
 from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, flag, shown, whole_number
-from grailbench.guard import interruptible
-from grailbench.memory import parsed
-from grailbench.reachability.index import FILTERS, Params
+from grailbench.problems import contract
+from grailbench.problems.reachability.index import FILTERS, Params
+from grailbench.util.guard import interruptible
+from grailbench.util.memory import parsed
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -22,12 +22,12 @@ import click
 import numpy as np
 from rich.text import Text
 
-from grailbench import temporary
 from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
-from grailbench.contract import NoTimer
 from grailbench.errors import CheckFailed, GrailbenchError, MachineLacks
-from grailbench.screen import Grid, put
+from grailbench.problems.contract import NoTimer
+from grailbench.util import temporary
+from grailbench.util.screen import Grid, put
 
 PEER = "peer:pyreachability-grail"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.reachability.index import Decision
+from grailbench.problems.reachability.index import Decision
 
 if TYPE_CHECKING:
     from grailbench.api.graph import Graph

@@ -18,7 +18,7 @@ from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
 from grailbench.graph.readers.edges import both_ways
 from grailbench.graph.store import condensed
-from grailbench.guard import interruptible_but
+from grailbench.util.guard import interruptible_but
 
 if TYPE_CHECKING:
     import igraph
@@ -201,7 +201,7 @@ class Graph:
         >>> gb.Graph.open("path-4").edges
         3
         """
-        from grailbench.datasets.library import open_graph
+        from grailbench.data.library import open_graph
 
         if not isinstance(name, str):
             raise InputError(f"{shown(name)} is no name of a graph", remedy="Graph.read reads a file")

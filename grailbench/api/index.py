@@ -15,18 +15,18 @@ import numpy as np
 from grailbench.api import saved, shards, sweeps
 from grailbench.api.graph import Graph, whole
 from grailbench.api.places import place, place_at_once, within
-from grailbench.contract import NoTimer
-from grailbench.counts.cpu import sketch
-from grailbench.counts.cpu.catalog import searched
-from grailbench.counts.cpu.sweep import count_all
-from grailbench.counts.index import task_of
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
-from grailbench.guard import interruptible, interruptible_but
-from grailbench.reachability.index import OnePair, Params
-from grailbench.reachability.spread import SHARD, SpreadIndex
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.counts.cpu import sketch
+from grailbench.problems.counts.cpu.catalog import searched
+from grailbench.problems.counts.cpu.sweep import count_all
+from grailbench.problems.counts.index import task_of
+from grailbench.problems.reachability.index import OnePair, Params
+from grailbench.problems.reachability.spread import SHARD, SpreadIndex
+from grailbench.util.guard import interruptible, interruptible_but
 
 if TYPE_CHECKING:
     from grailbench.api.explain import Explanation

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from grailbench.contract import NoTimer
 from grailbench.graph.csr import Dag
-from grailbench.reachability.core.index import SMALL, Core
-from grailbench.reachability.core.peel import peel
-from grailbench.reachability.cpu.grail import Parallel, Sequential
-from grailbench.reachability.index import Implementation, Index, Params
-from grailbench.reachability.kept import here, where
-from grailbench.reachability.sweep.index import Sweep
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability.core.index import SMALL, Core
+from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
+from grailbench.problems.reachability.index import Implementation, Index, Params
+from grailbench.problems.reachability.kept import here, where
+from grailbench.problems.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
     from grailbench.api.graph import Graph

@@ -20,9 +20,9 @@ from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
-from grailbench.outputs import atomic_file
-from grailbench.reachability import kept
-from grailbench.reachability.index import Implementation, Params
+from grailbench.problems.reachability import kept
+from grailbench.problems.reachability.index import Implementation, Params
+from grailbench.util.outputs import atomic_file
 
 
 def save(graph: Graph, inside: Inside, path: str | os.PathLike[str]) -> None:

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.cluster.held import columns_of
-from grailbench.cluster.spread import Shard, shard_error
+from grailbench.distributed.held import columns_of
+from grailbench.distributed.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
 from grailbench.graph.readers.table import ends_of, unrecognised
-from grailbench.outputs import protect, replaced
+from grailbench.util.outputs import protect, replaced
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"

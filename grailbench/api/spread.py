@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grailbench import temporary
 from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import Inside
-from grailbench.cluster.spread import Spread
-from grailbench.contract import NoTimer
-from grailbench.reachability import kept
-from grailbench.reachability.spread import SpreadIndex
+from grailbench.distributed.spread import Spread
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability import kept
+from grailbench.problems.reachability.spread import SpreadIndex
+from grailbench.util import temporary
 
 if TYPE_CHECKING:
     from distributed import Client

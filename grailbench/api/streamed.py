@@ -7,19 +7,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grailbench import temporary
 from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import restored
 from grailbench.errors import InputError
 from grailbench.graph import streams
-from grailbench.graph.blocks import EDGES
 from grailbench.graph.ids import Counted
-from grailbench.reachability.index import Params
-from grailbench.reachability.streamed import build, edges
-from grailbench.reachability.streamed.folder import SAVED, STAGES, Folder
-from grailbench.reachability.streamed.index import Streamed, allowed_memory
+from grailbench.outofcore import build, edges
+from grailbench.outofcore.folder import SAVED, STAGES, Folder
+from grailbench.outofcore.index import Streamed, allowed_memory
+from grailbench.outofcore.stored import EDGES
+from grailbench.problems.reachability.index import Params
+from grailbench.util import temporary
 
 _FILE = "index"
 

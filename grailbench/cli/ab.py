@@ -35,9 +35,9 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
       grailbench ab HEAD~3 my-branch --dataset kegg-like --impl sequential --trials 30 --rounds 10
       grailbench ab v0.1.0 HEAD --config ci --format markdown
     """
-    from grailbench.bench.ab import ab
     from grailbench.cli.views import compare as compare_view
     from grailbench.cli.views import note
+    from grailbench.harness.ab import ab
     from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)

@@ -61,11 +61,11 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
       grailbench advise edges.txt --queries 50000 --pairs mine.txt --memory 2GiB
       grailbench advise kegg --updates 1000 --impl sequential --impl parallel --budget 20
     """
-    from grailbench.advise import tournament
-    from grailbench.advise.costs import advise
+    from grailbench.api.advise import tournament
+    from grailbench.api.advise.costs import advise
     from grailbench.cli.views import advise as view
     from grailbench.cli.views import note
-    from grailbench.datasets.imported import named
+    from grailbench.data.imported import named
 
     name, sha256 = named(graph, note)
     entry = tournament.Entry(

@@ -32,11 +32,11 @@ def command(listed, prune, dry_run, as_json):
       grailbench cache --prune --dry-run
       grailbench cache --list --prune --json
     """
-    from grailbench import caches
     from grailbench.cli.views import caches as view
     from grailbench.cli.views import put_json
     from grailbench.errors import InputError
-    from grailbench.screen import put
+    from grailbench.util import caches
+    from grailbench.util.screen import put
 
     if dry_run and not prune:
         raise InputError("--dry-run belongs to --prune")

@@ -18,7 +18,7 @@ def client(workers: int | None, scheduler: str | None) -> Iterator:
     if workers is None and scheduler is None:
         yield None
         return
-    from grailbench.cluster import connection
+    from grailbench.distributed import connection
 
     with connection.connected(scheduler) if scheduler is not None else connection.started(workers) as found:
         yield found
@@ -55,9 +55,9 @@ def command(check, workers, scheduler, datasets, as_json):
     """
     from grailbench.cli.views import cluster as view
     from grailbench.cli.views import put_json, say
-    from grailbench.cluster.check import records
+    from grailbench.distributed.check import records
     from grailbench.errors import MachineLacks
-    from grailbench.screen import put
+    from grailbench.util.screen import put
 
     with client(1 if scheduler is None and workers is None else workers, scheduler) as found:
         known = records(found, datasets)

@@ -55,9 +55,9 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
       grailbench compare benchmarks/baseline NEW --accept
     """
-    from grailbench.bench import baseline
     from grailbench.cli.views import compare as compare_view
     from grailbench.cli.views import note
+    from grailbench.harness import baseline
     from grailbench.report import accept as taking
     from grailbench.report import compare
 

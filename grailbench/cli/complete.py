@@ -15,9 +15,10 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from grailbench import __version__, paths
 from grailbench.errors import GrailbenchError
-from grailbench.visible import visible
+from grailbench.util import paths
+from grailbench.util.version import __version__
+from grailbench.util.visible import visible
 
 KEPT = "completion.json"  #: the file in the cache
 _SHELL = frozenset(" \"'\\$`&|;<>()*?[]{}~#!")  #: what a shell does not take for itself
@@ -67,7 +68,7 @@ def stored(ctx: click.Context) -> Iterator[str]:
 
 def implementations(ctx: click.Context) -> list[str]:
     """Implementations of the command's --problem, or of the usual one; of all where the command has no --problem."""
-    from grailbench.contract import USUAL
+    from grailbench.problems.contract import USUAL
 
     found = _known()["implementations"]
     if any(param.name == "problem" for param in ctx.command.params):
@@ -77,7 +78,7 @@ def implementations(ctx: click.Context) -> list[str]:
 
 def problems(ctx: click.Context) -> Iterable[str]:
     """The problems."""
-    from grailbench.contract import PROBLEMS
+    from grailbench.problems.contract import PROBLEMS
 
     return PROBLEMS
 
@@ -127,7 +128,7 @@ def _known() -> dict:
         if found["stamp"] == stamp:
             return found["names"]
     names = _look_up()
-    from grailbench.outputs import atomic_file
+    from grailbench.util.outputs import atomic_file
 
     with suppress(OSError), atomic_file(kept, lasting=False) as stream:
         stream.write(json.dumps({"stamp": stamp, "names": names}).encode())
@@ -138,7 +139,7 @@ def _stamp() -> list:
     """A value that changes when the version, a source file, a registry file or an installed entry point does."""
     from importlib.metadata import entry_points
 
-    from grailbench.contract import ENTRY_POINTS
+    from grailbench.problems.contract import ENTRY_POINTS
 
     package = Path(__file__).parents[1]
     files = [*package.rglob("*.py"), *paths.datasets_dir().rglob("*.*"), *paths.published_dir().glob("*.csv")]
@@ -148,9 +149,9 @@ def _stamp() -> list:
 
 
 def _look_up() -> dict:
-    from grailbench import contract
-    from grailbench.datasets.registry import registry, sets
+    from grailbench.data.registry import registry, sets
     from grailbench.graph.generate import catalogue, look_alikes
+    from grailbench.problems import contract
     from grailbench.report import published
 
     return {

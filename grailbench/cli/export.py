@@ -59,7 +59,7 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
             raise click.UsageError(f"--counts goes without {'--closure' if closure else '--memory'}")
         _export_counts(name, path, format or "csv", impl or "counts", as_json)
         return
-    from grailbench.closure.export import export
+    from grailbench.problems.closure.export import export
 
     record = export(name, path, closure, format or "tuwien", impl or "condense-pairs", memory)
     if as_json:
@@ -72,7 +72,7 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
 
 def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
     from grailbench.cli.views import put_json, say
-    from grailbench.counts.export import export
+    from grailbench.problems.counts.export import export
 
     record = export(name, path, format, impl)
     if as_json:

@@ -40,10 +40,10 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     """
     from grailbench.cli.views import datasets as view
     from grailbench.cli.views import note, put_json
-    from grailbench.datasets.fetch import fetch
-    from grailbench.datasets.locate import choose
-    from grailbench.datasets.sources import Hosts
-    from grailbench.screen import apart, put
+    from grailbench.data.fetch import fetch
+    from grailbench.data.locate import choose
+    from grailbench.data.sources import Hosts
+    from grailbench.util.screen import apart, put
 
     with view.Bars(apart()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))

@@ -59,10 +59,10 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     """
     from grailbench.cli.views import generate as view
     from grailbench.cli.views import note, put_json, say
-    from grailbench.datasets import generating
-    from grailbench.datasets.imported import named
-    from grailbench.datasets.library import open_graph
-    from grailbench.screen import put
+    from grailbench.data import generating
+    from grailbench.data.imported import named
+    from grailbench.data.library import open_graph
+    from grailbench.util.screen import put
 
     if listed:
         if as_json:

@@ -70,8 +70,8 @@ def command(path, name, format, replace, as_json, no_header, **options):
     """
     from grailbench.cli.views import put_json
     from grailbench.cli.views.imported import show
-    from grailbench.datasets.imported import import_graph
-    from grailbench.screen import put
+    from grailbench.data.imported import import_graph
+    from grailbench.util.screen import put
 
     if options["vertices"] is not None and options["renumber"]:
         raise click.UsageError("--vertices and --renumber: one of them")

@@ -21,7 +21,7 @@ def command(name, as_json):
       grailbench info parallel --json
     """
     from grailbench.cli.views import inventory, put_json, say
-    from grailbench.screen import console
+    from grailbench.util.screen import console
 
     found = inventory.info(name)
     if as_json:

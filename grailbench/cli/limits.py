@@ -39,9 +39,9 @@ def command(quick, only, again, simulate, out, as_json):
     """
     from grailbench.cli.views import limits as view
     from grailbench.cli.views import note, put_json
-    from grailbench.limits import ceilings, scale
+    from grailbench.harness.limits import ceilings, scale
     from grailbench.report.render.terminal import terminal
-    from grailbench.screen import put
+    from grailbench.util.screen import put
 
     document = ceilings.measure(
         parts=(only,) if only else None,

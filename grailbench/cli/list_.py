@@ -25,7 +25,7 @@ def command(kind, as_json):
       grailbench list implementations --json
     """
     from grailbench.cli.views import inventory, put_json
-    from grailbench.screen import put
+    from grailbench.util.screen import put
 
     for each in (kind,) if kind else KINDS:
         if as_json:

@@ -9,11 +9,12 @@ from contextlib import suppress
 
 import click
 
-from grailbench import __version__, faults, kernelcache, ulimits
 from grailbench.cli import options, streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
-from grailbench.guard import prompt_interrupts
-from grailbench.visible import visible
+from grailbench.util import faults, kernelcache, ulimits
+from grailbench.util.guard import prompt_interrupts
+from grailbench.util.version import __version__
+from grailbench.util.visible import visible
 
 #: in the order of `grailbench --help`
 COMMANDS = (

@@ -6,10 +6,10 @@ import os
 
 import click
 
-from grailbench import outputs
 from grailbench.cli import complete
-from grailbench.guard import MOST_SECONDS
-from grailbench.runs import axes
+from grailbench.harness import axes
+from grailbench.util import outputs
+from grailbench.util.guard import MOST_SECONDS
 
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
@@ -21,7 +21,7 @@ class _ProblemOption(click.Option):
 
     @property
     def help(self) -> str:
-        from grailbench.contract import PROBLEMS, USUAL
+        from grailbench.problems.contract import PROBLEMS, USUAL
 
         return f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"
 
@@ -40,8 +40,8 @@ class Size(click.ParamType):
 
     def convert(self, value, param, ctx) -> int:
         """The number of bytes."""
-        from grailbench import memory
         from grailbench.errors import InputError
+        from grailbench.util import memory
 
         if isinstance(value, int) or (self._zero and value == "0"):
             return int(value)

@@ -37,8 +37,8 @@ def command(run, out, redact, check, as_json):
       grailbench pack results/runs/2025-01-31-quickstart --redact
       grailbench pack --check mine.pack.tar.gz
     """
-    from grailbench.bench import submission
     from grailbench.cli.views import pack as view
+    from grailbench.harness import submission
 
     if check:
         if out or redact:

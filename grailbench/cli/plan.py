@@ -19,11 +19,11 @@ def command(as_json, **flags):
       grailbench plan --config quickstart
       grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
     """
-    from grailbench.bench.provide import missing
-    from grailbench.bench.resume import plan_of
     from grailbench.cli.views import put_json
     from grailbench.cli.views.run import plan_table
-    from grailbench.screen import put
+    from grailbench.harness.provide import missing
+    from grailbench.harness.resume import plan_of
+    from grailbench.util.screen import put
 
     plan, _ = plan_of(options.fields(flags))
     if as_json:

@@ -61,12 +61,12 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
 def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
     from grailbench.cli.views import note, put_json
     from grailbench.cli.views import profile as view
-    from grailbench.datasets.imported import named
-    from grailbench.datasets.library import open_graph
-    from grailbench.reachability.profile import profile, remarks
+    from grailbench.data.imported import named
+    from grailbench.data.library import open_graph
+    from grailbench.problems.reachability.profile import profile, remarks
     from grailbench.report.render.terminal import terminal
-    from grailbench.screen import put
-    from grailbench.visible import quoted
+    from grailbench.util.screen import put
+    from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
     if as_json:
@@ -84,10 +84,10 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
 def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     """Puts the outlines of graphs into a file, which is whole after each."""
     from grailbench.cli.views import note
-    from grailbench.datasets.imported import named
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.imported import named
+    from grailbench.data.library import open_graph
     from grailbench.graph import outline as outlines
-    from grailbench.reachability.outline import outline
+    from grailbench.problems.reachability.outline import outline
 
     found = outlines.read(path)
     wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
@@ -103,10 +103,10 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
 
 def _recorded(most_edges: int) -> Iterator[tuple[str, str]]:
     """The graphs of recorded runs that can be had here and have at most so many edges: name and SHA-256."""
-    from grailbench.bench import provenance
     from grailbench.cli.views import note
-    from grailbench.datasets.locate import locate
-    from grailbench.runs.cells import read
+    from grailbench.data.locate import locate
+    from grailbench.harness import provenance
+    from grailbench.harness.cells import read
 
     runs = (read(provenance.baselines() / name) for name in provenance.manifest())
     cells = {cell.dataset: cell for run in runs for cell in run.cells if cell.graph_sha256}

@@ -16,7 +16,7 @@ def command(run, name, replace):
 
     Only what others can repeat is recorded: every session of the run must name a commit, and its files must have been
     those of the commit; so must the code of a plug-in that is not an installed release. A copy without git data
-    knows its commit from COMMIT.json, which 'python -m grailbench.bench.provenance' writes in a clean checkout.
+    knows its commit from COMMIT.json, which 'python -m grailbench.harness.provenance' writes in a clean checkout.
 
     \b
     Exit codes: 2 when the run is damaged, has a failed or wrong cell, or comes from changed files. harish-racy, which
@@ -27,8 +27,8 @@ def command(run, name, replace):
       grailbench record 20250131-120000-fused my-machine/fused
       grailbench record /tmp/fused my-machine/fused --replace
     """
-    from grailbench.bench import provenance
     from grailbench.cli.views import say
+    from grailbench.harness import provenance
 
     folder = provenance.record(run, name, replace)
     say(f"recorded: {folder}")

@@ -99,7 +99,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     from grailbench.report.places import WHY
     from grailbench.report.render.json import json
     from grailbench.report.render.terminal import terminal
-    from grailbench.screen import put
+    from grailbench.util.screen import put
 
     if pages:
         _renew(pages, check, click.get_current_context())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from grailbench import paths
 from grailbench.cli import complete, options
+from grailbench.util import paths
 
 
 @click.command("run")
@@ -49,19 +49,19 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
       grailbench run --config speed --scheduler tcp://node1:8786
       grailbench run --resume
     """
-    from grailbench.bench import runner
-    from grailbench.bench.handing import Workers
-    from grailbench.bench.resume import plan_of
     from grailbench.cli import cluster
     from grailbench.cli.views import note, say
     from grailbench.cli.views import run as console
     from grailbench.cli.views.answers import Answers
-    from grailbench.contract import Checks
+    from grailbench.harness import runner
+    from grailbench.harness.folder import spoken
+    from grailbench.harness.handing import Workers
+    from grailbench.harness.resume import plan_of
+    from grailbench.problems.contract import Checks
     from grailbench.report.answer import next_steps
-    from grailbench.runs.folder import spoken
-    from grailbench.screen import apart as stderr
-    from grailbench.screen import put
-    from grailbench.visible import quoted
+    from grailbench.util.screen import apart as stderr
+    from grailbench.util.screen import put
+    from grailbench.util.visible import quoted
 
     if simulate and (out or resume is not None):
         raise click.UsageError("--simulate records nothing: leave out --out and --resume")

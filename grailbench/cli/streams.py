@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 KEEP = "\n\t"  #: what text of several lines and columns has
 

@@ -27,11 +27,11 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
       grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
-    from grailbench.bench import runner
-    from grailbench.bench.resume import plan_of
     from grailbench.cli.views import run as console
-    from grailbench.contract import Checks
-    from grailbench.screen import put
+    from grailbench.harness import runner
+    from grailbench.harness.resume import plan_of
+    from grailbench.problems.contract import Checks
+    from grailbench.util.screen import put
 
     plan, _ = plan_of(options.fields(flags))
     with console.RunView(as_json) as screen:

@@ -1,5 +1,5 @@
 """A graph, from any file to CSR arrays."""
 
-from grailbench import kernelcache
+from grailbench.util import kernelcache
 
 kernelcache.adopt()

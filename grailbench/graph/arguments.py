@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.words import clip
+from grailbench.util.words import clip
 
 LEAST, GREATEST = -(2**63), 2**63 - 1  #: of ids that are numbers
 _TEXTS = str | bytes | bytearray

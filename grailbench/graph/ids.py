@@ -18,7 +18,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.arguments import GREATEST, LEAST
-from grailbench.words import clip, count, did_you_mean
+from grailbench.util.words import clip, count, did_you_mean
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

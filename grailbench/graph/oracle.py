@@ -18,10 +18,10 @@ from time import monotonic
 import numpy as np
 from numba import njit
 
-from grailbench import memory
 from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
+from grailbench.util import memory
 
 SOURCES = 1024  #: sources of one sweep, which takes 16 words a vertex; fewer if memory is short
 LONG_SECONDS = 120.0  #: a warning is logged if the sweeps are expected to take longer than this

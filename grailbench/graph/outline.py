@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from grailbench import paths, settings
 from grailbench.errors import InputError
-from grailbench.files import read_text
-from grailbench.outputs import replaced
+from grailbench.util import paths, settings
+from grailbench.util.files import read_text
+from grailbench.util.outputs import replaced
 
 FILE = "graph-profiles.jsonl"
 BINS = 64  #: most bins of the levels

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from grailbench import commands, outputs
 from grailbench.errors import InputError, MachineLacks
+from grailbench.util import commands, outputs
 
 
 def is_repository(folder: Path) -> bool:

@@ -23,14 +23,14 @@ from typing import IO
 
 import numpy as np
 
-from grailbench import caches, outputs
 from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
-from grailbench.paths import cache_dir
-from grailbench.visible import quoted
+from grailbench.util import caches, outputs
+from grailbench.util.paths import cache_dir
+from grailbench.util.visible import quoted
 
 FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
 

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from grailbench import outputs
 from grailbench.errors import InputError
-from grailbench.files import REFETCH
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
@@ -27,6 +25,8 @@ from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
 from grailbench.graph.readers.labelled import needed, parsing
 from grailbench.graph.readers.table import ends_of, unrecognised
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
+from grailbench.util import outputs
+from grailbench.util.files import REFETCH
 
 Block = tuple[np.ndarray, np.ndarray]
 BYTES = 8 << 20  #: of text that are parsed at a time

@@ -14,7 +14,7 @@ import numpy as np
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted, Ids
-from grailbench.outputs import replaced
+from grailbench.util.outputs import replaced
 
 _ROWS_AT_ONCE = 1 << 16
 _BREAK = re.compile(r"[\t\r\n]")

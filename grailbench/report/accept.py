@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from grailbench.bench import provenance
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
+from grailbench.harness import pack, provenance
+from grailbench.harness.rows import SOUND
 from grailbench.report.compare import Comparison
-from grailbench.runs import pack
-from grailbench.runs.rows import SOUND
-from grailbench.visible import quoted
-from grailbench.words import count, some
+from grailbench.util.visible import quoted
+from grailbench.util.words import count, some
 
 _NAMED = 3  #: cells that an error names
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from grailbench import contract
-from grailbench.contract import USUAL
+from grailbench.compare import ratios
+from grailbench.compare.ratios import EQUAL, Ratio
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
 from grailbench.report.ranking import Place, Ranking, every
-from grailbench.runs import ratios
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.ratios import EQUAL, Ratio
-from grailbench.visible import quoted
-from grailbench.words import count, some
+from grailbench.util.visible import quoted
+from grailbench.util.words import count, some
 
 TITLE = "Who is fastest"
 OTHERS = 3  #: configurations that the fastest is compared with in a sentence

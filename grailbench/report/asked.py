@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from grailbench.contract import USUAL
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import Stats
+from grailbench.problems.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.fronts import Cost, Timed
 from grailbench.report.measured import median
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Stats
 
 NS = 1e6  #: ns in a ms
 BUILDS = ("ready", "label")  #: the phases that a build is taken from: from edges, or of the labels alone

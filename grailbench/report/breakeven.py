@@ -11,14 +11,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from grailbench.contract import USUAL
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.harness.statistics import Interval
+from grailbench.problems.contract import USUAL
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.fronts import Step, envelope, front, pays_from, pays_interval
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.statistics import Interval
-from grailbench.words import BLANK, count, short, size
+from grailbench.util.words import BLANK, count, short, size
 
 NAME = "tradeoffs"
 TITLE = "The front of build and query, and from how many queries a build pays"

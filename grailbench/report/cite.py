@@ -8,18 +8,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
-from grailbench import __version__, paths, words
-from grailbench.contract import PROBLEMS, registered
-from grailbench.datasets.registry import registry
+from grailbench.data.registry import registry
+from grailbench.harness import folder as results
+from grailbench.harness import pack, plugins
+from grailbench.harness.cells import Run, load
+from grailbench.harness.commit import commit_state
+from grailbench.harness.environment import busy
+from grailbench.problems.contract import PROBLEMS, registered
 from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
-from grailbench.runs import folder as results
-from grailbench.runs import pack, plugins
-from grailbench.runs.cells import Run, load
-from grailbench.runs.commit import commit_state
-from grailbench.runs.environment import busy
-from grailbench.visible import visible
+from grailbench.util import paths, words
+from grailbench.util.version import __version__
+from grailbench.util.visible import visible
 
 _GRAPHS = 12  #: names of graphs that the title of a source has
 

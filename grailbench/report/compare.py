@@ -13,13 +13,13 @@ from typing import Literal
 
 import numpy as np
 
-from grailbench import words
-from grailbench.contract import problem, registered
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
+from grailbench.harness import statistics
+from grailbench.harness.cells import Cell, Run, load
+from grailbench.harness.statistics import Interval
+from grailbench.problems.contract import problem, registered
 from grailbench.report.gate import Gate, load_gate
-from grailbench.runs import statistics
-from grailbench.runs.cells import Cell, Run, load
-from grailbench.runs.statistics import Interval
+from grailbench.util import words
 
 ABSENT = "absent"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
@@ -463,7 +463,7 @@ def _likeness(one: Cell, other: Cell) -> int:
 
 def group_of(cell: Cell) -> str | None:
     """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None if unknown."""
-    from grailbench.datasets.registry import registry
+    from grailbench.data.registry import registry
 
     if cell.kind != "real":
         return cell.kind

@@ -8,8 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grailbench.contract import USUAL
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
+from grailbench.harness.cells import Cell, Run, load, of_machine
+from grailbench.harness.folder import spoken
+from grailbench.harness.rows import STATUSES
+from grailbench.harness.stability import Verdict
+from grailbench.problems.contract import USUAL
 from grailbench.report import (
     answer,
     breakeven,
@@ -32,11 +36,7 @@ from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell, Run, load, of_machine
-from grailbench.runs.folder import spoken
-from grailbench.runs.rows import STATUSES
-from grailbench.runs.stability import Verdict
-from grailbench.words import count, machine
+from grailbench.util.words import count, machine
 
 FOLDER = "report"
 MOST_PAIRED = 3  #: peers of a run of which each is compared with each of our configurations in a table of its own
@@ -274,8 +274,8 @@ def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mappi
 
 
 def _counts(name: str, cell: Cell) -> Mapping | str:
-    from grailbench.datasets.library import describe
-    from grailbench.datasets.registry import registry
+    from grailbench.data.library import describe
+    from grailbench.data.registry import registry
 
     reason = "the run has no counts of it, and its file is not here to be counted"
     try:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas
 
-from grailbench import words
 from grailbench.errors import InputError
-from grailbench.files import read_text
 from grailbench.report.figure import Bar, Bars, Panel, Part
 from grailbench.report.table import Table
+from grailbench.util import words
+from grailbench.util.files import read_text
 
 
 @dataclass(frozen=True)

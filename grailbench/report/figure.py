@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.report.captions import CAPTIONS, OTHERS
 from grailbench.report.render.csv import of_frame
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 if TYPE_CHECKING:
     import pandas

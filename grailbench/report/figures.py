@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
+from grailbench.harness import statistics
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.harness.rows import SOUND
 from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.runs import statistics
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.rows import SOUND
-from grailbench.words import count, short
+from grailbench.util.words import count, short
 
 if TYPE_CHECKING:
     import pandas

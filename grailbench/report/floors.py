@@ -14,15 +14,15 @@ from pathlib import Path
 
 import pandas
 
-from grailbench.contract import USUAL
 from grailbench.errors import InputError, MachineLacks
-from grailbench.limits.ceilings import Ceilings
-from grailbench.limits.ceilings import load as measured_here
+from grailbench.harness.cells import ON_DEVICE, Cell, read
+from grailbench.harness.environment import environment, fingerprint
+from grailbench.harness.folder import read_json
+from grailbench.harness.limits.ceilings import Ceilings
+from grailbench.harness.limits.ceilings import load as measured_here
+from grailbench.problems.contract import USUAL
 from grailbench.report.table import Table
-from grailbench.runs.cells import ON_DEVICE, Cell, read
-from grailbench.runs.environment import environment, fingerprint
-from grailbench.runs.folder import read_json
-from grailbench.words import ms
+from grailbench.util.words import ms
 
 PHASES = ("label", "query")
 #: bytes through the device's memory: of an edge that arrives and is read to be sorted; of one in rows of children and

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from grailbench.runs.ratios import FEW, Trials
-from grailbench.runs.statistics import LEVEL, Interval, resampled
+from grailbench.compare.ratios import FEW, Trials
+from grailbench.harness.statistics import LEVEL, Interval, resampled
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from grailbench import settings
 from grailbench.errors import InputError
-from grailbench.words import did_you_mean
+from grailbench.util import settings
+from grailbench.util.words import did_you_mean
 
 KINDS = ("synthetic", "imported")  #: names of the sets of graphs that are not in the registry
 
@@ -64,7 +64,7 @@ class Gate(BaseModel):
 
 def load_gate(path: str | Path) -> Gate:
     """Read a gate file. Raises InputError, with the file and the line or key, if it is invalid."""
-    from grailbench.datasets.registry import sets
+    from grailbench.data.registry import sets
 
     path = Path(path)
     gate = settings.read(path, Gate)

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from grailbench import words
+from grailbench.compare.ratios import span
 from grailbench.errors import NothingMeasured
+from grailbench.harness import plugins
+from grailbench.harness.cells import Cell, Run
 from grailbench.report.compare import with_last_phases
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.gate import Gate
@@ -18,9 +20,7 @@ from grailbench.report.page.sections import Block
 from grailbench.report.render.csv import csv
 from grailbench.report.series import COUNTERS, STATUS, TIME, History, Step, began, history, steps
 from grailbench.report.table import Table
-from grailbench.runs import plugins
-from grailbench.runs.cells import Cell, Run
-from grailbench.runs.ratios import span
+from grailbench.util import words
 
 if TYPE_CHECKING:
     import pandas

@@ -5,7 +5,7 @@ from __future__ import annotations
 from grailbench.graph.outline import Outline, bit_range, level_bins
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
 from grailbench.report.profiled import ENDS
-from grailbench.words import count, grouped, share
+from grailbench.util.words import count, grouped, share
 
 _NONE = "Unavailable: the graph has no vertices."
 

@@ -44,11 +44,11 @@ from typing import Literal
 import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from grailbench import settings
-from grailbench.datasets.locate import members
+from grailbench.data.locate import members
 from grailbench.errors import InputError
-from grailbench.files import read_text
-from grailbench.limits.ceilings import Ceilings
+from grailbench.harness.cells import Cell, joined, of_machine, read
+from grailbench.harness.folder import find_run, read_json
+from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, fields, recorded
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.footnotes import Footnotes
@@ -57,9 +57,9 @@ from grailbench.report.recorded import apart
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Table
 from grailbench.report.values import Expression, Value, together
-from grailbench.runs.cells import Cell, joined, of_machine, read
-from grailbench.runs.folder import find_run, read_json
-from grailbench.words import BLANK, did_you_mean
+from grailbench.util import settings
+from grailbench.util.files import read_text
+from grailbench.util.words import BLANK, did_you_mean
 
 #: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
 _MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 
+from grailbench.harness.cells import Cell
 from grailbench.report.fronts import Cost, pays_from
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.words import BLANK, short
+from grailbench.util.words import BLANK, short
 
 NAME = "pays"
 SWEEP = "sweep"  #: the implementation without an index that an index must beat

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from grailbench import commands
-from grailbench.bench import provenance
-from grailbench.outputs import replaced
+from grailbench.harness import provenance
+from grailbench.util import commands
+from grailbench.util.outputs import replaced
 
 WHY = "a recorded run or a pack, into which nothing is written unasked"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from grailbench import contract
+from grailbench.problems import contract
 
 _PAPERS = "grailbench.report.papers."
 

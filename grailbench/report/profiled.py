@@ -8,7 +8,7 @@ import numpy as np
 
 from grailbench.graph.profile import Structure
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
-from grailbench.words import size
+from grailbench.util.words import size
 
 ENDS = {"sources": "trees above", "sinks": "trees below", "core": "core"}
 _MOST = 400  # marks of the figure of levels

@@ -1,6 +1,6 @@
 """The papers' tables as printed, with known errors.
 
-The CSV files (`grailbench.paths.published_dir()`) keep the printed digits, row and column order and column names.
+The CSV files (`grailbench.util.paths.published_dir()`) keep the printed digits, row and column order and column names.
 `errata.csv` says which cells are wrong or odd and why, `reasons.csv` why measured values are far from printed ones.
 """
 
@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.paths import published_dir
+from grailbench.util.paths import published_dir
 
 if TYPE_CHECKING:
     import pandas

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grailbench.contract import OTHERS
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
+from grailbench.problems.contract import OTHERS
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.problems import shown
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
-from grailbench.words import ms, multiple
+from grailbench.util.words import ms, multiple
 
 NOTES = {
     "query": "",

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from grailbench import words
-from grailbench.bench import provenance
-from grailbench.bench.plan import shipped_configs
+from grailbench.harness import folder as results
+from grailbench.harness import provenance
+from grailbench.harness.cells import Cell, Run, of_machine, read
+from grailbench.harness.plan import shipped_configs
+from grailbench.harness.rows import SOUND
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table
-from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell, Run, of_machine, read
-from grailbench.runs.rows import SOUND
+from grailbench.util import words
 
 _UNKNOWN = "recorded from code that no commit has"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.rows import STATUSES
+from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.runs.rows import STATUSES
-from grailbench.runs.statistics import PENALTY, Mean, geometric_mean
-from grailbench.words import BLANK, count, ms, multiple, ratio, short, size
+from grailbench.util.words import BLANK, count, ms, multiple, ratio, short, size
 
 NAME = "rivals"
 LEAST = 2  #: implementations of others that a run must have for these tables

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.files import read_text
-from grailbench.words import count
+from grailbench.util.files import read_text
+from grailbench.util.words import count
 
 if TYPE_CHECKING:
     import pandas

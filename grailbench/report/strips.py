@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from markupsafe import Markup, escape
 
-from grailbench import contract
-from grailbench.contract import USUAL
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import Stats
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.figure import Figure, Panel, Strip, Strips
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Stats
-from grailbench.words import count, short
+from grailbench.util.words import count, short
 
 NAME = "strips"
 WIDE, TALL, _EDGE = 160, 14, 4  #: pixels of an inline strip, and free at its borders

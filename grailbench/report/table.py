@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grailbench.runs import axes
+from grailbench.harness import axes
 
 if TYPE_CHECKING:
     import pandas

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from grailbench import contract
-from grailbench.contract import USUAL
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
@@ -19,8 +20,7 @@ from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.fronts import front
 from grailbench.report.measured import median
 from grailbench.report.papers.thesis import on_gpu
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell, Run
-from grailbench.words import short, size, some
+from grailbench.util.words import short, size, some
 
 if TYPE_CHECKING:
     import pandas

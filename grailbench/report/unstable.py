@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePath
 
-from grailbench.runs import stability
-from grailbench.runs.cells import Cell
-from grailbench.runs.stability import LEAST_TRIALS, LOAD, MOST_WIDTH, RULES, WIDE, Verdict
-from grailbench.visible import quoted
-from grailbench.words import count
+from grailbench.harness import stability
+from grailbench.harness.cells import Cell
+from grailbench.harness.stability import LEAST_TRIALS, LOAD, MOST_WIDTH, RULES, WIDE, Verdict
+from grailbench.util.visible import quoted
+from grailbench.util.words import count
 
 LOUD = "UNSTABLE: run again."  #: how the first line begins
 _SHOWN = 5  #: cells that are named

@@ -18,15 +18,15 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from grailbench import words
 from grailbench.errors import InputError
-from grailbench.limits.ceilings import Ceilings
+from grailbench.harness.axes import AXES
+from grailbench.harness.cells import Cell
+from grailbench.harness.limits.ceilings import Ceilings
+from grailbench.harness.statistics import Stats, geometric_mean
 from grailbench.report import published
 from grailbench.report.floors import floor_ms
-from grailbench.runs.axes import AXES
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Stats, geometric_mean
-from grailbench.words import did_you_mean
+from grailbench.util import words
+from grailbench.util.words import did_you_mean
 
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.harness.cells import Cell
 from grailbench.report.measured import median
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.words import BLANK, short
+from grailbench.util.words import BLANK, short
 
 NAME = "workers"
 #: what has workers -> how many, and the same index in one process

@@ -31,7 +31,7 @@ class Digraph:
 
     def __init__(self, name: str, number: int, vertices: int, ends: np.ndarray):
         """number: the seed of what is asked; ends: the edges, int64[m, 2]."""
-        from grailbench.datasets.library import BenchGraph, RawGraph
+        from grailbench.data.library import BenchGraph, RawGraph
         from grailbench.graph.condense import condense
         from grailbench.graph.csr import Graph
         from grailbench.graph.ids import Counted
@@ -74,7 +74,7 @@ class Digraph:
     def work(self, problem) -> tuple:
         """What a problem other than reachability asks here: its data, and its workload."""
         if problem.name not in self.works:
-            from grailbench.contract import Checks
+            from grailbench.problems.contract import Checks
 
             opened = self.bench if problem.name == "counts" else self.raw
             spec = problem.spec("random", min(3, max(self.vertices, 1)), self.number)
@@ -130,7 +130,7 @@ def some_pairs(found: Digraph, most: int) -> tuple[np.ndarray, np.ndarray, np.nd
 
 def check_index(found: Digraph, implementation: type, params) -> int:
     """Ask an index of reachability, and one from edges; returns the number of answers. Raises AssertionError."""
-    from grailbench.reachability.index import NoTimer
+    from grailbench.problems.reachability.index import NoTimer
 
     sources, targets = asked_of(found, implementation)
     right = found.answers(sources, targets)
@@ -156,7 +156,7 @@ def _equal(answers: np.ndarray, right: np.ndarray, of: str) -> None:
 
 def check_other(found: Digraph, problem, implementation: type, params) -> int:
     """Have another problem's answers judged by its check, and counted by plain Python; returns their number."""
-    from grailbench.bench.timing import PhaseTimer
+    from grailbench.harness.timing import PhaseTimer
 
     data, work = found.work(problem)
     attempt = problem.attempt(implementation, params, data, work.asked, dict)
@@ -174,8 +174,8 @@ def check_other(found: Digraph, problem, implementation: type, params) -> int:
 
 def implementations(gpu: bool, only: tuple[str, ...] = ()) -> Iterator[tuple]:
     """Problem, name and class of each implementation on a GPU, or of each of ours on the CPU."""
-    from grailbench.contract import PROBLEMS, problem
-    from grailbench.contract import implementations as registered
+    from grailbench.problems.contract import PROBLEMS, problem
+    from grailbench.problems.contract import implementations as registered
 
     for solved in map(problem, PROBLEMS):
         for name, found in registered(solved.name).items():
@@ -191,7 +191,7 @@ def params_of(problem, implementation: type, number: int):
     random = np.random.default_rng((22, number % VARIANTS))
     if problem.name != "reachability":
         return problem.params(threads=int(random.integers(1, 4)), seed=number)
-    from grailbench.reachability.index import FILTERS, Params
+    from grailbench.problems.reachability.index import FILTERS, Params
 
     chosen = Params(
         dim=DIMS[number % VARIANTS], search=str(random.choice(["dfs", "bfs"])),
@@ -209,8 +209,8 @@ def condensing(on_device: bool) -> Iterator[None]:
     if not on_device:
         yield
         return
-    from grailbench.closure.gpu import order
-    from grailbench.reachability.gpu.fused import index
+    from grailbench.problems.closure.gpu import order
+    from grailbench.problems.reachability.gpu.fused import index
 
     known = [(module, module.FEWEST) for module in (order, index)]
     order.FEWEST = index.FEWEST = 0

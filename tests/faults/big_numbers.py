@@ -93,7 +93,7 @@ def offsets(tally: Tally) -> None:
 
 def gpu(tally: Tally) -> None:
     """Kernels of a GPU, with rows near and far, and vertices whose rows of words begin near and far."""
-    from grailbench import device
+    from grailbench import cuda as device
 
     device.simulate()
     with far_gpu.far_launches() as world:
@@ -116,7 +116,7 @@ def gpu(tally: Tally) -> None:
 
 def ranks(tally: Tally, ways: tuple = far_ranks.CPU + far_ranks.GPU) -> None:
     """What makes labels, and answers by them, with ranks from 1 on and up to the greatest."""
-    from grailbench import device
+    from grailbench import cuda as device
 
     if set(ways) & set(far_ranks.GPU):
         device.simulate()
@@ -248,8 +248,8 @@ class _Clock(datetime):
 
 def clocks(tally: Tally) -> None:
     """Runs that are made and read while the clock shows a time before 1970, before 1900, or in 2200."""
-    from grailbench.bench import writer
-    from grailbench.runs import folder as runs
+    from grailbench.harness import folder as runs
+    from grailbench.harness import writer
 
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)

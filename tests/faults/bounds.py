@@ -188,7 +188,7 @@ def _corpus(corpora: list[Path]) -> tuple[int, list[str]]:
 def run(count: int, processes: int, seconds: float, out: Path | None, name: str | None) -> int:
     """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done.
     Returns the exit code."""
-    from grailbench import kernelcache
+    from grailbench.util import kernelcache
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = (out or Path(temporary)) / f"boundscheck-{kernelcache.digest()}"

@@ -45,23 +45,23 @@ SKIPPED = ("limits/",)
 #: by patterns of 'file:function: condition is outcome' why no graph takes a branch
 REASONS: dict[str, str] = {
     r".*STEPS\) is True|.*WARP - 1 is False|.*% (shuffle\.)?WARP == 0 is False": "a simulated warp has one lane",
-    r"device/scan.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
-    r"reachability/gpu/fused/segments.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
+    r"cuda/scan.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
+    r".*gpu/fused/segments.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
     "a simulated warp has one lane",
-    r"reachability/gpu/core/trees.py:add_at: all_lanes.* is False": "a simulated warp has one lane",
-    r"reachability/gpu/core/trees.py:sum_subtrees: k < links": "a simulated warp has one lane, the first of its edges",
+    r".*gpu/core/trees.py:add_at: all_lanes.* is False": "a simulated warp has one lane",
+    r".*gpu/core/trees.py:sum_subtrees: k < links": "a simulated warp has one lane, the first of its edges",
     r".*: (cuda\.blockIdx\.x|block) == .* is False": "a simulated grid with barriers has one block",
     r".*range\(thread, block, threads\) is True": "a simulated grid has one block here",
     r".*range\(cuda.threadIdx.x, cuda.blockIdx.x, cuda.blockDim.x\) is True": "a simulated grid has one block here",
-    r"closure/gpu/warshall.py:close_bits: first_unit < last_unit is False": "the one simulated block has a share",
-    r"traversal/gpu/nearfar.py:_go_on: first >= last is True": "the one simulated block has a share",
-    r"traversal/gpu/many.py:_sum_up: (mark is False|far)": "the one simulated block meets a vertex of every source",
-    r"traversal/gpu/shortest.py:_lower_racily: .*": "of `harish-racy`, which shows what a race does",
+    r".*closure/gpu/warshall.py:close_bits: first_unit < last_unit is False": "the one simulated block has a share",
+    r"problems/traversal/gpu/nearfar.py:_go_on: first >= last is True": "the one simulated block has a share",
+    r".*traversal/gpu/many.py:_sum_up: (mark is False|far)": "the one simulated block meets a vertex of every source",
+    r"problems/traversal/gpu/shortest.py:_lower_racily: .*": "of `harish-racy`, which shows what a race does",
     "|".join((
         r".*cuda.atomic.cas\(distances, v, _FAR, .* == _FAR is False",
-        r"reachability/gpu/trees.py:_offer: found == seen is False",
-        r"traversal/gpu/levels.py:_queue: cuda.atomic.min.* is False",
-        r"traversal/gpu/nearfar.py:_visit: cuda.atomic.min\(of.distances, v, reached\) <= reached is True",
+        r"problems/reachability/gpu/trees.py:_offer: found == seen is False",
+        r"problems/traversal/gpu/levels.py:_queue: cuda.atomic.min.* is False",
+        r"problems/traversal/gpu/nearfar.py:_visit: cuda.atomic.min\(of.distances, v, reached\) <= reached is True",
     )): "another thread was first, between a read and the atomic after it",
 }  # fmt: skip
 
@@ -209,9 +209,9 @@ def watch() -> Seen:
     """Has kernels of all modules that are imported from now on tell their branches."""
     seen = Seen()
     builtins.__branch__, builtins.__loop__ = seen.branch, seen.loop
-    if "grailbench.device.launch" in sys.modules:
+    if "grailbench.cuda.launch" in sys.modules:
         raise RuntimeError("kernels were imported before")
-    from grailbench.device import gateway
+    from grailbench.cuda import gateway
 
     def of_cpu(function):
         """As that of `gateway`, for functions of the CPU that kernels call."""
@@ -326,7 +326,7 @@ def write_record(name: str, result: dict, faults: list[str], wrong: list[str], s
 @click.option("--nightly", is_flag=True, help="The same: all of it takes some minutes.")
 @click.option("--check", is_flag=True, help="Run nothing; compare the list with the branches that are there.")
 def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
-    from grailbench import device
+    from grailbench import cuda as device
 
     device.simulate()
     began, seen = monotonic(), watch()

@@ -26,7 +26,7 @@ import engines
 import psutil
 from judge import Finding, Outcome, Place, Target, judge, named
 
-from grailbench.outputs import atomic_file
+from grailbench.util.outputs import atomic_file
 
 CHUNK_SECONDS = 45.0  #: about how long a process works on one target
 HANG_SECONDS = 10.0  #: of processor time at one input
@@ -393,7 +393,7 @@ def _shown(read, slot: Slot):
 
 def record_commit() -> str | None:
     """The commit of this checkout; None if it is changed."""
-    from grailbench.runs.commit import commit_state
+    from grailbench.harness.commit import commit_state
 
     global _commit
     if _commit is _UNKNOWN:

@@ -117,7 +117,7 @@ def prepare(place: Place) -> None:
 
 def implementations() -> Iterator[str]:
     """Names of those of reachability that need no GPU, no workers and no other library."""
-    from grailbench.contract import implementations as registered
+    from grailbench.problems.contract import implementations as registered
 
     yield from (name for name, found in registered().items() if not found.needs and not name.startswith("peer:"))
 
@@ -210,7 +210,7 @@ def networkx(place: Place) -> None:
     """NetworkX with the backend: calls, a change between them, graphs returned."""
     import networkx as nx
 
-    from grailbench import nx_backend
+    from grailbench.api import nx as nx_backend
 
     graph = nx.DiGraph(edges(6).T.tolist())
     for _ in range(2):

@@ -27,7 +27,7 @@ import crowds
 import record
 from crowds import Ended, Place
 
-from grailbench.words import count
+from grailbench.util.words import count
 
 NIGHT_S = 8 * 60
 END = 40  #: the last vertex of each path

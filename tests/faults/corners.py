@@ -40,9 +40,9 @@ def _asking(found: asked.Digraph, us: np.ndarray, vs: np.ndarray) -> asked.Digra
 
 def of_sets(found: asked.Digraph) -> None:
     """Sets of all targets at once, and in blocks; with strips that divide the threads of a block, and that do not."""
-    from grailbench.closure.gpu import order, sweep
-    from grailbench.device.gateway import cuda
-    from grailbench.reachability.index import NoTimer
+    from grailbench.cuda.gateway import cuda
+    from grailbench.problems.closure.gpu import order, sweep
+    from grailbench.problems.reachability.index import NoTimer
 
     right, given = _pairs(found), order.ordered(found.graph, NoTimer())
     wide = -(-found.vertices // 64)
@@ -65,9 +65,9 @@ def of_sets(found: asked.Digraph) -> None:
 
 def of_bits(found: asked.Digraph) -> None:
     """Warshall's algorithm on bits, by the usual grid, and by one block that has several strips of a word."""
-    from grailbench.closure.gpu import warshall
-    from grailbench.device import launch
-    from grailbench.device.gateway import cuda
+    from grailbench.cuda import launch
+    from grailbench.cuda.gateway import cuda
+    from grailbench.problems.closure.gpu import warshall
 
     right, few = _pairs(found), launch.Shape(1, 5 * warshall.THREADS // 8)
     for tile, how in ((warshall.TILE, {}), (1, {"return_value": few})):
@@ -85,8 +85,8 @@ def of_bits(found: asked.Digraph) -> None:
 
 def of_tiles(found: asked.Digraph) -> None:
     """Floyd-Warshall by tiles whose pivots are staged in parts, and by tiles that are higher than the pivots."""
-    from grailbench.device.register_tiles import Tile, Tiles
-    from grailbench.traversal.gpu.allpairs import InRegisters
+    from grailbench.cuda.register_tiles import Tile, Tiles
+    from grailbench.problems.traversal.gpu.allpairs import InRegisters
 
     network = _network(found, 255)
     every = [_plain(network, source) for source in range(found.vertices)]
@@ -101,11 +101,11 @@ def of_tiles(found: asked.Digraph) -> None:
 
 def of_columns(found: asked.Digraph) -> None:
     """Counts by several chunks of columns, in one pass and in several."""
-    from grailbench.counts.gpu import sweep
-    from grailbench.counts.index import task_of
-    from grailbench.counts.reduce import expanded, listed
-    from grailbench.device.gateway import simulated
-    from grailbench.device.timers import Phases
+    from grailbench.cuda.gateway import simulated
+    from grailbench.cuda.timers import Phases
+    from grailbench.problems.counts.gpu import sweep
+    from grailbench.problems.counts.index import task_of
+    from grailbench.problems.counts.reduce import expanded, listed
 
     task = task_of(found.dag)
     form = listed(task)
@@ -128,8 +128,8 @@ def of_columns(found: asked.Digraph) -> None:
 
 def of_the_core(found: asked.Digraph) -> None:
     """The index of the core, with and without room for its closure."""
-    from grailbench.reachability.gpu.core.index import CoreGpu
-    from grailbench.reachability.index import Params
+    from grailbench.problems.reachability.gpu.core.index import CoreGpu
+    from grailbench.problems.reachability.index import Params
 
     for memory in (0, 200):
         asked.check_index(found, CoreGpu, Params(memory=memory, seed=found.number))
@@ -155,8 +155,8 @@ def of_wide_levels(found: asked.Digraph) -> None:
 
 def of_stored_levels(found: asked.Digraph) -> None:
     """Several pairs of labels by paths, which store the levels that the first pair finds."""
-    from grailbench.reachability.gpu import path_pipeline
-    from grailbench.reachability.index import Params, implementation
+    from grailbench.problems.reachability.gpu import path_pipeline
+    from grailbench.problems.reachability.index import Params, implementation
 
     with mock.patch.object(path_pipeline, "usual", ways.narrow_queues):
         asked.check_index(found, implementation("gpu-path"), Params(dim=2, seed=found.number))
@@ -164,7 +164,7 @@ def of_stored_levels(found: asked.Digraph) -> None:
 
 def of_long_rows(found: asked.Digraph) -> None:
     """The order of siblings of rows that are longer than two tiles, in shared memory and on the grid."""
-    from grailbench.reachability.gpu.fused.siblings import TILE
+    from grailbench.problems.reachability.gpu.fused.siblings import TILE
 
     assert np.bincount(found.graph.sources).max() >= 2 * TILE
     ways.one_index(found)
@@ -176,7 +176,7 @@ def of_long_rows(found: asked.Digraph) -> None:
 
 def of_walks(found: asked.Digraph) -> None:
     """Components and levels by walks that end early because the graph is deep, at once or after some levels."""
-    from grailbench.device.edges import build, library, staging
+    from grailbench.cuda.edges import build, library, staging
 
     n, m, right = found.vertices, found.graph.edges, found.dag.component
     for how in ({}, {"narrow": 2}, {"free": 0, "edges_a_level": 1}, {"free": 3, "edges_a_level": 10**6}):
@@ -188,8 +188,8 @@ def of_walks(found: asked.Digraph) -> None:
 
 def of_sums(found: asked.Digraph) -> None:
     """Prefix sums by blocks whose number is no power of two, of rows that do not fill them."""
-    from grailbench.device.gateway import cuda
-    from grailbench.device.scan import Scan
+    from grailbench.cuda.gateway import cuda
+    from grailbench.cuda.scan import Scan
 
     terms = np.arange(2 * found.vertices, dtype=np.int32).reshape(2, -1)
     threads = -(-found.vertices // 3) // 2 * 2
@@ -204,7 +204,7 @@ def of_a_wrong_order(found: asked.Digraph) -> None:
     """The oracle refuses levels that do not rise along every edge."""
     from dataclasses import replace
 
-    from grailbench.device import oracle
+    from grailbench.cuda import oracle
     from grailbench.errors import CheckFailed
 
     us, vs, _ = ways.some_pairs(found)
@@ -221,8 +221,8 @@ def of_a_wrong_order(found: asked.Digraph) -> None:
 def _network(found: asked.Digraph, most: int = 0):
     """The graph with weights from 1 to `most`, the same on duplicates of an edge, or without."""
     from grailbench.graph.csr import rows_of
-    from grailbench.traversal.index import Network
-    from grailbench.traversal.weights import drawn
+    from grailbench.problems.traversal.index import Network
+    from grailbench.problems.traversal.weights import drawn
 
     offsets, targets = rows_of(found.graph)
     return Network(offsets, targets, 1 + drawn(offsets, targets, 1, False) % most if most else None)
@@ -238,7 +238,7 @@ def _plain(network, source: int) -> list[int]:
 
 
 def _searched(solver, network, sources: list[int]) -> None:
-    from grailbench.reachability.index import NoTimer
+    from grailbench.problems.reachability.index import NoTimer
 
     for source in sources:
         assert solver.solve(source, NoTimer()).tolist() == _plain(network, source), f"distances from {source}"
@@ -246,8 +246,8 @@ def _searched(solver, network, sources: list[int]) -> None:
 
 def of_one_launch(found: asked.Digraph) -> None:
     """Searches by levels with each rule: one block alone or the grid, forward or backward, with and without hubs."""
-    from grailbench.device.gateway import simulated
-    from grailbench.traversal.gpu.fused import Fused
+    from grailbench.cuda.gateway import simulated
+    from grailbench.problems.traversal.gpu.fused import Fused
 
     network = _network(found)
     rules = (128, 256, 2, 100, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24), (128, 2, 0, 14, 24)
@@ -258,9 +258,9 @@ def of_one_launch(found: asked.Digraph) -> None:
 
 def of_many_sources(found: asked.Digraph) -> None:
     """Searches from more sources than a word has bits, pushed and pulled, with rows in pieces."""
-    from grailbench.device.gateway import simulated
-    from grailbench.reachability.index import NoTimer
-    from grailbench.traversal.gpu.many import Many
+    from grailbench.cuda.gateway import simulated
+    from grailbench.problems.reachability.index import NoTimer
+    from grailbench.problems.traversal.gpu.many import Many
 
     network, sources = _network(found), np.arange(found.vertices)[::-1].copy()
     right = np.array([_plain(network, source) for source in sources.tolist()])
@@ -277,8 +277,8 @@ def of_near_and_far(found: asked.Digraph) -> None:
     weights of which two are more than any distance."""
     from dataclasses import replace
 
-    from grailbench.device.gateway import simulated
-    from grailbench.traversal.gpu.nearfar import NearFar
+    from grailbench.cuda.gateway import simulated
+    from grailbench.problems.traversal.gpu.nearfar import NearFar
 
     network = _network(found, 200)
     heaviest = network.weights.astype(np.int64 if simulated else np.int32)  # numpy's sums of 32 bits overflow
@@ -294,7 +294,7 @@ def of_many_far(found: asked.Digraph) -> None:
     """More vertices for the far pile than a block keeps, each found twice."""
     from dataclasses import replace
 
-    from grailbench.traversal.gpu.nearfar import ROOM, NearFar
+    from grailbench.problems.traversal.gpu.nearfar import ROOM, NearFar
 
     network = _network(found, 1)
     weights = np.full(network.edges, 100, np.int32)
@@ -332,7 +332,7 @@ def _wide() -> tuple[int, np.ndarray]:
 
 def _columns() -> tuple[int, np.ndarray]:
     """More vertices of two parents than two chunks have columns."""
-    from grailbench.counts.gpu.sweep import GROUP
+    from grailbench.problems.counts.gpu.sweep import GROUP
 
     wide = GROUP // 2
     return 5 * wide, _layers(5, wide, 3, 2)

@@ -36,9 +36,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 from archives import GRAPH, sha256
 
-from grailbench import caches, paths
 from grailbench.cli.main import main as grailbench
-from grailbench.words import count
+from grailbench.util import caches, paths
+from grailbench.util.words import count
 
 NIGHT_S = 8 * 60
 SIZES = (2, 8)

@@ -34,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import asked
 import record
 
-from grailbench import faults as lost
+from grailbench.util import faults as lost
 
 KINDS = ("any", "dense", "dag", "chain", "cycle", "hub", "layers", "tree", "islands", "loops")
 LARGE, MOST_LARGE, MOST_SMALL = 64, 200, 16  #: one in so many digraphs has up to so many vertices, others few

@@ -33,7 +33,7 @@ def kept_inputs(target: Target) -> list[bytes]:
 @contextmanager
 def limited_memory(most: int = ROOM) -> Iterator[None]:
     """Lets this process take so many bytes more than it has, and tells readers that so many are free."""
-    from grailbench import memory
+    from grailbench.util import memory
 
     before, available = resource.getrlimit(resource.RLIMIT_AS), memory.available
     resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + most, before[1]))
@@ -130,7 +130,7 @@ def instrument() -> int:
 
     functions = {}
     for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] not in ("grailbench", "tomllib") or name.startswith("grailbench.device"):
+        if name.partition(".")[0] not in ("grailbench", "tomllib") or name.startswith("grailbench.cuda"):
             continue
         for value in list(vars(module).values()):
             for each in [value] if not isinstance(value, type) else list(vars(value).values()):

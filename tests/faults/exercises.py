@@ -44,7 +44,7 @@ class _Failures:
 def without_duckdb() -> None:
     """Has numpy sort the edges of `streamed` where DuckDB is not installed, which has no kernels of ours."""
     from grailbench.errors import MachineLacks
-    from grailbench.reachability.streamed import edges
+    from grailbench.outofcore import edges
 
     try:
         edges.require()
@@ -56,7 +56,7 @@ def without_duckdb() -> None:
 def run(name: str) -> dict:
     """Run a file of tests, as where there is no GPU. Returns how many `tests` passed, how many failed for want of a
     package (`lacking`), and the `faults`: what the others say that failed."""
-    from grailbench.device import installed
+    from grailbench.cuda import installed
 
     installed.gpus = list  # tests that need one use numba's simulator
     found = _Failures()

@@ -78,7 +78,7 @@ class Memory:
 
     def live(self) -> int:
         """Bytes in use, when all that is only kept for later was let go."""
-        from grailbench.device.allocator import spare
+        from grailbench.cuda.allocator import spare
 
         gc.collect()
         for drop in spare:
@@ -107,8 +107,8 @@ class Simulated(Memory):
     MAKING = ("device_array", "to_device", "pinned_array", "mapped_array")
 
     def __init__(self):
-        from grailbench.device.edges import library
-        from grailbench.device.gateway import cuda
+        from grailbench.cuda.edges import library
+        from grailbench.cuda.gateway import cuda
 
         super().__init__()
         self._made: list[weakref.ref] = []
@@ -132,7 +132,7 @@ class Simulated(Memory):
     def _refuse() -> None:
         from enum import IntEnum
 
-        from grailbench.device.launch import check
+        from grailbench.cuda.launch import check
 
         check((IntEnum("Code", {"CUDA_ERROR_OUT_OF_MEMORY": OUT_OF_MEMORY})(OUT_OF_MEMORY),), "take memory")
 
@@ -146,7 +146,7 @@ class OnDevice(Memory):
     """The driver's calls, under this package's memory manager, and CuPy's own pool."""
 
     def __init__(self):
-        from grailbench.device import allocator, gateway, memory
+        from grailbench.cuda import allocator, gateway, memory
 
         gateway.require()
         memory.device()
@@ -207,7 +207,7 @@ class OnDevice(Memory):
 
 def memory() -> Memory:
     """The allocator of this process, made to fail; to be called once."""
-    from grailbench.device.gateway import simulated
+    from grailbench.cuda.gateway import simulated
 
     return Simulated() if simulated else OnDevice()
 
@@ -216,7 +216,7 @@ def exhausted(
     of: Memory, work: Callable[[], object], result: Tried, every: int = 1, until: float = float("inf")
 ) -> int:
     """Has `work` fail at each of its allocations, or one of so many; returns how many it makes."""
-    from grailbench.guard import guarded
+    from grailbench.util.guard import guarded
 
     def right(when: str) -> None:
         of.begin()
@@ -260,8 +260,8 @@ def exhausted(
 
 def in_batches(of: Memory, found: asked.Digraph, implementation: type, params, result: Tried, every: int = 1) -> None:
     """Has a batch fail at each of its allocations, and asks the same index again."""
-    from grailbench.guard import guarded
-    from grailbench.reachability.index import NoTimer
+    from grailbench.problems.reachability.index import NoTimer
+    from grailbench.util.guard import guarded
 
     sources, targets = asked.asked_of(found, implementation)
     right = found.answers(sources, targets)

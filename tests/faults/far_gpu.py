@@ -19,28 +19,28 @@ import numpy as np
 
 #: class of a bundle -> its fields with offsets, and those with a value an edge
 BUNDLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "device.csr:Rows": (("starts",), ("edges",)),
-    "reachability.gpu.sizes:Sums": ((), ("prefix",)),
-    "reachability.gpu.ranks:Ranks": ((), ("prefix",)),
-    "reachability.gpu.trees:Kept": ((), ("edges",)),
-    "reachability.gpu.parents:Costs": (("starts",), ("prefix", "costs", "offers", "ranks")),
-    "reachability.gpu.fused.search:Adjacency": (("child_starts", "parent_starts"), ("children", "parents")),
-    "counts.gpu.sweep:Adjacency": (("starts",), ("children",)),
-    "closure.gpu.order:Order": (("starts",), ("children",)),
+    "cuda.csr:Rows": (("starts",), ("edges",)),
+    "problems.reachability.gpu.sizes:Sums": ((), ("prefix",)),
+    "problems.reachability.gpu.ranks:Ranks": ((), ("prefix",)),
+    "problems.reachability.gpu.trees:Kept": ((), ("edges",)),
+    "problems.reachability.gpu.parents:Costs": (("starts",), ("prefix", "costs", "offers", "ranks")),
+    "problems.reachability.gpu.fused.search:Adjacency": (("child_starts", "parent_starts"), ("children", "parents")),
+    "problems.counts.gpu.sweep:Adjacency": (("starts",), ("children",)),
+    "problems.closure.gpu.order:Order": (("starts",), ("children",)),
 }
 #: kernel -> the places of its arguments with offsets, and with a value an edge
 PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "closure.gpu.sssp:_relax": ((0,), (1,)),
-    "device.oracle:_count_falling": ((0,), (1,)),
-    "device.oracle:_pull": ((3,), (4,)),
-    "device.oracle:_pull_long": ((1,), (2,)),
-    "device.edges.components:_list_edges": ((0,), (3, 4)),
-    "device.edges.walk:kernel.<locals>.walk_levels": ((0,), (1,)),
-    "device.edges.on_host:_list_edges": ((4,), (5,)),
+    "problems.closure.gpu.sssp:_relax": ((0,), (1,)),
+    "cuda.oracle:_count_falling": ((0,), (1,)),
+    "cuda.oracle:_pull": ((3,), (4,)),
+    "cuda.oracle:_pull_long": ((1,), (2,)),
+    "cuda.edges.components:_list_edges": ((0,), (3, 4)),
+    "cuda.edges.walk:kernel.<locals>.walk_levels": ((0,), (1,)),
+    "cuda.edges.on_host:_list_edges": ((4,), (5,)),
 }
 MOST_PAIRS = 400  #: asked of a sweep
 #: kernels that have to be reached
-EXPECTED = (*PLACES, "reachability.gpu.fused.sweep:sweep")
+EXPECTED = (*PLACES, "problems.reachability.gpu.fused.sweep:sweep")
 #: implementations whose kernels take such rows
 ASKED = ("reachability/gpu", "reachability/gpu-path", "reachability/gpu-fused", "closure/sssp-each",
          "closure/condense-bits-gpu", "counts/counts-gpu")  # fmt: skip
@@ -157,7 +157,7 @@ def _replaced(given: tuple, made: dict) -> tuple:
 
 
 def _package() -> str:
-    from grailbench.device.gateway import cuda
+    from grailbench.cuda.gateway import cuda
 
     return cuda.jit.__module__.rpartition(".")[0]
 
@@ -191,9 +191,9 @@ def drive(asked_of: tuple[str, ...] = ASKED) -> None:
     """Asks implementations, by small digraphs, for all kernels that take rows; wrong answers are raised."""
     from asked import Digraph, check, condensing, implementations, params_of
 
-    from grailbench.device import oracle
-    from grailbench.device.edges import on_host, rows
-    from grailbench.reachability.gpu.fused import batch
+    from grailbench.cuda import oracle
+    from grailbench.cuda.edges import on_host, rows
+    from grailbench.problems.reachability.gpu.fused import batch
 
     random = np.random.default_rng(31)
     ends = np.concatenate([random.integers(0, 20, (26, 2)), [(3, v) for v in range(9, 18)]])
@@ -218,7 +218,7 @@ def _sweep(digraph, sizes) -> None:
     from asked import some_pairs
     from fused import searcher_on
 
-    from grailbench.reachability.index import Params
+    from grailbench.problems.reachability.index import Params
 
     us, vs, right = some_pairs(digraph, MOST_PAIRS)
     assert np.array_equal(searcher_on(digraph.dag, Params(), sizes).search(us, vs), right), "swept with rows near"
@@ -235,10 +235,10 @@ def _sparse(folder: str, name: str, size: int, dtype) -> np.ndarray:
 def row_of_words(first: int, folder: str) -> dict[str, list]:
     """What kernels with a row of words a vertex make of five vertices from `first` on, whose words begin at multiples
     of it: a chain, whose last vertices have what the first shall get."""
-    from grailbench.counts.gpu import sweep as counts
-    from grailbench.device import oracle
-    from grailbench.device.gateway import cuda
-    from grailbench.traversal.gpu import many
+    from grailbench.cuda import oracle
+    from grailbench.cuda.gateway import cuda
+    from grailbench.problems.counts.gpu import sweep as counts
+    from grailbench.problems.traversal.gpu import many
 
     @cuda.jit
     def push_and_pull(v, at, edges, of):

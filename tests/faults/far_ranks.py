@@ -25,14 +25,14 @@ from ways import narrow_queues
 LAST = 2**31 - 2  #: the greatest rank that a graph can have
 #: module -> where its code begins to count, and the same with another beginning
 BEGINS: dict[str, dict[str, str]] = {
-    "reachability.cpu.traverse": {"rank = np.int32(0)": "rank = np.int32({})"},
-    "reachability.core.peel": {
+    "problems.reachability.cpu.traverse": {"rank = np.int32(0)": "rank = np.int32({})"},
+    "problems.reachability.core.peel": {
         "free = np.int32(0)": "free = np.int32({})",
         "    _place_below(order, above, core": "    _place_below(order, above + {}, core",
     },
-    "reachability.gpu.ranks": {"ranks.before[root] = 0": "ranks.before[root] = {}"},
-    "reachability.gpu.fused.grid": {"base = np.int32(0)": "base = np.int32({})"},
-    "reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
+    "problems.reachability.gpu.ranks": {"ranks.before[root] = 0": "ranks.before[root] = {}"},
+    "problems.reachability.gpu.fused.grid": {"base = np.int32(0)": "base = np.int32({})"},
+    "problems.reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
 }
 DIM, MOST_PAIRS = 2, 64
 Told = Callable[[str, bool], None]  #: is told what was compared, and whether it is as expected
@@ -54,27 +54,27 @@ def begun(name: str, number: int) -> types.ModuleType:
 
 
 def _labels_of_cpu(found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.cpu import grail
-    from grailbench.reachability.index import FILTERS, NoTimer, Params
-    from grailbench.reachability.labels import columns
+    from grailbench.problems.reachability.cpu import grail
+    from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
+    from grailbench.problems.reachability.labels import columns
 
     params = Params(dim=DIM, filters=FILTERS)
     near = grail.Sequential.build(found.dag, params, NoTimer())
-    with mock.patch.object(grail, "label_pair", begun("reachability.cpu.traverse", number).label_pair):
+    with mock.patch.object(grail, "label_pair", begun("problems.reachability.cpu.traverse", number).label_pair):
         far = grail.Sequential.build(found.dag, params, NoTimer())
-    told("reachability.cpu.traverse:label_pair", _later(columns(near.labels), columns(far.labels), number))
+    told("problems.reachability.cpu.traverse:label_pair", _later(columns(near.labels), columns(far.labels), number))
     cut = slice(2 * DIM + 1, 3 * DIM + 1)
     near_cuts, far_cuts = (index.labels.lanes.reshape(found.dag.vertices, -1)[:-1, cut] for index in (near, far))
-    told("reachability.cpu.traverse:label_pair, cuts", _later((near_cuts,), (far_cuts,), number))
-    told("reachability.cpu.search:answer_blocks", _answers(found, far.query_batch))
+    told("problems.reachability.cpu.traverse:label_pair, cuts", _later((near_cuts,), (far_cuts,), number))
+    told("problems.reachability.cpu.search:answer_blocks", _answers(found, far.query_batch))
 
 
 def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
     from grailbench.graph.leveled import by_level
-    from grailbench.reachability.gpu.fused import host
-    from grailbench.reachability.gpu.fused.layout import salts
-    from grailbench.reachability.gpu.fused.siblings import STEPS_OF_ROWS
-    from grailbench.reachability.streamed import labels
+    from grailbench.outofcore import labels
+    from grailbench.problems.reachability.gpu.fused import host
+    from grailbench.problems.reachability.gpu.fused.layout import salts
+    from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
     graph, salt = by_level(found.dag), salts(5, range(1))
     n, roots = found.dag.vertices, int(graph.level_starts[2])
@@ -93,50 +93,50 @@ def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
         labels._widen(0, *rows, *none, ends, np.empty(0, np.uint64))
         made.append((_positive(host._repaired(*rows, base, size)), _positive(tuple(ends[1:].T))))
     near, far = made
-    told("reachability.gpu.fused.host:_repaired", _later(near[0], far[0], number))
-    told("reachability.streamed.labels:_widen", _later(near[1], far[1], number))
+    told("problems.reachability.gpu.fused.host:_repaired", _later(near[0], far[0], number))
+    told("outofcore.labels:_widen", _later(near[1], far[1], number))
     told("host and streamed", all(map(np.array_equal, [each[1:] for each in far[0][:2]], far[1])))
 
 
 def _places_of_core(found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.core import index, records
-    from grailbench.reachability.core.peel import Peeled, peel
-    from grailbench.reachability.index import NoTimer, Params
+    from grailbench.problems.reachability.core import index, records
+    from grailbench.problems.reachability.core.peel import Peeled, peel
+    from grailbench.problems.reachability.index import NoTimer, Params
 
     dag, near = found.dag, peel(found.dag)
-    far = Peeled(*begun("reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
+    far = Peeled(*begun("problems.reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
     places = [(peeled.position[:-1], peeled.end[:-1]) for peeled in (near, far)]  # but for the super-root's, the last
-    told("reachability.core.peel:_peel", _later(*places, number))
+    told("problems.reachability.core.peel:_peel", _later(*places, number))
     with mock.patch.object(index, "PLAIN", dag.vertices**2):  # the closure as bits
         arrays = dict(index.Core.build(dag, Params(), NoTimer()).arrays)
     far = replace(far, above=far.above + number)
     arrays["sources"], arrays["targets"] = records.records(far)
     arrays["shape"] = np.array([far.above, far.core.shape[0]], np.int64)
-    told("reachability.core.answer:answer_wide",
+    told("problems.reachability.core.answer:answer_wide",
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
 
 
 def _labels_of_gpu(name: str, pipeline: str, found: Digraph, number: int, told: Told) -> None:
-    from grailbench.reachability.gpu import ranks
-    from grailbench.reachability.index import NoTimer, Params, implementation
+    from grailbench.problems.reachability.gpu import ranks
+    from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
-    module = import_module(f"grailbench.reachability.gpu.{pipeline}")
+    module = import_module(f"grailbench.problems.reachability.gpu.{pipeline}")
     build, params = implementation(name).build, Params(dim=1)
     with mock.patch.object(module, "usual", narrow_queues):
         near = build(found.dag, params, NoTimer())
-        with mock.patch.object(ranks, "_start", begun("reachability.gpu.ranks", number)._start):
+        with mock.patch.object(ranks, "_start", begun("problems.reachability.gpu.ranks", number)._start):
             far = build(found.dag, params, NoTimer())
-    told(f"reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
+    told(f"problems.reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
     told(f"searches of {name}", _answers(found, far.query_batch))
 
 
 def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
     from fused import searcher_by
 
-    from grailbench.device import leveled
+    from grailbench.cuda import leveled
     from grailbench.graph.leveled import by_level
-    from grailbench.reachability.gpu.fused import grid, small
-    from grailbench.reachability.gpu.fused.labeler import Labeler
+    from grailbench.problems.reachability.gpu.fused import grid, small
+    from grailbench.problems.reachability.gpu.fused.labeler import Labeler
 
     graph = by_level(found.dag)
     there = leveled.upload(graph, graph.parents())
@@ -161,7 +161,7 @@ def _later(near: tuple, far: tuple, number: int) -> bool:
 
 
 def _answers(found: Digraph, ask: Callable) -> bool:
-    from grailbench.reachability.index import NoTimer
+    from grailbench.problems.reachability.index import NoTimer
 
     us, vs, right = some_pairs(found, MOST_PAIRS)
     return np.array_equal(ask(us, vs, NoTimer()), right)

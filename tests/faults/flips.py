@@ -37,8 +37,8 @@ import record
 
 import grailbench as gb
 from grailbench.api.index import _unpacked
-from grailbench.contract import implementations
 from grailbench.graph import mapped
+from grailbench.problems.contract import implementations
 
 NIGHT = 10_000  #: flips of each implementation with `--nightly`
 PATIENCE = 120  #: seconds after which a flip hangs

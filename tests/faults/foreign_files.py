@@ -29,15 +29,29 @@ import crowds
 import record
 from crowds import Ended, Place
 
-from grailbench import caches
+from grailbench.util import caches
 
 NIGHT = 12  #: places of `--nightly`
 YEAR_S = 365 * 86_400
 FLAGS = (*crowds.FLAGS, "--trials", "2")
 STREAMED = ("build", "graph.edges", "--impl", "streamed", "--memory", "500MB", "--out")
 #: folders that exist before, with what is put there beside what is grailbench's own
-OWN = ("cache", *(f"cache/{name}" for name in (*caches.KINDS, "using")), "runs", "made", "made/report", "made/figures",
-       "base", "base/report", "site", "begun.build", "begun.build/1-edges", "home/grailbench", "temporary", ".")
+OWN = (
+    "cache",
+    *(f"cache/{name}" for name in (*caches.KINDS, "using")),
+    "runs",
+    "made",
+    "made/report",
+    "made/figures",
+    "base",
+    "base/report",
+    "site",
+    "begun.build",
+    "begun.build/1-edges",
+    "home/grailbench",
+    "temporary",
+    ".",
+)
 USERS = ("folder", "folder/.git/objects", "folder/1-edges", "base.before", "base.next", "base.making", "x.build")
 NAMES = (".env", ".lock", ".gitignore", "thesis.txt", "holiday.jpg", "report.sql", "airflow.py", "a-v1.npz", "data.npz",
          "notes.json", "build.json.txt", "stage.json", "index", "x.index", "a.gra", "a.gra.json", "lock", "using.txt",
@@ -79,8 +93,8 @@ def begun(folder: Path) -> None:
     import numpy as np
 
     from grailbench.graph import streams
-    from grailbench.reachability.streamed import edges
-    from grailbench.reachability.streamed.folder import STAGES, Folder
+    from grailbench.outofcore import edges
+    from grailbench.outofcore.folder import STAGES, Folder
 
     stream = streams.opened("graph.edges")
     identity = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first, "dim": 2, "seed": 1}

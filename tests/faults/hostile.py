@@ -32,7 +32,7 @@ from attacks import ATTACKS
 from stored import ENVIRONMENT, store, trials
 
 from grailbench.errors import GrailbenchError
-from grailbench.visible import quoted, visible
+from grailbench.util.visible import quoted, visible
 
 NIGHT = 240  #: seconds of `--nightly`
 ALPHABETS = {
@@ -97,13 +97,13 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
     from grailbench.cli.views import compare as compared
     from grailbench.cli.views import inventory
+    from grailbench.harness.cells import read
     from grailbench.report import cite, compare, document, draw, plots
     from grailbench.report.gate import Gate
     from grailbench.report.page import page
     from grailbench.report.render.json import json as of_table
     from grailbench.report.render.latex import latex
-    from grailbench.runs.cells import read
-    from grailbench.screen import put
+    from grailbench.util.screen import put
 
     def lines(parts) -> str:
         text = io.StringIO()

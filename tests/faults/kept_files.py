@@ -18,16 +18,15 @@ from judge import Place, patched
 from targets import values_of
 
 import grailbench
-from grailbench import records
-from grailbench.bench import plan, resume
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
-from grailbench.limits import ceilings
-from grailbench.reachability import queries
-from grailbench.reachability.streamed.folder import Folder
+from grailbench.harness import cells, folder, pack, plan, resume
+from grailbench.harness.limits import ceilings
+from grailbench.outofcore.folder import Folder
+from grailbench.problems.reachability import queries
 from grailbench.report.site import folder as site
-from grailbench.runs import cells, folder, pack
+from grailbench.util import records
 
 
 def sealed(data: bytes) -> bytes:
@@ -241,8 +240,8 @@ def _run_files() -> dict[str, bytes]:
     """The files of a small run that is whole."""
     from stored import ENVIRONMENT, trials
 
-    from grailbench.runs import axes
-    from grailbench.runs.rows import FORMAT
+    from grailbench.harness import axes
+    from grailbench.harness.rows import FORMAT
 
     rows = trials(graph_sha256="5" * 64, checksum="a1")
     planned = {name: rows[0][name] for name in ("dataset", "problem", "impl", *axes.NAMES, "seed", "query_set")}

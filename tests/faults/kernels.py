@@ -37,7 +37,7 @@ ROOT = Path(grailbench.__file__).parent
 #: kernels that measure a machine, and no graph: `grailbench limits` launches them
 OF_LIMITS = "limits/"
 #: not launched on purpose, with the reason
-NEVER = {"device/launch.py:_untyped": "only its type is used"}
+NEVER = {"cuda/launch.py:_untyped": "only its type is used"}
 #: problems whose work grows with the cube of the vertices, and the most vertices for them, here and in the simulator
 CUBIC, MOST_CUBIC, MOST_SIMULATED = ("apsp", "closure"), 700, 16
 FEW_PAIRS = 130  #: pairs of implementations that search at most 64 at a time: two groups, and a part of one
@@ -61,8 +61,8 @@ def _launches(decorator: ast.expr) -> bool:
 
 def watch() -> Callable[[], set[str]]:
     """Watch launches from now on; returns a function that names the kernels launched since it was called last."""
-    from grailbench.device import launch
-    from grailbench.device.gateway import cuda, simulated
+    from grailbench.cuda import launch
+    from grailbench.cuda.gateway import cuda, simulated
 
     launched: set[str] = set()
 
@@ -131,13 +131,13 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
 @contextmanager
 def tight(small: bool) -> Iterator[None]:
     """Sizes of queues and tables that small graphs overflow; the simulator always has some of them."""
-    from grailbench.device import frontier, oracle
-    from grailbench.device.edges import walk
-    from grailbench.device.gateway import simulated
-    from grailbench.reachability.gpu import path_pipeline, pipeline
-    from grailbench.reachability.gpu.fused import batch
-    from grailbench.traversal.gpu import enterprise, nearfar
-    from grailbench.traversal.gpu import fused as searches
+    from grailbench.cuda import frontier, oracle
+    from grailbench.cuda.edges import walk
+    from grailbench.cuda.gateway import simulated
+    from grailbench.problems.reachability.gpu import path_pipeline, pipeline
+    from grailbench.problems.reachability.gpu.fused import batch
+    from grailbench.problems.traversal.gpu import enterprise, nearfar
+    from grailbench.problems.traversal.gpu import fused as searches
 
     queues = frontier.Enterprise(blocks=2, threads=64, lanes=4, small=3, large=6)
     tables = batch.SearchSizes(blocks=2, size=64, budget=60, late_blocks=2, late_size=512, late_budget=200, peeked=2)
@@ -161,7 +161,7 @@ def tight(small: bool) -> Iterator[None]:
 
 def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tuple[str, ...]) -> tuple[dict, list]:
     """Runs all implementations on one graph. Returns the seconds of each, and faults."""
-    from grailbench.device.gateway import simulated
+    from grailbench.cuda.gateway import simulated
 
     found, seconds, faults = asked.Digraph(name, number, vertices, ends), {}, []
 

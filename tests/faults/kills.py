@@ -57,7 +57,7 @@ def undisturbed(stage: Stage, task: Task) -> Reference:
 
 def finished(stage: Stage, task: Task) -> list[bytes]:
     """The lines of the complete trials of the task's run."""
-    from grailbench.runs.folder import read_lines
+    from grailbench.harness.folder import read_lines
 
     where = stage.work / (task.rows or "")
     return read_lines(where)[2] if task.rows and where.is_dir() else []

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import record
 
-from grailbench import outputs, temporary
+from grailbench.util import outputs, temporary
 
 CONTENT = b"whole" * 2000
 PROCESSES = 6

@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 from scipy.stats import theilslopes
 
-from grailbench.bench import peaks
+from grailbench.harness import peaks
 
 HOUR = 3600.0
 WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fill; of a short run the first five minutes

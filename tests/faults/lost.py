@@ -44,9 +44,9 @@ PATIENCE = 600
 
 def child(words: list[str]) -> None:
     """Runs `grailbench WORDS` in this process, which loses its GPU as `LOSING` says."""
-    from grailbench.bench import runner
     from grailbench.cli.main import main
-    from grailbench.device import gateway, launch
+    from grailbench.cuda import gateway, launch
+    from grailbench.harness import runner
 
     at, counted = os.environ[LOSING].split(":", 1)
     runner.device = SimpleNamespace(simulating=lambda: False, simulate=lambda: None)  # a run records no simulation
@@ -116,7 +116,7 @@ class Cells:
     """The rows of a run, by implementation and graph."""
 
     def __init__(self, folder: Path):
-        from grailbench.runs.folder import current, read_rows
+        from grailbench.harness.folder import current, read_rows
 
         self.rows, self.bad = defaultdict(list), {}
         for row in current(read_rows(folder)[0]):
@@ -149,9 +149,9 @@ def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
 
 def imported(folder: Path, path: Path) -> None:
     """Puts a graph into the cache, by the name of its file."""
-    from grailbench import disk, paths
     from grailbench.graph.readers import read_graph
     from grailbench.graph.store import save_graph
+    from grailbench.util import disk, paths
 
     disk.make_folder(folder / "cache")
     (folder / "cache" / paths.CACHE_MARK).touch()

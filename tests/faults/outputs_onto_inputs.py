@@ -35,7 +35,7 @@ from crowds import Ended
 
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.cli.options import Output
-from grailbench.runs import pack
+from grailbench.harness import pack
 
 GRAPH, PAIRS, INDEX, GATE, CONFIG, RUN = "g.edges", "pairs.txt", "g.index", "gate.toml", "config.toml", "run"
 STORED = "cache/imported/mine.npz"  #: the graph that was imported as 'mine'

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import record
 
-from grailbench.words import BLANK, clock, grouped
+from grailbench.util.words import BLANK, clock, grouped
 
 #: the sections, in their order
 AREAS = (
@@ -154,7 +154,7 @@ def faults(name: str, found: Mapping) -> Iterator[str]:
 
 
 def _last_commit() -> date:
-    from grailbench.runs.commit import git
+    from grailbench.harness.commit import git
 
     said = git(record.ROOT, "log", "-1", "--format=%cs")
     return date.fromisoformat(said) if said else FIRST

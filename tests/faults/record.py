@@ -70,7 +70,7 @@ def broken(details: Mapping[str, object]) -> list[str]:
 
 
 def _commit() -> str | None:
-    from grailbench.runs.commit import commit_state
+    from grailbench.harness.commit import commit_state
 
     commit, changed = commit_state()
     return None if changed else commit

@@ -135,7 +135,7 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
     import dask
     import distributed  # noqa: F401 - or all of its settings would go with these
 
-    from grailbench.cluster import connection
+    from grailbench.distributed import connection
 
     with ExitStack() as stack, dask.config.set(LOGS):
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))

@@ -36,10 +36,10 @@ sys.path.insert(0, str(Path(__file__).parent))
 import record
 from archives import GRAPH, OTHER, dataset, leftovers
 
-from grailbench import paths
-from grailbench.datasets import cache
-from grailbench.datasets.fetch import fetch
-from grailbench.datasets.sources import Hosts
+from grailbench.data import cache
+from grailbench.data.fetch import fetch
+from grailbench.data.sources import Hosts
+from grailbench.util import paths
 
 PACKED = gzip.compress(GRAPH, mtime=0)
 WHOLE = {"done.gra", "done.gra.json", "done.gra.gz", "done.gra.gz.json"}
@@ -190,7 +190,7 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
     fault = FAULTS[name]
     own = {"GRAILBENCH_CACHE": str(where / "cache"), "GRAILBENCH_MIRROR": "", "NO_PROXY": "*"}
     environ = mock.patch.dict(os.environ, own)
-    with served() as server, environ, mock.patch("grailbench.datasets.fetch.UNREGISTERED", MOST):
+    with served() as server, environ, mock.patch("grailbench.data.fetch.UNREGISTERED", MOST):
         known = {"content": GRAPH, "packed": PACKED} if registered else {}
         first, wanted = (dataset(n, f"{n}.gra.gz", from_=[server.url + "/{file}"], **known) for n in ("done", "a"))
         fetch([first], hosts=Hosts())

@@ -19,11 +19,11 @@ import slow_readers
 from judge import Place, Target
 
 from grailbench.errors import InputError
-from grailbench.files import Source
 from grailbench.graph import readers, writers
 from grailbench.graph.csr import MAX_VERTICES, VERTEX
 from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.weights import MOST_WEIGHT
+from grailbench.util.files import Source
 
 ROUND_TRIP = 32  #: of so many inputs that were accepted the graph of one is written and read again
 OPENED = 64  #: of so many inputs one is opened as a file

@@ -31,18 +31,17 @@ from kept_files import (
 )
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
-from grailbench import settings
 from grailbench.api import shards
-from grailbench.bench import plan
-from grailbench.datasets import cache, extract, registry
+from grailbench.data import cache, extract, registry
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import outline, streams
 from grailbench.graph.generate import catalogue
 from grailbench.graph.ids import Counted, Named
-from grailbench.reachability import pairs
-from grailbench.reachability.peers import description, output
+from grailbench.harness import folder, pack, plan
+from grailbench.problems.reachability import pairs
+from grailbench.problems.reachability.peers import description, output
 from grailbench.report import fields, gate, pages, stalls
-from grailbench.runs import folder, pack
+from grailbench.util import settings
 
 
 def of_path(read: Callable, name: str = "input") -> Callable[[bytes, Place], str]:

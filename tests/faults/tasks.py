@@ -105,7 +105,7 @@ class Stage:
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
-        from grailbench import paths
+        from grailbench.util import paths
 
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.datasets_dir(), where)
@@ -229,8 +229,8 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
 
 def redirect(home: Path | str) -> None:
     """Have the registry and the recorded runs in the folder of a stage."""
-    from grailbench import paths
-    from grailbench.bench import provenance
+    from grailbench.harness import provenance
+    from grailbench.util import paths
 
     paths.datasets_dir = lambda: Path(home, "registry")
     provenance.baselines = lambda: Path(home, "work", "recorded")
@@ -361,7 +361,7 @@ def _measured(name: str, graph: str = "path-40") -> Callable:
 
 def _clean(call) -> None:
     """A run that says that it was measured from a commit without changes, and the folder of recorded ones."""
-    from grailbench.runs import folder
+    from grailbench.harness import folder
 
     _measured("run")(call)
     path = Path("run", folder.ENVIRONMENT)

@@ -149,7 +149,7 @@ def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Call
     """What an implementation finds on a graph, by name, on a number of threads."""
     if problem.name == "reachability":
         return _of_index(implementation, digraph)
-    from grailbench.contract import Checks, NoTimer
+    from grailbench.problems.contract import Checks, NoTimer
 
     opened = digraph.bench if problem.name == "counts" else digraph.raw
     spec = problem.spec("random", 40 if problem.name != "closure" else 1, 1)
@@ -172,7 +172,7 @@ def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Call
 
 
 def _of_index(implementation: type, digraph: Digraph) -> Callable[[int], dict]:
-    from grailbench.reachability.index import FILTERS, NoTimer, Params
+    from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
     random, n = np.random.default_rng(5), digraph.vertices
     sources, targets = random.integers(0, n, (2, FEW_PAIRS if implementation.name in IN_GROUPS else PAIRS))

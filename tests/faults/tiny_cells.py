@@ -67,9 +67,9 @@ def timed(*words: object, **env: str) -> Took:
 
 def graphs(folder: Path, count: int) -> list[str]:
     """The names of so many imported graphs of 20 vertices and 30 edges, in a cache below a folder."""
-    from grailbench import disk, paths
     from grailbench.graph.csr import Graph
     from grailbench.graph.store import save_graph
+    from grailbench.util import disk, paths
 
     disk.make_folder(folder)
     (folder / paths.CACHE_MARK).touch()

@@ -22,23 +22,23 @@ MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a
 
 def some_pairs(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Some pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
-    from grailbench.device.gateway import simulated
+    from grailbench.cuda.gateway import simulated
 
     return asked.some_pairs(found, SIMULATED_FEW if simulated else MOST_FEW)
 
 
 def one_index(found: asked.Digraph, **params) -> None:
     """An index of `gpu-fused`, from the condensed graph and from edges."""
-    from grailbench.reachability.gpu.fused.index import Fused
-    from grailbench.reachability.index import Params
+    from grailbench.problems.reachability.gpu.fused.index import Fused
+    from grailbench.problems.reachability.index import Params
 
     asked.check_index(found, Fused, Params(**{"dim": 2, "seed": found.number, **params}))
 
 
 def narrow_queues():
     """Queues for one thread, a team and a block of which graphs of few edges use each."""
-    from grailbench.device.frontier import Enterprise
-    from grailbench.device.gateway import simulated
+    from grailbench.cuda.frontier import Enterprise
+    from grailbench.cuda.gateway import simulated
 
     return Enterprise(blocks=2, threads=4 if simulated else 64, lanes=4, small=3, large=6)
 
@@ -46,7 +46,7 @@ def narrow_queues():
 def on_the_grid(found: asked.Digraph) -> None:
     """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
     the whole grid takes them, and in others."""
-    from grailbench.reachability.gpu.fused import at_once, grid, small
+    from grailbench.problems.reachability.gpu.fused import at_once, grid, small
 
     with (
         mock.patch.object(small, "fits", return_value=False),
@@ -59,8 +59,8 @@ def on_the_grid(found: asked.Digraph) -> None:
 
 def of_deep_graphs(found: asked.Digraph) -> None:
     """As deep graphs, whose levels the host walks and labels."""
-    from grailbench.device import leveled
-    from grailbench.device.edges import on_host, rows, staging
+    from grailbench.cuda import leveled
+    from grailbench.cuda.edges import on_host, rows, staging
 
     with asked.condensing(True), mock.patch.object(leveled, "LEVELS", 0), mock.patch.object(leveled, "EDGES", 10**6):
         one_index(found)
@@ -73,7 +73,7 @@ def of_deep_graphs(found: asked.Digraph) -> None:
 
 def of_wide_rows(found: asked.Digraph) -> None:
     """With places of edges in 64 bits, as from 2^31 edges on."""
-    from grailbench.device.edges import rows
+    from grailbench.cuda.edges import rows
 
     with asked.condensing(True), mock.patch.object(rows, "WIDE", 0):
         one_index(found)
@@ -81,8 +81,8 @@ def of_wide_rows(found: asked.Digraph) -> None:
 
 def of_two_gpus(found: asked.Digraph) -> None:
     """As on two GPUs; both are the first one where there is no other."""
-    from grailbench.device import several
-    from grailbench.device.gateway import cuda, simulated
+    from grailbench.cuda import several
+    from grailbench.cuda.gateway import cuda, simulated
 
     with ExitStack() as stack:
         if not simulated and several.count() < 2:
@@ -99,9 +99,9 @@ def in_small_tables(found: asked.Digraph) -> None:
     """Searches of pairs, with all filters and with none, in tables that they fill."""
     from fused import searcher_on
 
-    from grailbench.device.gateway import simulated
-    from grailbench.reachability.gpu.fused.batch import SearchSizes
-    from grailbench.reachability.index import FILTERS, NoTimer, Params
+    from grailbench.cuda.gateway import simulated
+    from grailbench.problems.reachability.gpu.fused.batch import SearchSizes
+    from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
     us, vs, right = some_pairs(found)
     room = (16, 32) if simulated else (64, 512)
@@ -114,9 +114,9 @@ def in_small_tables(found: asked.Digraph) -> None:
 
 def of_long_fields(found: asked.Digraph) -> None:
     """An index of the core whose fields have 32 bits, with and without room for a closure."""
-    from grailbench.reachability.core import records
-    from grailbench.reachability.gpu.core.index import CoreGpu
-    from grailbench.reachability.index import Params
+    from grailbench.problems.reachability.core import records
+    from grailbench.problems.reachability.gpu.core.index import CoreGpu
+    from grailbench.problems.reachability.index import Params
 
     with mock.patch.object(records, "SHORT", 0):
         for memory in (0, 1):
@@ -125,7 +125,7 @@ def of_long_fields(found: asked.Digraph) -> None:
 
 def of_the_oracle(found: asked.Digraph) -> None:
     """The oracle on the device."""
-    from grailbench.device import oracle
+    from grailbench.cuda import oracle
 
     us, vs, right = some_pairs(found)
     answers, known = oracle.swept_answers(found.dag, us, vs)
@@ -135,11 +135,11 @@ def of_the_oracle(found: asked.Digraph) -> None:
 
 def of_few_candidates(found: asked.Digraph) -> None:
     """Hubs of graphs with more candidates than are ranked at once, and by a block that has no power of two threads."""
-    from grailbench.device import leveled
-    from grailbench.device.gateway import simulated
-    from grailbench.device.launch import Shape
+    from grailbench.cuda import leveled
+    from grailbench.cuda.gateway import simulated
+    from grailbench.cuda.launch import Shape
     from grailbench.graph.leveled import by_level
-    from grailbench.reachability.gpu.fused.hubs import Chooser
+    from grailbench.problems.reachability.gpu.fused.hubs import Chooser
 
     graph, chosen = by_level(found.dag), []
     there = leveled.upload(graph, graph.parents())
@@ -154,9 +154,9 @@ def of_few_candidates(found: asked.Digraph) -> None:
 def of_large_weights(found: asked.Digraph) -> None:
     """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
     fewer, lanes than vertices have parents."""
-    from grailbench.reachability.gpu import pipeline
-    from grailbench.reachability.gpu.thesis import Thesis
-    from grailbench.reachability.index import Params
+    from grailbench.problems.reachability.gpu import pipeline
+    from grailbench.problems.reachability.gpu.thesis import Thesis
+    from grailbench.problems.reachability.index import Params
 
     with (
         mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))),

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 
 def put_json(records: Iterable[dict]) -> None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from grailbench import paths
-from grailbench.advise import program
-from grailbench.advise.costs import Advice, Option, Step, front, unindexed
-from grailbench.advise.figure import NS, figure
-from grailbench.advise.tournament import Entry, Held
+from grailbench.api.advise import program
+from grailbench.api.advise.costs import Advice, Option, Step, front, unindexed
+from grailbench.api.advise.figure import NS, figure
+from grailbench.api.advise.tournament import Entry, Held
 from grailbench.cli.views import put_json
 from grailbench.cli.views.run import RunView
+from grailbench.compare.ratios import EQUAL
+from grailbench.harness import axes
+from grailbench.harness.cells import read
 from grailbench.report import draw
 from grailbench.report.places import save
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.runs import axes
-from grailbench.runs.cells import read
-from grailbench.runs.ratios import EQUAL
-from grailbench.screen import put as show
-from grailbench.words import decimal_size, multiple, short, size
+from grailbench.util import paths
+from grailbench.util.screen import put as show
+from grailbench.util.words import decimal_size, multiple, short, size
 
 FOLDER = "figures"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from grailbench.bench.plan import Plan
 from grailbench.cli.views.output import output
-from grailbench.contract import Workload, problem
 from grailbench.errors import InputError
-from grailbench.words import some
+from grailbench.harness.plan import Plan
+from grailbench.problems.contract import Workload, problem
+from grailbench.util.words import some
 
 
 class Answers:

@@ -14,10 +14,10 @@ from grailbench.api import Graph, Index, build, load
 from grailbench.api.saved import is_saved
 from grailbench.cli.views import note
 from grailbench.cli.views.output import output
-from grailbench.datasets.imported import named
+from grailbench.data.imported import named
 from grailbench.errors import CheckFailed
-from grailbench.reachability.pairs import UNKNOWN, Pairs, read_pairs, write_pairs
-from grailbench.words import count as counted
+from grailbench.problems.reachability.pairs import UNKNOWN, Pairs, read_pairs, write_pairs
+from grailbench.util.words import count as counted
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import click
 
 from grailbench import api
 from grailbench.cli.views import note, put_json, say
-from grailbench.datasets.imported import named
+from grailbench.data.imported import named
 from grailbench.errors import InputError
 from grailbench.graph.generate.uniform import parse_random
-from grailbench.words import decimal_size
+from grailbench.util.words import decimal_size
 
 STREAMED = "streamed"
 
@@ -47,9 +47,9 @@ def build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
 def _streamed(graph: str, out: str, flags: dict):
     from grailbench.api.streamed import built, file_of
     from grailbench.graph.mapped import MAGIC
-    from grailbench.outputs import link_file
-    from grailbench.reachability.index import FILTERS, Params
-    from grailbench.reachability.streamed.folder import remove
+    from grailbench.outofcore.folder import remove
+    from grailbench.problems.reachability.index import FILTERS, Params
+    from grailbench.util.outputs import link_file
 
     if flags["filters"] is not None:
         raise InputError("streamed has all filters", remedy="leave out --filters")

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grailbench import caches, kernelcache, paths
-from grailbench.caches import KERNELS, KINDS, Entry
 from grailbench.errors import InputError
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.screen import Grid
-from grailbench.words import BLANK, count, decimal_size
+from grailbench.util import caches, kernelcache, paths
+from grailbench.util.caches import KERNELS, KINDS, Entry
+from grailbench.util.screen import Grid
+from grailbench.util.words import BLANK, count, decimal_size
 
 STALE, FORMER, ABOVE = "left by a process that is gone", "of a former version", "above the bound, used longest ago"
 _KERNELS = "compiled kernels"
@@ -103,7 +103,7 @@ def show() -> Iterator[Grid | str]:
 def pruned(dry: bool) -> list[Removal]:
     """Removes what no process needs, and what is above the bound; if `dry`, only tells."""
     from grailbench.graph import store
-    from grailbench.reachability import queries
+    from grailbench.problems.reachability import queries
 
     found = [Removal(left.path, "temporary", left.bytes, STALE, _failed(left.path, dry))
              for left in caches.left_behind(dry)]  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from grailbench.screen import Grid
-from grailbench.words import BLANK, count, gib, some
+from grailbench.util.screen import Grid
+from grailbench.util.words import BLANK, count, gib, some
 
 _SHOWN = 3
 

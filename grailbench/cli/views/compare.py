@@ -8,15 +8,15 @@ from dataclasses import asdict
 
 import click
 
-from grailbench import screen
 from grailbench.cli.views import put_json
+from grailbench.compare.ratios import span
+from grailbench.harness.stability import loads
 from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.report.render.markdown import content, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.runs.ratios import span
-from grailbench.runs.stability import loads
-from grailbench.words import brief, count, fine_ratio, grouped, some
+from grailbench.util import screen
+from grailbench.util.words import brief, count, fine_ratio, grouped, some
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")

@@ -9,13 +9,13 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
-from grailbench.datasets.fetch import CHECKS, FetchResult
-from grailbench.datasets.library import describe
-from grailbench.datasets.sources import Progress
+from grailbench.data.fetch import CHECKS, FetchResult
+from grailbench.data.library import describe
+from grailbench.data.sources import Progress
 from grailbench.errors import CheckFailed, InputError
-from grailbench.screen import Grid, console
-from grailbench.visible import visible
-from grailbench.words import first, grouped
+from grailbench.util.screen import Grid, console
+from grailbench.util.visible import visible
+from grailbench.util.words import first, grouped
 
 _NAMED = 8  # the most names in the error for graphs that could not be fetched
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grailbench.datasets import generating
-from grailbench.screen import Grid
-from grailbench.words import BLANK, grouped
+from grailbench.data import generating
+from grailbench.util.screen import Grid
+from grailbench.util.words import BLANK, grouped
 
 LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
 

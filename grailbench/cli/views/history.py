@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
-from grailbench import screen
 from grailbench.cli.views import note
 from grailbench.errors import InputError, NothingMeasured
+from grailbench.harness import folder
+from grailbench.harness.cells import Cell, Run
+from grailbench.harness.cells import read as read_run
 from grailbench.report import draw, history
 from grailbench.report.history import Told
 from grailbench.report.page import checked, whole
@@ -18,10 +20,8 @@ from grailbench.report.places import save
 from grailbench.report.render.csv import csv
 from grailbench.report.render.markdown import markdown, paragraph
 from grailbench.report.render.terminal import terminal
-from grailbench.runs import folder
-from grailbench.runs.cells import Cell, Run
-from grailbench.runs.cells import read as read_run
-from grailbench.words import count
+from grailbench.util import screen
+from grailbench.util.words import count
 
 
 def read(names: Iterable[str]) -> tuple[list[Run], list[str]]:

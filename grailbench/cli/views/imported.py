@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grailbench.cli.views.datasets import COLUMNS
-from grailbench.datasets.imported import ImportResult
-from grailbench.screen import Grid
-from grailbench.visible import quoted
-from grailbench.words import count, grouped
+from grailbench.data.imported import ImportResult
+from grailbench.util.screen import Grid
+from grailbench.util.visible import quoted
+from grailbench.util.words import count, grouped
 
 
 def show(result: ImportResult) -> Iterator[Grid | str]:

@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grailbench import paths
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
-from grailbench.screen import paired
-from grailbench.words import BLANK, gib
+from grailbench.util import paths
+from grailbench.util.screen import paired
+from grailbench.util.words import BLANK, gib
 
 
 def records(kind: str) -> Iterator[dict]:
@@ -30,8 +30,8 @@ def datasets() -> Iterator[dict]:
     published_vertices, published_edges (with the super-root; None if not published so), matches (None if measured
     or published counts are missing), verified, table, title, reason (why a graph in the cache cannot be opened).
     """
-    from grailbench.datasets.locate import stored_here
-    from grailbench.datasets.registry import registry
+    from grailbench.data.locate import stored_here
+    from grailbench.data.registry import registry
     from grailbench.graph.generate import catalogue
 
     for dataset in registry().values():
@@ -51,7 +51,7 @@ _DATASET_KEYS = ("name", "set", "vertices", "edges", "published_vertices", "publ
 
 def _dataset(dataset) -> dict:
     """The record of `describe` for a dataset; if the dataset cannot be opened, its `reason` says why."""
-    from grailbench.datasets.library import describe
+    from grailbench.data.library import describe
 
     try:
         return {**describe(dataset), "reason": None}
@@ -66,7 +66,7 @@ def _dataset(dataset) -> dict:
 
 def _made(name: str) -> dict:
     """The record of a generated or imported graph."""
-    from grailbench.datasets.library import open_graph
+    from grailbench.data.library import open_graph
 
     record = dict.fromkeys(_DATASET_KEYS) | {"name": name}
     try:
@@ -79,8 +79,8 @@ def _made(name: str) -> dict:
 
 def implementations() -> Iterator[dict]:
     """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (those it obeys)."""
-    from grailbench.contract import PROBLEMS
-    from grailbench.contract import implementations as registered
+    from grailbench.problems.contract import PROBLEMS
+    from grailbench.problems.contract import implementations as registered
 
     for problem in PROBLEMS:
         for name, found in registered(problem).items():
@@ -92,7 +92,7 @@ def implementations() -> Iterator[dict]:
 
 def configs(wanted: str | None = None) -> Iterator[dict]:
     """Every shipped config, or the one of that name. Keys: name, description, experiments, path."""
-    from grailbench.bench.plan import load_config, shipped_configs
+    from grailbench.harness.plan import load_config, shipped_configs
 
     for name in shipped_configs():
         if wanted not in (None, name):
@@ -104,7 +104,7 @@ def configs(wanted: str | None = None) -> Iterator[dict]:
 
 def runs() -> Iterator[dict]:
     """Every run in the default folder, the latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
-    from grailbench.runs import folder as results
+    from grailbench.harness import folder as results
 
     for folder in reversed(results.runs()):
         try:
@@ -115,7 +115,7 @@ def runs() -> Iterator[dict]:
 
 
 def _run(folder: Path) -> dict:
-    from grailbench.runs.cells import load
+    from grailbench.harness.cells import load
 
     run = load(folder)
     statuses = [cell.status for cell in run.cells]
@@ -156,10 +156,10 @@ def info(name: str) -> list[dict]:
     The name of an implementation may be that of a file which describes a program. `kind` says what a record is. Raises
     InputError if there is nothing of that name.
     """
-    from grailbench.contract import PROBLEMS, problem
+    from grailbench.problems.contract import PROBLEMS, problem
 
     if name == "machine":
-        from grailbench.runs.environment import environment
+        from grailbench.harness.environment import environment
 
         return [{"kind": "machine", **environment()}]
     programs = (problem(solved).described(name) for solved in PROBLEMS)
@@ -176,7 +176,7 @@ def info(name: str) -> list[dict]:
 def _explained(solved: str, name: str) -> dict:
     """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
     memory, what is `asked` of it if that is not all, the work `counters` that it may fill, and those `varying`."""
-    from grailbench.contract import implementation, problem
+    from grailbench.problems.contract import implementation, problem
 
     found = implementation(name, solved)
     what, _, rest = inspect.cleandoc(found.__doc__ or "").partition("\n\n")
@@ -192,8 +192,8 @@ def _explained(solved: str, name: str) -> dict:
 def _dataset_info(name: str) -> dict | None:
     """The record of a dataset by name or alias, or of a generated or imported graph; None if there is none. A graph
     that is not generated yet has its number of vertices only."""
-    from grailbench.datasets.library import open_graph
-    from grailbench.datasets.locate import look_up
+    from grailbench.data.library import open_graph
+    from grailbench.data.locate import look_up
 
     if (found := look_up(name)) is None:
         return None
@@ -224,7 +224,7 @@ def _catalogued(name: str) -> dict:
 def _made_info(name: str) -> dict:
     """The record of a generated or imported graph with more keys: `file_vertices` and `file_edges` of the raw graph,
     which closures and traversals take; in words, the `ids` of its file, its `weights`, and `notes` of the import."""
-    from grailbench.datasets.library import open_graph, open_raw
+    from grailbench.data.library import open_graph, open_raw
     from grailbench.graph.profile import characteristics
 
     raw = open_raw(name)
@@ -234,7 +234,7 @@ def _made_info(name: str) -> dict:
 
 
 def _run_info(name: str) -> dict:
-    from grailbench.runs import folder as results
+    from grailbench.harness import folder as results
 
     try:
         folder = results.find_run(name)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from grailbench.limits.ceilings import PARTS
+from grailbench.harness.limits.ceilings import PARTS
 from grailbench.report.table import Table, numbers
-from grailbench.words import brief, size
+from grailbench.util.words import brief, size
 
 _NOISY = 1.5  # values whose most is more than this times their least are marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}

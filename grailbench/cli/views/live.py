@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from grailbench.bench.plan import Cell, Plan
-from grailbench.runs.rows import cell_of, ends_trial, sampled
-from grailbench.visible import visible
-from grailbench.words import brief, clock
+from grailbench.harness.plan import Cell, Plan
+from grailbench.harness.rows import cell_of, ends_trial, sampled
+from grailbench.util.visible import visible
+from grailbench.util.words import brief, clock
 
 FIRST, TRIAL = "first", "trial"  #: kinds of steps: verifying and warming up, and timing
 DRAW_SECONDS = 0.1  #: the least time between two drawings

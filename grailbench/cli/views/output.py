@@ -12,8 +12,8 @@ from typing import IO
 import click
 
 from grailbench.cli.streams import KEEP
-from grailbench.outputs import replaced
-from grailbench.visible import visible
+from grailbench.util.outputs import replaced
+from grailbench.util.visible import visible
 
 
 @contextmanager

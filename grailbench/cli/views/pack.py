@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from grailbench import words
-from grailbench.bench.submission import Judged, Packed
 from grailbench.cli.views import put_json
-from grailbench.runs import plugins
-from grailbench.runs.cells import Run
-from grailbench.screen import paired, put
+from grailbench.harness import plugins
+from grailbench.harness.cells import Run
+from grailbench.harness.submission import Judged, Packed
+from grailbench.util import words
+from grailbench.util.screen import paired, put
 
 UNCLEAN = "NOT FROM A CLEAN COMMIT: nobody can repeat it"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from grailbench.graph.profile import QUANTILES, Structure
-from grailbench.reachability.ends import FORESTS, Ends
-from grailbench.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Profile, Reach, Settled
+from grailbench.problems.reachability.ends import FORESTS, Ends
+from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Profile, Reach, Settled
 from grailbench.report.table import Table
-from grailbench.words import count, estimate, grouped, magnitude, share, short, size
+from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 BINS = 12  #: most lines of the table of levels
 _BAR = 40  # characters of its longest bar

@@ -12,27 +12,27 @@ from time import monotonic
 from rich.console import Console
 from rich.text import Text
 
-from grailbench import paths
-from grailbench.bench.plan import Cell, Plan
-from grailbench.bench.runner import Finished
 from grailbench.cli.views import put_json
 from grailbench.cli.views.live import LiveView
-from grailbench.contract import USUAL, Input, Problem, Workload, problem
+from grailbench.harness import axes
+from grailbench.harness.axes import Axis
+from grailbench.harness.cells import Cell as Measured
+from grailbench.harness.cells import cells
+from grailbench.harness.environment import usable_cores
+from grailbench.harness.folder import spoken
+from grailbench.harness.plan import Cell, Plan
+from grailbench.harness.rows import cell_of, sampled
+from grailbench.harness.runner import Finished
+from grailbench.harness.stability import verdict
+from grailbench.harness.statistics import Stats
+from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report import answer
 from grailbench.report import unstable as loud
 from grailbench.report.footnotes import Footnotes
-from grailbench.runs import axes
-from grailbench.runs.axes import Axis
-from grailbench.runs.cells import Cell as Measured
-from grailbench.runs.cells import cells
-from grailbench.runs.environment import usable_cores
-from grailbench.runs.folder import spoken
-from grailbench.runs.rows import cell_of, sampled
-from grailbench.runs.stability import verdict
-from grailbench.runs.statistics import Stats
-from grailbench.screen import Grid, apart, fold
-from grailbench.visible import visible
-from grailbench.words import count, grouped, some, steady
+from grailbench.util import paths
+from grailbench.util.screen import Grid, apart, fold
+from grailbench.util.visible import visible
+from grailbench.util.words import count, grouped, some, steady
 
 
 class RunView:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from grailbench import caches, paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
@@ -24,7 +23,8 @@ from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import parse_random, random_dag
-from grailbench.words import did_you_mean
+from grailbench.util import caches, paths
+from grailbench.util.words import did_you_mean
 
 GENERATOR = 1  # increase it when the arrays of any seed change
 HOME_MADE = {  # vertices and edges from Computation 2020, table 2, which has no dag_07

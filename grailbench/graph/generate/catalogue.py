@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from grailbench import paths, settings
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate.chains import chain, comb
@@ -24,6 +23,7 @@ from grailbench.graph.generate.layers import layers
 from grailbench.graph.generate.papers import papers
 from grailbench.graph.generate.releases import releases
 from grailbench.graph.generate.uniform import random_dag, random_digraph
+from grailbench.util import paths, settings
 
 HARD = 1_000_000  #: vertices of a core whose packed closure, k^2 / 16 bytes, takes 62.5 GB
 CONTRACTED = 50e9  #: bytes that the closure of a core in `hard` takes at least once its chains are contracted

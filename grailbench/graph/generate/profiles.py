@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from grailbench import paths
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
+from grailbench.util import paths
 
 EXACT_KINDS = 1000  # if there are more kinds, degrees are grouped by powers of two;
 MOST_KINDS = 2200  # if there are more than this after that, by higher powers, and then by height
@@ -200,7 +200,7 @@ def profiles_dir() -> Path:
 
 def save(profile: Profile, path: Path) -> None:
     """Writes a profile as JSON atomically, one line for each array."""
-    from grailbench.outputs import atomic_file
+    from grailbench.util.outputs import atomic_file
 
     facts = {
         "vertices": profile.vertices,

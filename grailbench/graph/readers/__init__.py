@@ -17,13 +17,13 @@ from time import perf_counter
 import numpy as np
 
 from grailbench.errors import InputError, TooLittleMemory
-from grailbench.files import Source
-from grailbench.files import opened as opened_file
 from grailbench.graph.arguments import shown
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.options import Options
 from grailbench.graph.readers.table import readings
 from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
+from grailbench.util.files import Source
+from grailbench.util.files import opened as opened_file
 
 FORMATS = {
     "gra": "GRAIL's .gra, with or without the graph_for_greach line",

@@ -15,10 +15,10 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.files import REFETCH, Bytes
 from grailbench.graph.readers.edges import with_reverses
 from grailbench.graph.readers.labelled import found_of, parsing
 from grailbench.graph.readers.text import Found
+from grailbench.util.files import REFETCH, Bytes
 
 _DIRECTED = {"directed": True, "undirected": False, "true": True, "false": False, "1": True, "0": False}
 

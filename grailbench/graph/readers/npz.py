@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
-from grailbench import memory
 from grailbench.errors import InputError
-from grailbench.files import RATIO, REFETCH, SLACK, Bytes
 from grailbench.graph import npy
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted
 from grailbench.graph.readers.text import Found, check_memory, zeros_left_out
 from grailbench.graph.weights import of_values
+from grailbench.util import memory
+from grailbench.util.files import RATIO, REFETCH, SLACK, Bytes
 
 _REMEDY = "arrays 'offsets' and 'targets', or scipy.sparse.save_npz"
 _SCALAR = 64  # most bytes of the arrays 'format' and 'shape'

@@ -24,7 +24,7 @@ from grailbench.errors import InputError
 from grailbench.graph.readers.labelled import found_of, needed, parsing
 from grailbench.graph.readers.table import decoded
 from grailbench.graph.readers.text import Found
-from grailbench.words import count, did_you_mean
+from grailbench.util.words import count, did_you_mean
 
 _TERM = re.compile(r"^\[Term\]", re.MULTILINE)
 _NO_TAG = re.compile(r"^[^!\[:\s][^:\n]*$", re.MULTILINE)

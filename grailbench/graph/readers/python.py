@@ -20,11 +20,11 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from grailbench import outputs
 from grailbench.errors import InputError
 from grailbench.graph.readers.labelled import found_of
 from grailbench.graph.readers.text import Found
-from grailbench.words import count
+from grailbench.util import outputs
+from grailbench.util.words import count
 
 _VERSION = ".".join(map(str, sys.version_info[:2]))
 _LEFT_OUT = ("__pycache__", "node_modules")

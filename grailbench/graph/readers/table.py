@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.words import did_you_mean
+from grailbench.util.words import did_you_mean
 
 #: words for the source and for the target of an edge: a column is named by one, perhaps with 'id', 'node' or 'vertex'
 _ENDS = (

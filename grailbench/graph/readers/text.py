@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 from numba import njit
 
-from grailbench import memory
 from grailbench.errors import InputError
-from grailbench.files import REFETCH as REFETCH  # so that readers import it from here with the rest
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Ids
 from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, kept, refused, weight_at
-from grailbench.words import count
+from grailbench.util import memory
+from grailbench.util.files import REFETCH as REFETCH  # so that readers import it from here with the rest
+from grailbench.util.words import count
 
 # status codes of a parser
 DONE, FULL = 0, 1

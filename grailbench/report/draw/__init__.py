@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from importlib.resources import files as resources
 
 from grailbench.report.figure import Bars, Figure, Grid, Marks, Strips, seen
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 DPI = 300
 

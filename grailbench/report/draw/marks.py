@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, WIDTH, Block, Sheet, Shown, inches, rows
 from grailbench.report.figure import Axis, Mark, Marks, Panel
-from grailbench.words import clip
+from grailbench.util.words import clip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

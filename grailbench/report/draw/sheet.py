@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.report.draw import style
 from grailbench.report.figure import Figure
-from grailbench.words import clip
+from grailbench.util.words import clip
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Sheet, Shown, box, inches, rows
 from grailbench.report.figure import Panel, Strip, Strips
-from grailbench.words import clip
+from grailbench.util.words import clip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

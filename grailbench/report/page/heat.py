@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.rows import SOUND
 from grailbench.report import figures
 from grailbench.report.draw import style
-from grailbench.runs.cells import Cell
-from grailbench.runs.rows import SOUND
-from grailbench.words import BLANK, short, times
+from grailbench.util.words import BLANK, short, times
 
 LEVELS = 20  #: number of tints, each a class of the style sheet
 

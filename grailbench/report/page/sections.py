@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from grailbench.contract import USUAL
 from grailbench.errors import InputError
+from grailbench.harness.cells import NOT_FROM_EDGES
+from grailbench.harness.statistics import PENALTY
+from grailbench.problems.contract import USUAL
 from grailbench.report import answer, breakeven, figures, floors, measured, rivals, strips, tradeoffs
 from grailbench.report.document import Report
 from grailbench.report.figure import Figure
@@ -21,9 +23,7 @@ from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
 from grailbench.report.table import Table
-from grailbench.runs.cells import NOT_FROM_EDGES
-from grailbench.runs.statistics import PENALTY
-from grailbench.words import count, gib, short, some, times
+from grailbench.util.words import count, gib, short, some, times
 
 MEANS = (
     "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "

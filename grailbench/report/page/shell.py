@@ -14,12 +14,12 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from grailbench import __version__
+from grailbench.harness.statistics import PENALTY
 from grailbench.report import draw
 from grailbench.report.draw import style
 from grailbench.report.page import heat
 from grailbench.report.render.html import templates
-from grailbench.runs.statistics import PENALTY
+from grailbench.util.version import __version__
 
 COLOURS = {
     "light": {

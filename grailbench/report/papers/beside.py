@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from grailbench.harness.cells import Cell
 from grailbench.report import published
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import Cell
-from grailbench.words import BLANK, difference, ms, ratio
+from grailbench.util.words import BLANK, difference, ms, ratio
 
 _INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
 _SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")

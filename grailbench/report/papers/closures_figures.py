@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from grailbench.harness.cells import Cell
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.papers import closures
-from grailbench.runs.cells import Cell
-from grailbench.words import short
+from grailbench.util.words import short
 
 if TYPE_CHECKING:
     import pandas

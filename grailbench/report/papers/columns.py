@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from grailbench.harness.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
 from grailbench.report import published
 from grailbench.report.papers.beside import Entry
 from grailbench.report.papers.entries import NOT_RUN, asked, time, timed
 from grailbench.report.papers.feeds import CPU, EXACT, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
-from grailbench.runs.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
 
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 LIKE = "-like"

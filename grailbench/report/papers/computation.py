@@ -11,13 +11,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from grailbench.harness import statistics
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
 from grailbench.report.papers.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Table
-from grailbench.runs import statistics
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell, together
-from grailbench.words import BLANK, count
+from grailbench.util.words import BLANK, count
 
 LIKE = "-like"
 TITLE = "Claims of Computation 2020"

@@ -7,13 +7,13 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.rows import SOUND
 from grailbench.report import stalls
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
 from grailbench.report.papers.computation import Point, chosen, of_paper, points
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.runs.cells import Cell
-from grailbench.runs.rows import SOUND
-from grailbench.words import count, short
+from grailbench.util.words import count, short
 
 if TYPE_CHECKING:
     import pandas

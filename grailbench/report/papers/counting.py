@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.stability import Verdict
 from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import Cell
-from grailbench.runs.stability import Verdict
-from grailbench.words import BLANK, grouped, short
+from grailbench.util.words import BLANK, grouped, short
 
 PROBLEM = "counts"
 EXACT = ("counts", ON_GPU := "counts-gpu")

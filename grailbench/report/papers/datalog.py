@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.papers.closures import ordered
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Stats
-from grailbench.words import BLANK, brief, grouped, short
+from grailbench.util.words import BLANK, brief, grouped, short
 
 if TYPE_CHECKING:
     import pandas

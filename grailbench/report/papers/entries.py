@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from grailbench.harness.cells import Cell
 from grailbench.report.papers.beside import Entry
 from grailbench.report.papers.feeds import Feed
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.runs.cells import Cell
 
 NOT_RUN = "the graph is not in the run"
 

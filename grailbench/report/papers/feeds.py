@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from grailbench.runs import axes
-from grailbench.runs.cells import Cell, Stats
+from grailbench.harness import axes
+from grailbench.harness.cells import Cell, Stats
 
 #: the implementation that fills the printed columns of tables 6.1-6.6
 THESIS_GPU = "gpu"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grailbench.contract import OTHERS
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import geometric_mean
+from grailbench.problems.contract import OTHERS
 from grailbench.report.measured import median
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import geometric_mean
-from grailbench.words import count, ms, ratio, some
+from grailbench.util.words import count, ms, ratio, some
 
 OURS = "sequential"
 PHASES = ("label", "query", "ready")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from statistics import median
 
+from grailbench.harness.cells import Cell
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.runs.cells import Cell
-from grailbench.words import short
+from grailbench.util.words import short
 
 PROBLEM = "read"
 _COLUMNS = ("dataset", "vertices", "edges", "impl", "status", "reason", "trials", "median", "median_low", "median_high",

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from grailbench.harness.cells import Cell
+from grailbench.harness.rows import SOUND
 from grailbench.report import figures
 from grailbench.report.draw import style
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Panel, Part, Tile
@@ -14,9 +16,7 @@ from grailbench.report.figures import graph_label, series_label
 from grailbench.report.papers import computation_figures, thesis_figures
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.runs.cells import Cell
-from grailbench.runs.rows import SOUND
-from grailbench.words import BLANK, clip, short, times
+from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
     import pandas

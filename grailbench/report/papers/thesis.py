@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from grailbench.errors import InputError
+from grailbench.harness.cells import Cell, batches, together
 from grailbench.report import published
 from grailbench.report.papers.beside import Entry, Filled, Row
 from grailbench.report.papers.columns import GPU_TABLES, LIKE, OTHER_LABELS, OTHER_SEARCH, Ours, feeds, in_print, on_gpu
 from grailbench.report.papers.entries import NOT_RUN, other_queries, time, unprinted
 from grailbench.report.papers.feeds import CPU, FEEDS
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES, PRINTED_THREADS
-from grailbench.runs.cells import Cell, batches, together
 
 TIME_TABLES = tuple(FEEDS)
 NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)

@@ -10,7 +10,7 @@ from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.papers.beside import Entry, Filled
 from grailbench.report.papers.feeds import CPU, FEEDS, WEIGHTS
 from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES
-from grailbench.words import count, short, times
+from grailbench.util.words import count, short, times
 
 if TYPE_CHECKING:
     import pandas

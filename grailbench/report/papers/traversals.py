@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.harness.detail import said_of
+from grailbench.harness.stability import Verdict
+from grailbench.harness.statistics import Stats
 from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.detail import said_of
-from grailbench.runs.stability import Verdict
-from grailbench.runs.statistics import Stats
-from grailbench.words import BLANK, ms, short
+from grailbench.util.words import BLANK, ms, short
 
 if TYPE_CHECKING:
     import pandas

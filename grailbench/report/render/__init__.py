@@ -1,6 +1,6 @@
 """Renderers: each takes any `grailbench.report.table.Table`.
 
-terminal  lines and a grid for `grailbench.screen.put`
+terminal  lines and a grid for `grailbench.util.screen.put`
 markdown  a section: heading, table, notes
 csv       the typed values of a file
 json      plain records

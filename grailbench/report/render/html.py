@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 from markupsafe import Markup
 
+from grailbench.harness.rows import SOUND, STATUSES
 from grailbench.report.table import Table
-from grailbench.runs.rows import SOUND, STATUSES
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 if TYPE_CHECKING:
     from grailbench.report.figure import Figure

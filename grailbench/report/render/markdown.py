@@ -7,7 +7,7 @@ import re
 from tabulate import tabulate
 
 from grailbench.report.table import Table
-from grailbench.visible import visible
+from grailbench.util.visible import visible
 
 _CODE = re.compile(r"(?<!`)`(?!`)(.+?)(?<!`)`(?!`)")
 #: what would be more than text: escapes, tags, entities, the middle of a link, pictures, emphasis, mathematics

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from grailbench import words
+from grailbench.harness.rows import SOUND
 from grailbench.report.page.shell import asset
 from grailbench.report.render.html import templates
 from grailbench.report.site.encoded import DIGITS, FROM_EDGES, RANDOM, encoded
 from grailbench.report.site.entries import Entry
-from grailbench.runs.rows import SOUND
+from grailbench.util import words
 
 PAGE = 50  #: lines of a page of the table
 UNMEASURED = "not measured"  #: in place of a time from edges

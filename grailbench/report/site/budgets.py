@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from grailbench.compare.ratios import span
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
 from grailbench.report.site.measures import AT_HAND, FROM_EDGES, Best, best, interval, middle, to, totals
 from grailbench.report.table import Table
-from grailbench.runs.cells import NOT_FROM_EDGES, Cell
-from grailbench.runs.ratios import span
-from grailbench.words import BLANK, short, size
+from grailbench.util.words import BLANK, short, size
 
 BUDGETS = (1, 10_000, 1_000_000, 1_000_000_000)  #: answers
 NO_SEARCH = "from edges, no search"

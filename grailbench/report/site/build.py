@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from grailbench.errors import NothingMeasured
+from grailbench.harness.cells import Run
+from grailbench.harness.detail import detail
 from grailbench.report import history
 from grailbench.report.page.sections import Section
 from grailbench.report.render.csv import of_frame
@@ -17,9 +19,7 @@ from grailbench.report.site import board, folder, graphs, implementations, index
 from grailbench.report.site.entries import Entry, Source, entries
 from grailbench.report.site.frame import CELLS, Frame, parted
 from grailbench.report.site.runs import Described
-from grailbench.runs.cells import Run
-from grailbench.runs.detail import detail
-from grailbench.words import count
+from grailbench.util.words import count
 
 TITLE = "Reachability benchmarks"
 Page = tuple[str, bytes]  #: an address and the content

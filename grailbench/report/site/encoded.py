@@ -14,15 +14,16 @@ from pathlib import PurePosixPath
 from statistics import median
 from typing import Any, NamedTuple
 
-from grailbench import contract, words
-from grailbench.contract import USUAL
-from grailbench.datasets.registry import registry
+from grailbench.data.registry import registry
+from grailbench.harness import axes, machines
+from grailbench.harness.cells import ON_DEVICE, Cell, Run
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
 from grailbench.report.problems import shown
 from grailbench.report.render.html import SIGNS, state
 from grailbench.report.site.entries import SUBMITTED, Entry, anchor
-from grailbench.runs import axes, machines
-from grailbench.runs.cells import ON_DEVICE, Cell, Run
-from grailbench.visible import visible
+from grailbench.util import words
+from grailbench.util.visible import visible
 
 DIGITS = 4  #: significant digits of times, rates and joules
 RANDOM, BALANCED, OTHER = "random", "balanced", "other"  #: kinds of query sets

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from grailbench.contract import USUAL
-from grailbench.runs.cells import Cell, Run
+from grailbench.harness.cells import Cell, Run
+from grailbench.problems.contract import USUAL
 
 _SAFE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 _OTHERS = re.compile(r"[^a-z0-9]+")

@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from grailbench import disk, owned
 from grailbench.errors import InputError, of_system
+from grailbench.util import disk, owned
 
 MARK = "grailbench-site.json"
 FORMAT = 1

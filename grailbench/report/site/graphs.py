@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from grailbench.contract import PROBLEMS, USUAL
-from grailbench.datasets.registry import Dataset, registry
+from grailbench.data.registry import Dataset, registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, outline
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.networks import NETWORKS
 from grailbench.graph.outline import Outline
+from grailbench.problems.contract import PROBLEMS, USUAL
 from grailbench.report import breakeven, tradeoffs
 from grailbench.report.outlined import figures
 from grailbench.report.page.sections import Block
@@ -19,8 +19,8 @@ from grailbench.report.site.entries import Entry
 from grailbench.report.site.indexes import by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
-from grailbench.visible import quoted
-from grailbench.words import BLANK, count, short, some
+from grailbench.util.visible import quoted
+from grailbench.util.words import BLANK, count, short, some
 
 LIKE = "-like"
 ANSWERS = 10_000  #: of the time in the index

@@ -8,9 +8,14 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
-from grailbench.contract import PROBLEMS, USUAL, registered
+from grailbench.compare.ratios import EQUAL, span
 from grailbench.graph import outline
 from grailbench.graph.outline import Outline
+from grailbench.harness import axes, plugins
+from grailbench.harness.cells import NOT_FROM_EDGES
+from grailbench.harness.rows import STATUSES
+from grailbench.harness.statistics import PENALTY, geometric_mean
+from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
@@ -19,13 +24,8 @@ from grailbench.report.site.indexes import by_implementation
 from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
-from grailbench.runs import axes, plugins
-from grailbench.runs.cells import NOT_FROM_EDGES
-from grailbench.runs.ratios import EQUAL, span
-from grailbench.runs.rows import STATUSES
-from grailbench.runs.statistics import PENALTY, geometric_mean
-from grailbench.visible import quoted
-from grailbench.words import BLANK, count, grouped, ratio, short, some
+from grailbench.util.visible import quoted
+from grailbench.util.words import BLANK, count, grouped, ratio, short, some
 
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from grailbench.contract import PROBLEMS
+from grailbench.problems.contract import PROBLEMS
 from grailbench.report.site.entries import Entry
 
 

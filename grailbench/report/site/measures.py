@@ -13,14 +13,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench import contract, words
-from grailbench.contract import USUAL
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import Interval, median_interval
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
 from grailbench.report.papers.columns import on_gpu
 from grailbench.report.render.csv import csv
 from grailbench.report.site.entries import Entry
 from grailbench.report.table import Table
-from grailbench.runs.cells import Cell
-from grailbench.runs.statistics import Interval, median_interval
+from grailbench.util import words
 
 FROM_EDGES, AT_HAND = "from edges", "graph at hand"
 #: counters of pairs that were searched, or of searches

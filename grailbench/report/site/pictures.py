@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from grailbench.bench import provenance
 from grailbench.errors import InputError
+from grailbench.harness import provenance
 from grailbench.report import document, draw, plots
 from grailbench.report.figure import Figure
 from grailbench.report.pages import Page, stamp

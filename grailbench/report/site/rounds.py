@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from grailbench.compare import ratios
+from grailbench.compare.ratios import EQUAL, Ratio
+from grailbench.harness.rows import STATUSES
+from grailbench.harness.statistics import Interval
 from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
 from grailbench.report.site.measures import FROM_EDGES, Best, Machine, answering, best, middle, totals
-from grailbench.runs import ratios
-from grailbench.runs.ratios import EQUAL, Ratio
-from grailbench.runs.rows import STATUSES
-from grailbench.runs.statistics import Interval
 
 WINS, LOSES = "wins", "loses"
 _VERDICTS = {-1: WINS, 0: EQUAL, 1: LOSES}  #: by `Ratio.order` of its time over that of the other

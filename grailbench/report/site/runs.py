@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grailbench.contract import USUAL
-from grailbench.contract import problem as problem_of
+from grailbench.harness import axes
+from grailbench.harness import folder as results
+from grailbench.harness.cells import Cell, Run
+from grailbench.harness.rows import cell_of
+from grailbench.harness.stability import Verdict
+from grailbench.harness.statistics import Stats
+from grailbench.problems.contract import USUAL
+from grailbench.problems.contract import problem as problem_of
 from grailbench.report import answer, measured, recorded, strips, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
@@ -20,13 +26,7 @@ from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
-from grailbench.runs import axes
-from grailbench.runs import folder as results
-from grailbench.runs.cells import Cell, Run
-from grailbench.runs.rows import cell_of
-from grailbench.runs.stability import Verdict
-from grailbench.runs.statistics import Stats
-from grailbench.words import BLANK, count, grouped, machine, short, size, some
+from grailbench.util.words import BLANK, count, grouped, machine, short, size, some
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line

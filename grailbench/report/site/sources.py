@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from grailbench import paths
-from grailbench.bench import provenance
 from grailbench.errors import InputError
+from grailbench.harness import folder as results
+from grailbench.harness import machines, pack, provenance
+from grailbench.harness.cells import of_machine, read
 from grailbench.report.site.entries import OWN, RECORDED, SUBMITTED, Source
-from grailbench.runs import folder as results
-from grailbench.runs import machines, pack
-from grailbench.runs.cells import of_machine, read
+from grailbench.util import paths
 
 
 class Chosen(NamedTuple):

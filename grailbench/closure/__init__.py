@@ -1,5 +1,0 @@
-"""Problem 3: the transitive closure of a directed graph, on the CPU and on the GPU."""
-
-from grailbench import kernelcache
-
-kernelcache.adopt()

@@ -1,5 +1,0 @@
-"""Problem 5: how many vertices each vertex reaches, or is reached by, for all vertices of a graph."""
-
-from grailbench import kernelcache
-
-kernelcache.adopt()

@@ -1,0 +1,112 @@
+"""The whole way from edges to a DAG by levels on the device: the steps of the package, one after the other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.cuda.edges import library, on_host
+from grailbench.cuda.edges.components import strong_components
+from grailbench.cuda.edges.rows import SimpleRows, simple_rows, transposed
+from grailbench.cuda.edges.walk import Walked, walk_levels
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.leveled import DeviceLeveled, Outline
+
+
+def condensed(vertices: int, edges: int, sources, targets, **how) -> tuple[Walked, object | None]:
+    """Condenses a graph of n > 0 vertices, walks it, and returns the walk and the component of each vertex, int32[n].
+
+    sources, targets int32[m] on the device; how: arguments of `walk_levels`. None for the components if each vertex is
+    its own. Levels of deep graphs are found on the host.
+    """
+    rows = simple_rows(vertices, edges, sources, targets)
+    walked = walked_from(rows, vertices, **how)
+    if walked.reached == vertices + 1:
+        return walked, None
+    missing = walked.arrays.missing
+    del walked
+    components, component = strong_components(vertices, rows, missing)
+    del rows, missing
+    return walked_from(simple_rows(components, edges, sources, targets, component), components, **how), component
+
+
+def walked_from(rows: SimpleRows, vertices: int, **how) -> Walked:
+    """Walks the rows of n > 0 vertices, a deep graph on the host; how: arguments of `walk_levels`."""
+    walked = walk_levels(vertices, rows, **how)
+    return on_host.walk_levels(vertices, rows) if walked.deep else walked
+
+
+@cuda.jit(cache=True)
+def _compose(rank, component, vertices, numbers):
+    for v in range(cuda.grid(1), vertices, cuda.gridsize(1)):
+        numbers[v] = rank[component[v]]
+
+
+def numbered(vertices: int, rank, component):
+    """Returns the place of each vertex of a raw graph, int32[n], as kernels take it; does not wait.
+
+    rank: the place of each component; component: of each vertex, None if each is its own (see `condensed`).
+    """
+    if component is None:
+        return rank
+    numbers = library.empty(vertices, np.int32)
+    library.launch(_compose, vertices, rank, component, vertices, numbers)
+    return library.seen(numbers)
+
+
+@cuda.jit(cache=True)
+def _settle(targets, rank, edges, deep):
+    """Makes places of targets, and marks the edges to the next level (`walk.Walk.targets`)."""
+    for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
+        v = targets[k]
+        near = v < 0
+        targets[k] = rank[~v if near else v]
+        deep[k] = 1 if near else 0
+
+
+@cuda.jit(cache=True)
+def _keep_deep(sources, targets, deep, upto, edges, deep_sources, deep_targets):
+    for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
+        if deep[k]:
+            deep_sources[upto[k] - 1] = sources[k]
+            deep_targets[upto[k] - 1] = targets[k]
+
+
+@cuda.jit(cache=True)
+def _begin_deep(starts, upto, vertices, deep_starts):
+    for v in range(cuda.grid(1), vertices + 1, cuda.gridsize(1)):
+        deep_starts[v] = upto[starts[v] - 1] if starts[v] > 0 else 0
+
+
+@cuda.jit(cache=True)
+def _outline(firsts, levels, starts, deep_starts, level_starts, of_levels):
+    """Copies the first vertex of each level, and for the host that and its first edges, deep ones too."""
+    for level in range(cuda.grid(1), levels, cuda.gridsize(1)):
+        v = firsts[level]
+        level_starts[level], of_levels[level] = v, v
+        of_levels[levels + level], of_levels[2 * levels + level] = starts[v], deep_starts[v]
+
+
+def leveled(vertices: int, walked: Walked) -> tuple[DeviceLeveled, Outline]:
+    """Returns the graph of a walk that reached all `vertices`, the super-root among them; waits once."""
+    walk, m, n = walked.arrays, walked.edges, vertices
+    wide = walk.starts.dtype == np.int64
+    deep = library.full(m, 0, np.int8)
+    library.launch(_settle, m, walk.targets, walk.rank, m, deep)
+    upto = library.sums(deep, wide)
+    near = library.last_of(upto)
+    deep_starts = library.empty(n + 1, walk.starts.dtype)
+    deep_sources, deep_targets = library.empty(near, np.int32), library.empty(near, np.int32)
+    library.launch(_keep_deep, m, walk.sources, walk.targets, deep, upto, m, deep_sources, deep_targets)
+    library.launch(_begin_deep, n + 1, walk.starts, upto, n, deep_starts)
+    del deep, upto
+    parent_starts, parents = transposed(n, m, walk.sources, walk.targets, wide)
+    levels = walked.depth + 1
+    level_starts, of_levels = library.empty(levels, np.int32), library.empty(3 * levels, np.int64)
+    library.launch(_outline, levels, walk.level_starts, levels, walk.starts, deep_starts, level_starts, of_levels)
+    arrays = (
+        walk.vertex, walk.rank, level_starts, walk.starts, walk.sources, walk.targets, deep_starts, deep_sources,
+        deep_targets, parent_starts, parents,
+    )  # fmt: skip
+    firsts, edges, deep_edges = library.to_host(of_levels).reshape(3, levels)
+    outline = Outline(n, m, near, firsts.astype(np.int32), edges, deep_edges)
+    return DeviceLeveled(*map(library.seen, arrays)), outline

@@ -1,0 +1,220 @@
+"""Importing a user's graph: it is read, checked, condensed and stored in the cache under a name."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from grailbench.errors import InputError
+from grailbench.util import paths
+from grailbench.util.visible import quoted
+
+if TYPE_CHECKING:
+    from grailbench.graph.csr import Dag
+    from grailbench.graph.readers import Reading
+
+_READ_AS = (
+    "source_sha256",
+    "format",
+    "vertices_stated",
+    "renumbered",
+    "options",
+)  # two imports with equal values are the same
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+@dataclass(frozen=True)
+class ImportResult:
+    """An imported graph: its stored file and metadata, how it was read, and its condensation."""
+
+    name: str
+    path: Path
+    meta: dict
+    reading: Reading
+    dag: Dag
+
+    def record(self) -> dict:
+        """The flat record that `grailbench import --json` prints.
+
+        `file_vertices` and `file_edges` are counted in the file, `vertices` and `edges` after condensation and with
+        the super-root. `ids`, `weights` and `notes` are texts: which ids the file has, what its weights are or why
+        they are not used, and what else was done. Times are in ms, the rate is in MB of text per second.
+        """
+        from grailbench.graph.profile import characteristics
+
+        return {
+            "name": self.name,
+            "set": "imported",
+            **characteristics(self.dag),
+            "file_vertices": self.reading.graph.vertices,
+            "file_edges": self.reading.graph.edges,
+            "components": self.dag.vertices - 1,
+            "duplicates": self.dag.duplicates,
+            "loops": self.dag.loops,
+            "format": self.reading.format,
+            **_described(self.reading),
+            **{name: self.meta[name] for name in ("source", "source_sha256", "sha256")},
+            "read_ms": 1e3 * (self.reading.load_seconds + self.reading.parse_seconds),
+            "mb_per_s": self.reading.mb_per_s,
+        }
+
+
+def import_graph(
+    path: str | os.PathLike,
+    name: str,
+    format: str | None = None,
+    replace: bool | str = False,
+    **options,
+) -> ImportResult:
+    """Read a graph from a file, a pipe or a folder and store it as `name`, so that `open_graph(name)` opens it.
+
+    path      the file or folder; '-' is the standard input
+    format    one of `grailbench.graph.readers.FORMATS`; None to detect it from content and name
+    replace   whether to replace a graph that was imported under this name from another file; or the sha256 of the one
+              graph that may be replaced
+    options   those of `grailbench.graph.readers.options.Options`
+
+    The stored file appears at the very end, so an import that fails or is killed leaves nothing; only then the name is
+    taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
+    or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
+    """
+    from grailbench.graph.readers import opened, read_source
+    from grailbench.graph.readers.options import Options
+    from grailbench.graph.readers.text import check_memory
+    from grailbench.graph.store import condensed, keep_dag, save_graph
+
+    check_name(name)
+    stored = _stored_at(name)
+    given = Options(**options).given()
+    with opened(path, format) as source:
+        reading = read_source(source, format, **options)
+        read_as = {"source_sha256": source.sha256, "format": reading.format}
+    read_as |= {"vertices_stated": given.pop("vertices")} if "vertices" in given else {}
+    read_as |= {"renumbered": given.pop("renumber")} if "renumber" in given else {}
+    read_as |= {"options": json.loads(json.dumps(given))} if given else {}
+
+    def check() -> None:
+        check_name(name)
+        _check_untaken(stored, name, read_as, replace)
+
+    check()
+    check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
+    dag = condensed(reading.graph)
+    about = {"name": name, "source": source.origin, **_described(reading), **read_as}
+    meta = save_graph(stored, reading.graph, about, reading.ids, check)
+    keep_dag(dag, meta["sha256"])
+    return ImportResult(name, stored, meta, reading, dag)
+
+
+class Chosen(NamedTuple):
+    """The name of a graph, and the sha256 of the one that is meant; None for any of that name. `open_graph` takes
+    both."""
+
+    name: str
+    sha256: str | None
+
+
+def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chosen:
+    """The graph that a user means by a name, or by the path of a file or folder.
+
+    A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if
+    it was not before, or if it changed since. `tell` is called with a line on what was done, as 'imported as NAME'.
+
+    Raises InputError when there is neither a graph nor a file of that name, when the stem is not free, and when the
+    file is faulty.
+    """
+    from grailbench.data.locate import locate, look_up
+
+    if not os.path.exists(text):
+        return Chosen(locate(text).name, None)
+    if os.sep not in text and (found := look_up(text)) is not None:
+        tell(f"{text}: the {found.kind} graph {found.name}; ./{text} is the file")
+        return Chosen(found.name, None)
+    name, by_hand = stem(text), f"grailbench import {quoted(text)} --name NAME"
+    if not (os.path.isfile(text) or os.path.isdir(text)):
+        raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
+    check_name(name, remedy=by_hand)
+    meta = _meta_of(_stored_at(name))
+    if meta is None:
+        meta = import_graph(text, name).meta
+        tell(f"imported as {name}")
+    elif not _unchanged(text, meta):
+        if meta.get("source") != str(Path(text).resolve()) or meta.keys() & {*_READ_AS} - {"source_sha256", "format"}:
+            raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=by_hand)
+        before, meta = meta["sha256"], import_graph(text, name, meta["format"], replace=meta["sha256"]).meta
+        if meta["sha256"] != before:
+            tell(f"imported as {name} again: it changed")
+    return Chosen(name, meta["sha256"])
+
+
+def stem(path: str) -> str:
+    """The name under which a file or folder is imported: its own without the ending, with '-' for other signs."""
+    own = os.path.basename(os.path.abspath(path))
+    if not os.path.isdir(path):
+        konect = own.startswith("out.")
+        own = own.removesuffix(".gz")
+        own = own.removeprefix("out.") if konect else Path(own).stem
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", own).strip("._-")[:100]
+
+
+def _stored_at(name: str) -> Path:
+    return paths.cache_dir() / "imported" / f"{name}.npz"
+
+
+def _meta_of(stored: Path) -> dict | None:
+    """The metadata of an imported graph, or None if there is none or it is damaged."""
+    from grailbench.graph.store import Damaged, read_meta
+
+    try:
+        return read_meta(stored) if stored.exists() else None
+    except Damaged:
+        return None
+
+
+def _unchanged(path: str, meta: dict) -> bool:
+    """Whether a file or folder has the content that was imported."""
+    from grailbench.graph.readers import opened
+
+    with opened(path, meta["format"] if os.path.isdir(path) else None) as source:
+        return source.sha256 == meta["source_sha256"]
+
+
+def _described(reading: Reading) -> dict:
+    """What was read, in words."""
+    return {"ids": reading.ids.describe(), "weights": reading.weights, "notes": list(reading.notes)}
+
+
+def check_name(name: str, beside: str = "generated", remedy: str = "choose another --name") -> None:
+    """Check the name of a user's graph.
+
+    Raises InputError when the name is not valid, belongs to a dataset or to a graph that can be generated, or is that
+    of a graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
+    `remedy` is what the message tells to do about a name that is taken.
+    """
+    from grailbench.data.registry import find
+    from grailbench.graph.generate import generated_name
+    from grailbench.graph.store import require_free
+
+    if not _NAME.fullmatch(name):
+        raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
+    if (dataset := find(name)) is not None:
+        raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy=remedy)
+    if "-like" in name.casefold() or name == "random" or (beside == "generated" and generated_name(name) is not None):
+        raise InputError(f"{name!r} is a name of generated graphs", remedy=remedy)
+    require_free(name, beside, remedy)
+
+
+def _check_untaken(stored: Path, name: str, read_as: dict, replace: bool | str) -> None:
+    """Raise InputError when a graph of this name was imported from another file or read in another way, unless it is to
+    be replaced. A damaged one may be."""
+    meta = None if replace is True else _meta_of(stored)
+    if meta is None or replace == meta["sha256"]:
+        return
+    if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
+        remedy = "grailbench import with another --name, or with --replace"
+        raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=remedy)

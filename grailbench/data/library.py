@@ -1,0 +1,332 @@
+"""Opening graphs by name: real graphs that were fetched, generated graphs and imported graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from grailbench.data import cache
+from grailbench.data.cache import Held
+from grailbench.data.locate import Location, locate
+from grailbench.data.registry import Dataset, registry
+from grailbench.errors import InputError, of_system
+from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
+from grailbench.graph.ids import Counted, Ids
+from grailbench.graph.profile import characteristics
+from grailbench.util import caches
+
+if TYPE_CHECKING:
+    from grailbench.graph.readers import Reading
+
+
+@dataclass(frozen=True)
+class BenchGraph:
+    """A condensed graph, ready to be measured.
+
+    kind       'real', 'synthetic' or 'imported'
+    sha256     of the graph file for a real graph, of vertices and edges for the others
+    verified   whether it was checked against a checksum of the registry; None for graphs outside the registry
+    published_vertices, published_edges
+               as printed in the thesis, with the super-root; None where it prints none
+    table      the table of the thesis that has the graph ('2.1'); None for other graphs
+    """
+
+    name: str
+    title: str
+    set: str
+    kind: Literal["real", "synthetic", "imported"]
+    sha256: str
+    verified: bool | None
+    dag: Dag
+    published_vertices: int | None = None
+    published_edges: int | None = None
+    table: str | None = None
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices, with the super-root."""
+        return self.dag.vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges as the thesis counts them: with duplicates and those of the super-root."""
+        return self.dag.printed_edges
+
+    @property
+    def roots(self) -> int:
+        """Number of vertices without parents before the super-root was added."""
+        return self.dag.roots.size
+
+    @property
+    def raw_edges(self) -> int:
+        """Number of edges of the file, with duplicates and those within a component."""
+        return self.dag.printed_edges + self.dag.loops - self.roots
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids that the file uses for its vertices. They are read at the first access.
+
+        Raises InputError when the file is no longer the one that was opened.
+        """
+        from grailbench.graph.store import load_ids
+
+        if self.kind == "real":
+            found = _same_file(self)
+            if found.form.format != "gra":
+                return _read(found).ids
+        if self.kind != "imported":
+            return Counted(self.dag.component.size)
+        return load_ids(Location(self.name, self.kind).path, self.sha256)
+
+    @property
+    def raw(self) -> Graph:
+        """The edges of the file, read again. Raises InputError when it is no longer the one that was opened."""
+        from grailbench.graph.store import load_graph
+
+        if self.kind != "real":
+            return load_graph(Location(self.name, self.kind).path, self.sha256)[0]
+        return _read(_same_file(self)).graph
+
+
+def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
+    """Open the graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
+
+    A graph that can be generated from its name is generated and stored if it is not stored yet. `sha256` is that of the
+    graph which is meant; None for any of that name. Raises InputError for an unknown name, for another graph than is
+    meant, for a dataset that was not fetched, and for a file that changed since it was fetched.
+    """
+    from grailbench.graph.generate import catalogue
+    from grailbench.graph.store import require_same, stored_dag
+
+    place = locate(name)
+    if (dataset := place.dataset) is None:
+        dag, meta = stored_dag(*_stored(place))
+        require_same(meta["sha256"], sha256, place.name)
+        title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
+        return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
+    found = _held(dataset)
+    require_same(found.sha256, sha256, dataset.name)
+    printed = dataset.printed(super_root=True)
+    return BenchGraph(
+        name=dataset.name,
+        title=dataset.title,
+        set=dataset.set,
+        kind="real",
+        sha256=found.sha256,
+        verified=found.verified,
+        dag=_dag(found),
+        published_vertices=printed and printed.vertices,
+        published_edges=printed and printed.edges,
+        table=dataset.table,
+    )
+
+
+def _stored(found: Location) -> tuple[Path, Graph | None]:
+    """The stored file of a graph that is not real, which is generated if it is missing; then also its edges, which
+    need not be read back. Raises InputError or MachineLacks if it cannot be stored."""
+    from grailbench.graph.generate import made_by_name
+
+    caches.use(found.path)
+    if found.here:
+        return found.path, None
+    try:
+        return made_by_name(found.name)
+    except OSError as error:
+        raise of_system(error) from error
+
+
+def _same_file(graph: BenchGraph) -> Held:
+    """The file of a real graph. Raises InputError when it is no longer the one that was opened."""
+    from grailbench.graph.store import require_same
+
+    found = cache.held(registry()[graph.name])
+    if found is None:
+        raise InputError(f"the file of {graph.name} is gone", remedy=f"grailbench fetch {graph.name}")
+    require_same(found.sha256, graph.sha256, graph.name)
+    return found
+
+
+@dataclass(frozen=True)
+class RawGraph:
+    """A graph as in its file, for problems on graphs that are not condensed. Fields as in `BenchGraph`; `ids`,
+    `weights` and `notes` as in `grailbench.graph.readers.Reading`."""
+
+    name: str
+    title: str
+    kind: Literal["real", "synthetic", "imported"]
+    sha256: str
+    verified: bool | None
+    graph: Graph
+    ids: Ids
+    weights: str | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices of the file, without a super-root."""
+        return self.graph.vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges of the file, with duplicates."""
+        return self.graph.edges
+
+    @property
+    def roots(self) -> None:
+        """None: roots are not counted where there is no super-root."""
+        return None
+
+    @property
+    def raw(self) -> Graph:
+        """The edges of the file."""
+        return self.graph
+
+    @property
+    def raw_edges(self) -> int:
+        """Number of edges of the file."""
+        return self.graph.edges
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n + 1], int32[m]: CSR of the edges, each row in ascending order, with duplicates and self-loops."""
+        return rows_of(self.graph)
+
+    @property
+    def weighted_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """`rows` and int32[m] weights; None where the file has no weights that can be used."""
+        return None if self.graph.weights is None else weighted_rows_of(self.graph)
+
+
+def open_raw(name: str) -> RawGraph:
+    """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
+    from grailbench.graph.store import load_graph, load_ids, read_meta
+
+    place = locate(name)
+    if (dataset := place.dataset) is None:
+        path, graph = _stored(place)
+        graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
+        title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
+        ids = load_ids(path, meta["sha256"])
+        return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, ids, weights, notes)
+    file = _held(dataset)
+    got = _read(file)
+    return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, got.graph, got.ids, got.weights,
+                    got.notes)  # fmt: skip
+
+
+def describe(dataset: Dataset) -> dict:
+    """The measured and the printed characteristics of a dataset, as one flat record.
+
+    name, title, set, table
+    vertices, edges, distinct_edges, degree, levels, roots, sinks, max_in_degree, max_out_degree
+                    of the condensed graph, see `grailbench.graph.profile.characteristics`; None when the file is not in
+                    the cache
+    published_vertices, published_edges, published_degree, published_in
+                    as printed, with the super-root; None where no paper prints it
+    file_vertices, file_edges; published_file_vertices, published_file_edges, published_file_in
+                    of the file, without the super-root and before condensing
+    closure_pairs, closure_pairs_with_cycles
+                    the registered size of the closure, without and with pairs (v, v); None where it has none
+    matches         whether vertices and edges equal every printed pair, except known errata; None when the file is
+                    not in the cache or nothing is printed
+    verified, checked, sha256, archive_sha256, source
+                    of the file in the cache; `checked` is a key of `grailbench.data.fetch.CHECKS`
+    errata, notes   known errors in print, and other remarks
+
+    Raises InputError when the file changed since it was fetched, or cannot be read.
+    """
+    found = cache.held(dataset)
+    measured = None if found is None else _measured(found)
+    row: dict = {"name": dataset.name, "title": dataset.title, "set": dataset.set, "table": dataset.table}
+    row |= measured or dict.fromkeys(_CHARACTERISTICS)
+    row |= _published(dataset)
+    pairs = dataset.closure
+    row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
+    row |= {"matches": matches(dataset, measured)}
+    row |= {
+        "verified": None if found is None else found.verified,
+        "checked": None if found is None else found.checked,
+        "sha256": None if found is None else found.sha256,
+        "archive_sha256": None if found is None else found.note.get("archive_sha256"),
+        "source": None if found is None else found.note.get("source"),
+        "errata": [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum],
+        "notes": list(dataset.notes),
+    }
+    return row
+
+
+def matches(dataset: Dataset, measured: dict | None) -> bool | None:
+    """Whether the measured characteristics equal every printed vertex and edge count, except known errata.
+
+    None when nothing was measured or only errata are printed.
+    """
+    rows = [row for row in dataset.published if row.erratum is None]
+    if measured is None or not rows:
+        return None
+    counts = {True: (measured["vertices"], measured["edges"]), False: _before(measured)}
+    return all((row.vertices, row.edges) == counts[row.super_root] for row in rows)
+
+
+_CHARACTERISTICS = ("vertices", "edges", "distinct_edges", "degree", "levels", "roots", "sinks",
+                    "max_in_degree", "max_out_degree", "file_vertices", "file_edges")  # fmt: skip
+
+
+def _before(measured: dict) -> tuple[int, int]:
+    """Vertices and edges of the condensed graph without the super-root."""
+    return measured["vertices"] - 1, measured["edges"] - measured["roots"]
+
+
+def _published(dataset: Dataset) -> dict:
+    rows = {"published": dataset.printed(super_root=True), "published_file": dataset.printed(super_root=False)}
+    fields = {"vertices": "vertices", "edges": "edges", "degree": "degree", "in": "where"}
+    return {
+        f"{prefix}_{name}": row and getattr(row, attribute)
+        for prefix, row in rows.items()
+        for name, attribute in fields.items()
+    }
+
+
+def _measured(found: Held) -> dict:
+    """The characteristics of a graph in the cache, taken from its note if they were computed before."""
+    from grailbench.graph.store import FORMAT_VERSION
+
+    version = f"{found.sha256}-v{FORMAT_VERSION}"
+    noted = found.note.get("measured", {})
+    if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
+        return {key: noted[key] for key in _CHARACTERISTICS}
+    dag = _dag(found)
+    edges = dag.printed_edges - dag.roots.size + dag.loops
+    measured = characteristics(dag) | {"file_vertices": dag.component.size, "file_edges": edges}
+    try:
+        cache.write_note(found.path, found.note | {"sha256": found.sha256, "measured": {"of": version, **measured}})
+    except OSError:
+        return measured  # the cache may be read-only
+    return measured
+
+
+def _dag(found: Held) -> Dag:
+    from grailbench.graph.store import cached_dag
+
+    return cached_dag(found.sha256, lambda: _read(found).graph)
+
+
+def _read(found: Held) -> Reading:
+    """The graph in the file of a dataset. Raises InputError if another file is in its place now."""
+    from grailbench.graph.readers import opened, read_source
+    from grailbench.graph.store import require_same
+
+    with opened(found.path, found.form.format) as source:
+        require_same(source.sha256, found.sha256, found.path)
+        return read_source(source, found.form.format)
+
+
+def _held(dataset: Dataset) -> Held:
+    """The file of a dataset in the cache. Raises InputError when it was not fetched."""
+    found = cache.held(dataset)
+    if found is None:
+        raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
+    return found

@@ -1,0 +1,156 @@
+"""Resolving the name of a graph: a graph of the registry, an imported or generated graph, or a graph that can be
+generated from its name.
+
+All names are resolved here. Nothing is opened, fetched, generated or stored here; `library` does that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from grailbench.data import cache
+from grailbench.data.registry import LISTED, Dataset, find, registry, sets
+from grailbench.errors import InputError
+from grailbench.util import paths
+from grailbench.util.visible import quoted
+from grailbench.util.words import did_you_mean
+
+FOLDERS = {"synthetic": "generated", "imported": "imported"}  #: folders of the cache by the kind of their graphs
+
+
+@dataclass(frozen=True)
+class Location:
+    """A graph by its canonical name.
+
+    kind     'real' (in the registry), 'synthetic' (generated) or 'imported'
+    dataset  its entry in the registry; None for a graph that is not real
+    """
+
+    name: str
+    kind: Literal["real", "synthetic", "imported"]
+    dataset: Dataset | None = None
+
+    @property
+    def path(self) -> Path:
+        """The path of its graph file, whether the file exists or not."""
+        if self.dataset is not None:
+            return cache.local_file(self.dataset) or cache.graph_path(self.dataset, self.dataset)
+        return paths.cache_dir() / FOLDERS[self.kind] / f"{self.name}.npz"
+
+    @property
+    def here(self) -> bool:
+        """Whether the graph file exists. Its content is not checked."""
+        return self.path.is_file()
+
+    @property
+    def vertices(self) -> int | None:
+        """Number of vertices of the raw graph, without the super-root; None if it is not known before the graph is
+        fetched, generated or read."""
+        from grailbench.graph import generate
+        from grailbench.graph.store import read_meta
+
+        if self.dataset is not None:
+            row = self.dataset.counted or self.dataset.printed(super_root=False)
+            after = self.dataset.printed(super_root=True)
+            return row.vertices if row is not None else after and after.vertices - 1
+        if not self.here:
+            return generate.expected_vertices(self.name)
+        try:
+            return read_meta(self.path)["vertices"]
+        except (InputError, KeyError):
+            return None  # opening the file reports what is wrong
+
+
+def locate(name: str) -> Location:
+    """The graph of that name. Raises InputError with similar names when there is none."""
+    if (found := look_up(name)) is not None:
+        return found
+    if Path(name).is_file():
+        raise InputError(
+            "is a file, and graphs go by names", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
+        )
+    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, [*registry(), *available()], LISTED))
+
+
+def look_up(name: str) -> Location | None:
+    """The graph of that name, or None. The name of an imported graph may be an alias of a dataset, but not its name.
+
+    Raises InputError for the name of a graph that cannot be generated, such as 'path-0'.
+    """
+    if name in registry():
+        return Location(name, "real", registry()[name])
+    for kind in FOLDERS:
+        if Path(name).name == name and Location(name, kind).here:
+            return Location(name, kind)
+    if (dataset := find(name)) is not None:
+        return Location(dataset.name, "real", dataset)
+    from grailbench.graph import generate
+
+    made = generate.generated_name(name)
+    return None if made is None else Location(made, "synthetic")
+
+
+def dataset_named(name: str) -> Dataset:
+    """The graph of the registry with that name or alias, in any spelling. Raises InputError when there is none."""
+    if (dataset := find(name)) is not None:
+        return dataset
+    found = locate(name)
+    raise InputError(f"{found.name} is {found.kind}, so there is nothing to fetch", remedy="runs take it as it is")
+
+
+def stored_here() -> list[str]:
+    """Names of the graphs that were generated or imported on this machine, sorted by folder and name."""
+    found = [path.stem for folder in FOLDERS.values() for path in sorted((paths.cache_dir() / folder).glob("*.npz"))]
+    return [name for name in found if name not in registry()]
+
+
+def available() -> list[str]:
+    """Names of the graphs that can be opened now, real ones first, with all look-alikes, stored or not."""
+    from grailbench.graph.generate import look_alikes
+
+    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
+    return list(dict.fromkeys([*real, *stored_here(), *look_alikes()]))
+
+
+def look_alike_of(name: str) -> str | None:
+    """The name of a graph's look-alike; None when there is none."""
+    from grailbench.graph.generate import look_alikes
+
+    like = f"{name}-like"
+    return like if like in look_alikes() else None
+
+
+def members() -> dict[str, list[str]]:
+    """The graphs of every set by name: the sets of the registry, then those of the catalogue of generated graphs."""
+    from grailbench.graph.generate import catalogue
+
+    real = {name: [dataset.name for dataset in found] for name, found in sets().items()}
+    return real | {name: list(found.names) for name, found in catalogue.sets().items()}
+
+
+def choose(names=(), set_names=(), everything: bool = False) -> list[Dataset]:
+    """The selected graphs of the registry, in printed order, each once.
+
+    names       names or aliases
+    set_names   names of sets, such as 'small-sparse'
+    everything  whether to select all graphs
+
+    Without any of these, the graphs with a known checksum. Raises InputError for an unknown name or set, and for a set
+    of generated graphs only.
+    """
+    known = registry()
+    if everything:
+        return list(known.values())
+    wanted = {dataset_named(name).name for name in names}
+    for name in set_names:
+        if name not in members():
+            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(sets())}")
+        real = {graph for graph in members()[name] if graph in known}
+        if not real:
+            raise InputError(f"the graphs of {name} are generated: nothing to fetch", remedy="runs generate them")
+        wanted |= real
+    if not wanted:
+        wanted = {dataset.name for dataset in known.values() if dataset.sha256 is not None}
+    return [dataset for dataset in known.values() if dataset.name in wanted]

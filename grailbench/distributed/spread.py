@@ -1,0 +1,477 @@
+"""An index file on the workers of a cluster, and shards of pairs that they answer, in order and in bounded memory.
+
+Pairs go straight from this process to a worker as the bytes of their arrays, and come back as bits: neither passes the
+scheduler, which only places what holds the index (`held.Held`) on each worker and knows which workers live.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grailbench.distributed import liveness
+from grailbench.distributed.facts import Facts, of_workers, require_same
+from grailbench.distributed.held import Held, Opener
+from grailbench.errors import ClusterLost, GrailbenchError, InputError
+from grailbench.graph import mapped
+from grailbench.graph.arguments import shown
+from grailbench.util.words import count
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+AHEAD = 2  #: shards that a worker has at once: one that it answers, the others arrive meanwhile
+PIECE = 16 << 20  #: bytes of an index that are sent at once
+SENDING = 4  #: workers that an index is sent to at once
+PATIENCE_SECONDS = 300.0  #: after this a shard is asked of another worker too, and the first answer counts
+JOIN_SECONDS = 60.0  #: how long a stream waits for a worker that came later and has other work
+GRACE_SECONDS = 10.0  #: how long a stream without any worker waits for one
+LOOK_SECONDS = liveness.LOOK_SECONDS  #: how often it is seen which workers live
+#: facts of workers that were found to have this grailbench, by client and address
+_known: weakref.WeakKeyDictionary[Client, dict[str, Facts]] = weakref.WeakKeyDictionary()
+_log = logging.getLogger(__name__)
+
+
+class WorkerLost(Exception):
+    """A worker did not answer; its shards are asked elsewhere."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Pairs that are asked at once: two columns of k ids, or what makes them.
+
+    make   called on the worker if that sees what `look` asks for, else here
+    ids    whether they are ids of the user, not vertices of the condensed graph
+    """
+
+    columns: np.ndarray | tuple | None = None
+    make: Callable[[], Any] | None = None
+    look: Callable[[], bool] | None = None
+    ids: bool = False
+
+
+@dataclass(eq=False)
+class _Worker:
+    """One worker that holds the index.
+
+    held   the future of its actor
+    gpu    the GPU that is its own, as in `Facts.gpus`; None for an index that needs none
+    sees   what it was asked to look at -> whether it sees that
+    """
+
+    facts: Facts
+    held: Any
+    gpu: str | None = None
+    sees: dict = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Tally:
+    """What a stream did.
+
+    shards     shards that were answered, each once
+    again      shards that were asked once more, as a worker was lost or was late
+    most       the most shards that were in flight at once
+    held       the most shards that were pulled from the source and not yet given out
+    """
+
+    shards: int = 0
+    again: int = 0
+    most: int = 0
+    held: int = 0
+
+
+class Spread:
+    """An index file that the workers of a client hold.
+
+    path    the file, which stays as it is
+    opener  opens it on a worker; a function of a module
+    needs_gpu
+            whether workers with a GPU of their own hold it, in place of all
+    most    workers that hold it at most; None for all
+
+    Raises InputError for a faulty file, MachineLacks if a worker has another grailbench, lacks what the index needs, or
+    if there is none, and ClusterLost.
+    """
+
+    def __init__(self, client: Client, path: Path, opener: Opener, needs_gpu: bool = False, most: int | None = None):
+        if not hasattr(client, "scheduler_info"):
+            raise InputError(
+                f"client {shown(client)}: a client of dask is expected", remedy="distributed.Client('tcp://HOST:8786')"
+            )
+        if client.asynchronous:
+            raise InputError("the client of dask is asynchronous", remedy="make it by Client(...) outside of a loop")
+        self._client, self._path, self._opener = client, Path(path).resolve(), opener
+        self._needs_gpu, self._most = needs_gpu, most
+        self.identity, self.tally = mapped.identity(path), Tally()
+        self._workers: dict[str, _Worker] = {}
+        self._left_out: dict[str, float] = {}  # address -> when it may be tried again
+        self.sent = 0  #: bytes of the index that were sent to workers
+        self._take(self._same(None), PATIENCE_SECONDS)
+        if not self._workers:
+            what = "with a GPU, which the index needs" if needs_gpu else "to hold the index"
+            raise ClusterLost(f"the cluster has no worker {what}")
+
+    @property
+    def workers(self) -> list[Facts]:
+        """The workers that hold the index."""
+        return [each.facts for each in self._workers.values()]
+
+    def close(self) -> None:
+        """Lets the workers forget the index."""
+        self._workers.clear()
+
+    # ------------------------------------------------------------------ the index on workers
+
+    def _same(self, addresses: list[str] | None) -> list[Facts]:
+        """The facts of workers, of all by default. Raises MachineLacks if one has another grailbench; each is asked
+        once."""
+        known = _known.setdefault(self._client, {})
+        live = self._scheduler(self._addresses)
+        wanted = [each for each in live if addresses is None or each in addresses]
+        if unknown := [each for each in wanted if each not in known]:
+            found = self._scheduler(lambda: of_workers(self._client, unknown))
+            require_same(found)
+            known.update({each.worker: each for each in found})
+        found = (known[each] for each in wanted if each in known)  # one that was lost since is not
+        return sorted(found, key=lambda each: (each.host, each.machine, each.worker))
+
+    def _take(self, found: Iterable[Facts], patience: float) -> None:
+        """Has workers hold the index: each, or those that find a GPU of their machine which no other has. Waits for so
+        many seconds for one that has other work."""
+        taken = {(each.facts.machine, each.gpu) for each in self._workers.values()}
+        chosen: list[tuple[Facts, str | None]] = []
+        for facts in found:
+            free = [gpu for gpu in facts.gpus if (facts.machine, gpu) not in taken]
+            if self._needs_gpu and not free:
+                self._left_out[facts.worker] = math.inf
+            elif self._most is None or len(self._workers) + len(chosen) < self._most:
+                chosen.append((facts, free[0] if self._needs_gpu else None))
+                taken.add((facts.machine, chosen[-1][1]))
+        held = {
+            facts.worker: self._client.submit(
+                Held, self.identity, actor=True, workers=[facts.worker], allow_other_workers=False, pure=False,
+                retries=0,
+            )
+            for facts, _ in chosen
+        }  # fmt: skip
+        self._wait(held, patience)
+        few = asyncio.Semaphore(SENDING)
+        workers = [_Worker(facts, held[facts.worker], gpu) for facts, gpu in chosen]
+        opening = [(each, liveness.start(self._client, self._open(each, few))) for each in workers]
+        try:
+            for worker, opened in opening:
+                self._result(worker, opened)
+        except WorkerLost as error:
+            raise _taking_lost(error) from None
+        finally:
+            for _, opened in opening:
+                opened.cancel()
+
+    def _wait(self, held: Mapping[str, Any], patience: float) -> None:
+        """Waits until each worker, by its address, has its actor. Raises ClusterLost if one is lost before, or late."""
+        late = time.monotonic() + patience
+
+        def come(address: str, actor) -> bool:
+            try:
+                actor.result(timeout=LOOK_SECONDS)
+            except TimeoutError:
+                return False
+            except RuntimeError as error:  # that the worker of an actor was lost
+                if self._client.status != "running":
+                    raise
+                raise _taking_lost(f"{address}: {error}") from None
+            return True
+
+        for address, actor in held.items():
+            while not self._scheduler(partial(come, address, actor)):
+                if address not in self._scheduler(self._addresses):
+                    raise _taking_lost(address)
+                if time.monotonic() > late:
+                    waited = f"it did not take the index in {patience:g} s"
+                    raise ClusterLost(f"worker {address} has other work: {waited}")
+
+    async def _open(self, worker: _Worker, few: asyncio.Semaphore) -> None:
+        """Has a worker find the file or takes it there, and map it."""
+        if not await self._call(worker, "find", str(self._path)):
+            async with few:
+                await self._send(worker)
+        device = None if worker.gpu is None else worker.facts.gpus.index(worker.gpu)
+        await self._call(worker, "open", self._opener, device)
+        self._workers[worker.facts.worker] = worker
+
+    async def _send(self, worker: _Worker) -> None:
+        content = np.frombuffer(mapped.content_of(self._path).buffer, np.uint8)
+        for at in range(0, content.size, PIECE):
+            piece = content[at : at + PIECE]
+            await self._call(worker, "put", at, piece, int(content.size))
+            self.sent += piece.nbytes
+
+    # ------------------------------------------------------------------ shards
+
+    def stream(
+        self, shards: Iterable[Shard], ahead: int = AHEAD, patience: float = PATIENCE_SECONDS
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Gives the number of pairs and the answers (uint8, as of `numpy.packbits`) of each shard, in order.
+
+        At most `ahead` shards are at a worker, and twice as many of each worker are kept here. The shards of a worker
+        that is lost are asked elsewhere; each counts once. Raises InputError for pairs that are wrong, ClusterLost if
+        the scheduler or all workers are gone.
+        """
+        return _Stream(self, iter(shards), ahead, patience).run()
+
+    def told(self, what: str) -> list[Any]:
+        """An attribute of the opened index of each worker."""
+        asked = [(each, self._started(each, "tell", what)) for each in self._workers.values()]
+        return [self._result(*each) for each in asked]
+
+    def _ask(self, worker: _Worker, shard: Shard) -> Future:
+        columns, make = shard.columns, shard.make
+        if make is not None and shard.look is not None and not self._sees(worker, shard.look):
+            columns, make = make(), None
+        return self._started(worker, "answer", self.identity, columns, make, shard.ids)
+
+    def _sees(self, worker: _Worker, look: Callable[[], bool]) -> bool:
+        if look not in worker.sees:
+            worker.sees[look] = self._result(worker, self._started(worker, "sees", look))
+        return worker.sees[look]
+
+    def _started(self, worker: _Worker, method: str, *arguments) -> Future:
+        return liveness.start(self._client, self._call(worker, method, *arguments))
+
+    def _result(self, worker: _Worker, asked: Future) -> Any:
+        """What a worker answers. Raises WorkerLost also if it is stopped."""
+        while not wait([asked], LOOK_SECONDS).done:
+            if worker.facts.worker not in self._scheduler(self._addresses):
+                asked.cancel()
+                raise WorkerLost(f"worker {worker.facts.worker} was lost")
+        return asked.result()
+
+    async def _call(self, worker: _Worker, method: str, *arguments) -> Any:
+        """Calls a method of what a worker holds, not by the scheduler. Raises `WorkerLost`, and what the method
+        raises."""
+        from distributed.protocol import to_serialize
+
+        try:
+            said = await self._client.rpc(worker.facts.worker).actor_execute(
+                function="do", actor=worker.held.key, args=[to_serialize(each) for each in (method, *arguments)],
+                kwargs={},
+            )  # fmt: skip
+            if said["status"] != "OK":
+                raise said["exception"]
+        except Exception as error:  # also KeyError of one that was started since, RuntimeError of one that ends
+            raise WorkerLost(f"worker {worker.facts.worker}: {type(error).__name__}: {error}") from None
+        done, result = said["result"]
+        if done:
+            return result
+        raise result
+
+    # ------------------------------------------------------------------ who lives
+
+    def _scheduler(self, work: Callable[[], Any]) -> Any:
+        """What the scheduler answers. Raises ClusterLost if it is gone, or does not answer."""
+        what = f"the scheduler at {_address(self._client)}"
+        gone = f"{what} is gone, and with it the answers that were not given yet"
+        if self._client.status == "closed":
+            raise ClusterLost("the client of dask is closed")
+        if self._client.status != "running":
+            raise ClusterLost(gone)
+        try:
+            return work()
+        except GrailbenchError:
+            raise
+        except (OSError, asyncio.CancelledError, RuntimeError) as error:
+            if isinstance(error, TimeoutError) and self._client.status == "running":
+                raise ClusterLost(f"{what} does not answer, and the answers that were not given yet are lost") from None
+            if self._client.status != "running" or isinstance(error, OSError):
+                raise ClusterLost(gone) from None
+            raise
+
+    def _addresses(self) -> list[str]:
+        """The workers that the scheduler knows and that are not lost. Raises OSError if it is gone."""
+        return [address for address, why in liveness.heartbeats(self._client).look().items() if why is None]
+
+    def living(self) -> list[_Worker]:
+        """The workers that hold the index and live. Those that came since hold it from now on."""
+        told = self._scheduler(self._addresses)
+        for address in [each for each in self._workers if each not in told]:
+            del self._workers[address]
+        if self._most is None or len(self._workers) < self._most:
+            now = time.monotonic()
+            self._join([each for each in told if each not in self._workers and now >= self._left_out.get(each, 0.0)])
+        return list(self._workers.values())
+
+    def _join(self, addresses: list[str]) -> None:
+        """Has workers that came later hold the index; one that cannot is left out, with a warning."""
+        for address in addresses:
+            try:
+                self._take(self._same([address]), JOIN_SECONDS)
+            except (GrailbenchError, OSError) as error:
+                if self._client.status != "running":
+                    raise
+                self._left_out[address] = math.inf
+                _log.warning("a worker that came later is left out: %s", error)
+
+    def lose(self, worker: _Worker) -> None:
+        """Takes a worker out that did not answer; if the scheduler still knows it after a while, it is tried again."""
+        if self._workers.pop(worker.facts.worker, None) is not None:
+            self._left_out[worker.facts.worker] = time.monotonic() + GRACE_SECONDS
+
+
+def _taking_lost(why: object) -> ClusterLost:
+    return ClusterLost(f"a worker was lost while it took the index ({why})")
+
+
+class _Stream:
+    """One run through the shards."""
+
+    def __init__(self, spread: Spread, source: Iterator[Shard], ahead: int, patience: float):
+        self._spread, self._source, self._ahead, self._patience = spread, source, ahead, patience
+        self._workers = spread.living()
+        self._shards: dict[int, Shard] = {}  # asked and not answered
+        self._asked: dict[Future, tuple[int, _Worker, float]] = {}
+        self._again: deque[int] = deque()
+        self._done: dict[int, tuple[int, np.ndarray]] = {}  # answered, and not given out
+        self._taken = self._given = 0
+        self._ended = False
+        self._flying: dict[_Worker, int] = {}
+        self._tally = spread.tally = Tally()
+        self._looked = self._manned = time.monotonic()
+
+    def run(self) -> Iterator[tuple[int, np.ndarray]]:
+        try:
+            while True:
+                self._fill()
+                while self._given in self._done:
+                    found = self._done.pop(self._given)
+                    self._given += 1
+                    yield found
+                    self._fill()
+                if self._ended and self._given == self._taken:
+                    return
+                self._await()
+        finally:
+            for asked in self._asked:
+                asked.cancel()
+
+    def _fill(self) -> None:
+        """Gives shards to the workers that have the fewest, as long as there is room and there are some."""
+        while self._workers:
+            worker = min(self._workers, key=lambda each: self._flying.get(each, 0))
+            if self._flying.get(worker, 0) >= self._ahead:
+                return
+            number = self._next()
+            if number is None:
+                return
+            self._send(number, worker)
+
+    def _next(self) -> int | None:
+        """The next shard to be asked: one that was lost, or else one of the source."""
+        while self._again:
+            number = self._again.popleft()
+            if number in self._shards:
+                return number
+        if self._ended or self._taken - self._given >= 2 * self._ahead * len(self._workers):
+            return None
+        shard = next(self._source, None)
+        if shard is None:
+            self._ended = True
+            return None
+        self._shards[self._taken] = shard
+        self._taken += 1
+        self._tally.held = max(self._tally.held, self._taken - self._given)
+        return self._taken - 1
+
+    def _send(self, number: int, worker: _Worker) -> None:
+        try:
+            asked = self._spread._ask(worker, self._shards[number])
+        except WorkerLost:
+            self._lost(worker)
+            self._again.append(number)
+            return
+        self._asked[asked] = number, worker, time.monotonic()
+        self._flying[worker] = self._flying.get(worker, 0) + 1
+        self._tally.most = max(self._tally.most, len(self._asked))
+
+    def _await(self) -> None:
+        """Waits until a shard is answered or lost."""
+        if self._asked:
+            finished, _ = wait(self._asked, LOOK_SECONDS, FIRST_COMPLETED)
+            for each in finished:
+                self._answered(each)
+        else:
+            time.sleep(LOOK_SECONDS / 10)
+        if time.monotonic() - self._looked > LOOK_SECONDS or not self._workers:
+            self._look()
+
+    def _answered(self, asked: Future) -> None:
+        number, worker, _ = self._asked.pop(asked)
+        self._flying[worker] -= 1
+        error = WorkerLost("its connection was closed") if asked.cancelled() else asked.exception()
+        if isinstance(error, WorkerLost):
+            self._lost(worker)
+            if number in self._shards and not any(number == other for other, _, _ in self._asked.values()):
+                self._tally.again += 1
+                self._again.append(number)
+        elif number not in self._shards:
+            return  # it was answered elsewhere meanwhile
+        elif isinstance(error, InputError):
+            raise shard_error(number, error)
+        elif error is not None:
+            raise error
+        else:
+            del self._shards[number]
+            self._done[number] = asked.result()
+            self._tally.shards += 1
+
+    def _lost(self, worker: _Worker) -> None:
+        self._spread.lose(worker)
+        self._workers = [each for each in self._workers if each is not worker]
+
+    def _look(self) -> None:
+        """Sees who lives, and asks late shards elsewhere."""
+        self._workers = self._spread.living()
+        now = self._looked = time.monotonic()
+        if self._workers:
+            self._manned = now
+        elif now - self._manned > GRACE_SECONDS:
+            raise ClusterLost(
+                f"all workers are gone; {count(self._given, 'shard')} were answered before (start some, and ask again)"
+            )
+        else:
+            return
+        flying = {number: 0 for number, _, _ in self._asked.values()}
+        for number, _, _ in self._asked.values():
+            flying[number] += 1
+        for asked, (number, worker, since) in list(self._asked.items()):
+            gone = worker not in self._workers
+            if number in self._shards and (gone or (now - since > self._patience and flying[number] == 1)):
+                others = [each for each in self._workers if each is not worker]
+                if gone or others:
+                    self._tally.again += 1
+                    self._send(number, min(others, key=lambda each: self._flying.get(each, 0)))
+                    flying[number] += 1
+            if gone:
+                self._asked.pop(asked, None)
+                asked.cancel()
+
+
+def shard_error(number: int, error: InputError) -> InputError:
+    """The error for pairs that are wrong, with the shard they are in, from 0."""
+    return InputError(f"shard {number + 1} of the pairs: {error}")
+
+
+def _address(client: Client) -> str:
+    return getattr(client.scheduler, "address", None) or "its address"

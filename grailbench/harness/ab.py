@@ -1,0 +1,260 @@
+"""Comparing two commits of this checkout, with their trials interleaved.
+
+Each commit is checked out into its own git worktree in a temporary folder. Its runs are separate processes that import
+the package from there, with the interpreter, the dependencies and the graph cache of the caller. The commits take turns
+with blocks of trials (A B, B A, A B, ...), so that a drift of the machine affects both alike. The results are two
+ordinary run folders. Worktrees and processes are removed at the end, also after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from time import monotonic
+
+from grailbench.errors import InputError
+from grailbench.harness import folder as results
+from grailbench.harness.commit import git
+from grailbench.harness.plan import config_from_flags, config_path, flag_name, make_plan
+from grailbench.harness.runner import Interrupted
+from grailbench.util import paths, temporary
+from grailbench.util.guard import INTERRUPTS, prompt_interrupts
+from grailbench.util.visible import visible
+
+LOG = "ab.log"
+ENTRY = Path("grailbench", "cli", "main.py")
+_PROGRAM = ".".join(ENTRY.with_suffix("").parts)
+PATIENCE_SECONDS = 10.0
+_CHECK_FAILED = "error: "  # starts the last line of a run with exit code 1 that has rows with wrong or failed cells
+
+
+@dataclass(frozen=True)
+class Revision:
+    """One of the two commits: its name as the user gave it, its hash, its worktree, and the folder of its run."""
+
+    side: str
+    name: str
+    commit: str
+    tree: Path
+    run: Path
+
+    def __str__(self) -> str:
+        return f"{self.side} ({self.name}, {self.commit[:12]})"
+
+
+def ab(
+    names: tuple[str, str],
+    flags: dict,
+    rounds: int,
+    note: Callable[[str], None],
+    out: str | os.PathLike | None = None,
+    fetch: bool = True,
+    repo: Path | None = None,
+) -> tuple[Path, Path]:
+    """Run both revisions. Returns the folders of their runs: `out`/a and `out`/b, or two in results/runs.
+
+    flags   fields of an experiment, and `config`, as `config_from_flags` takes them. Every cell gets the largest number
+            of trials that any cell has, split into `rounds` blocks
+    note    called with messages for the user
+    repo    the checkout; by default the one that this package runs from
+
+    Raises InputError for wrong flags, an unknown revision, a revision that cannot run, or a folder that contains a
+    run, and Interrupted after Ctrl-C.
+    """
+    repo = repository(repo)
+    trials = max(cell.trials for cell in make_plan(config_from_flags(**flags)).cells)
+    arguments = [*_arguments(flags), *([] if fetch else ["--no-fetch"])]
+    commits = [commit_of(repo, name) for name in names]
+    runs = _folders(out, commits)
+    if commits[0] == commits[1]:
+        note(f"both revisions are {commits[0][:12]}: the differences are noise")
+    if git(repo, "status", "--porcelain", "--untracked-files=no"):
+        note("the working tree has changes that were not committed; they are in neither side")
+    try:
+        with prompt_interrupts(lambda: None, leave=False), worktrees(repo, commits) as trees:
+            sides = [Revision(*each) for each in zip("AB", names, commits, trees, runs, strict=True)]
+            _take_turns(sides, arguments, trials, min(rounds, trials), note)
+    except KeyboardInterrupt:
+        raise Interrupted(f"interrupted: finished trials are kept in {visible(f'{runs[0]} and {runs[1]}')}") from None
+    return runs[0], runs[1]
+
+
+def _arguments(flags: dict) -> list[str]:
+    """Fields of an experiment as command-line arguments of `grailbench run`, with absolute paths of files."""
+    arguments = []
+    for name, value in flags.items():
+        flag = flag_name(name)
+        for each in value if isinstance(value, list | tuple) else [value]:
+            if name == "config" and each is not None:
+                each = config_path(each).resolve()
+            elif name == "queries" and Path(each).is_file():
+                each = Path(each).resolve()
+            arguments += [] if each is None or name == "trials" else [flag, str(each)]
+    return arguments
+
+
+def repository(repo: Path | None = None) -> Path:
+    """The checkout whose commits are compared. Raises InputError when there is no checkout or no git, and when the
+    current folder is in another git repository, whose commits the user may mean."""
+    root = repo or paths.checkout()
+    if root is None:
+        raise InputError("grailbench runs from an installed package", remedy="run it from a git checkout")
+    if shutil.which("git") is None:
+        raise InputError("there is no git on this machine")
+    found = git(root, "rev-parse", "--show-toplevel")
+    if found is None or Path(found).resolve() != root.resolve():
+        raise InputError("is no git checkout, so there are no revisions", path=root)
+    here = None if repo else git(Path.cwd(), "rev-parse", "--show-toplevel")
+    if here is not None and Path(here).resolve() != root.resolve():
+        raise InputError(
+            f"is another git repository: ab compares commits of grailbench's own checkout, {visible(str(root))}",
+            path=here, remedy="run it in that folder",
+        )  # fmt: skip
+    return root
+
+
+def commit_of(repo: Path, name: str) -> str:
+    """The full hash of a revision. Raises InputError when it does not exist or has no program to run."""
+    commit = None if name.startswith("-") else git(repo, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    if not commit:
+        raise InputError(f"no revision {name!r}", path=repo, remedy="'git log --oneline' and 'git branch' show them")
+    if git(repo, "cat-file", "-e", f"{commit}:{ENTRY.as_posix()}") is None:
+        raise InputError(f"revision {name!r} has no {ENTRY}, so nothing in it can be run", path=repo)
+    return commit
+
+
+def _folders(out: str | os.PathLike | None, commits: list[str]) -> list[Path]:
+    if out is not None:
+        folders = [Path(out).resolve() / side for side in "ab"]
+    else:
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        names = [f"{stamp}-ab-{commit[:7]}-{side}" for commit, side in zip(commits, "ab", strict=True)]
+        folders = [paths.runs_dir() / name for name in names]
+    for folder in folders:
+        results.require_no_run(folder, remedy="choose another --out")
+    return folders
+
+
+# ------------------------------------------------------------------ worktrees
+
+
+@contextmanager
+def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
+    """Make a worktree of each commit in a temporary folder. Both are removed at the end, also after an error."""
+    made = temporary.Folder("ab")
+    trees = [made.path / side for side in "ab"]
+    try:
+        for tree, commit in zip(trees, commits, strict=True):
+            done = _run_git(repo, "worktree", "add", "--detach", "--force", str(tree), commit)
+            if done.returncode != 0:
+                raise InputError(f"git worktree add failed: {_last_line(done.stderr)}", path=repo)
+        yield trees
+    finally:
+        with _interrupts_ignored():
+            removed = [_run_git(repo, "worktree", "remove", "--force", str(tree)).returncode == 0 for tree in trees]
+            made.close()
+            if not all(removed):
+                _run_git(repo, "worktree", "prune")
+
+
+def _run_git(repo: Path, *words: str) -> subprocess.CompletedProcess:
+    """Run git without the hooks of the checkout, and in a new session, so that a Ctrl-C does not reach it."""
+    command = ["git", "-C", str(repo), "-c", f"core.hooksPath={os.devnull}", *words]
+    # No shell, and the user's own checkout, whose commits are run anyway.
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True)  # noqa: S603
+
+
+# ------------------------------------------------------------------ turns
+
+
+def _take_turns(sides: list[Revision], flags: Sequence[str], trials: int, rounds: int, note) -> None:
+    for turn in range(rounds):
+        upto = trials * (turn + 1) // rounds
+        for side in sides if turn % 2 == 0 else reversed(sides):
+            began = monotonic()
+            _run_block(side, flags, upto, first=turn == 0)
+            note(f"round {turn + 1} of {rounds}: {side}, {upto} of {trials} trials, {monotonic() - began:.0f} s")
+
+
+def _run_block(side: Revision, flags: Sequence[str], upto: int, first: bool) -> None:
+    """Continue the run of one revision up to `upto` trials. Raises InputError with its last message when it fails, or
+    when the package that ran was not the one in the worktree."""
+    side.run.mkdir(parents=True, exist_ok=True)
+    where = ["--out", str(side.run)] if first else [f"--resume={side.run}"]
+    command = [sys.executable, "-m", _PROGRAM, "run", *flags, "--trials", str(upto), *where]
+    with open(side.run / LOG, "ab") as log:
+        log.write(f"$ {' '.join(command[1:])}\n".encode())
+        log.flush()
+        code = _run_child(command, side.tree, log)
+    last = _last_line((side.run / LOG).read_text(encoding="utf-8", errors="replace"))
+    if code != 0 and not (code == 1 and last.startswith(_CHECK_FAILED)):  # an unexpected exception also gives code 1
+        raise InputError(f"{side}: run ended with exit code {code}: {last}", path=side.run / LOG)
+    ran = results.read_environment(side.run).get("commit") if first else None
+    if ran not in (None, side.commit):
+        raise InputError(f"{side}: the package of commit {ran[:12]} was imported instead", path=side.run)
+
+
+def _run_child(command: list[str], tree: Path, log) -> int:
+    """Run a process in the worktree and return its exit code. On an interrupt it gets SIGINT, and later SIGKILL."""
+    child = subprocess.Popen(  # noqa: S603 - this Python, with words of the command line, no shell
+        command, cwd=tree, env=_environment(tree), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        start_new_session=True,
+    )  # fmt: skip
+    try:
+        return child.wait()
+    finally:
+        with _interrupts_ignored():
+            for number in (signal.SIGINT, signal.SIGKILL):
+                if child.poll() is not None:
+                    break
+                os.killpg(child.pid, number)
+                try:
+                    child.wait(PATIENCE_SECONDS)
+                except subprocess.TimeoutExpired:
+                    continue
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    """The environment of the caller, with the worktree first on the Python path and with the graph cache of the caller.
+
+    NUMBA_CACHE_DIR is removed where this process set it for its own code: each worktree has its own compiled kernels.
+    """
+    env = dict(os.environ)
+    chosen, own = env.get("NUMBA_CACHE_DIR"), Path(__file__).resolve().parents[1]
+    if chosen and Path(chosen).is_relative_to(own):
+        del env["NUMBA_CACHE_DIR"]
+    env["PYTHONPATH"] = os.pathsep.join([str(tree), *filter(None, [env.get("PYTHONPATH")])])
+    env["GRAILBENCH_CACHE"] = str(paths.cache_dir().resolve())
+    return env
+
+
+# ------------------------------------------------------------------ signals
+
+
+@contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Ignore interrupts while cleaning up."""
+    before = {}
+    try:
+        for number in INTERRUPTS:
+            before[number] = signal.signal(number, signal.SIG_IGN)
+    except ValueError:  # only the main thread receives signals
+        before.clear()
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"

@@ -1,0 +1,383 @@
+"""A run in one file, to be sent to others: what is in it, how it is written, and how it is verified before it is read.
+
+A pack is a gzip file of a tar archive with the members of `MEMBERS`, in that order, and nothing else. There is exactly
+one archive for given members: names, sizes and contents are what varies, owner, time and mode are fixed. So a reader
+need not understand archives: it makes the header that each member must have and compares. Whatever differs is refused,
+be it a link, a device, a path, a name twice, or data after the end.
+
+The checksums show damage, not lies: who makes a pack makes them too.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from grailbench.errors import InputError
+from grailbench.harness import folder, plugins
+from grailbench.harness.rows import cell_of, part_of, standing
+from grailbench.problems.contract import registered
+from grailbench.util import records, temporary, words
+from grailbench.util.files import Bytes
+from grailbench.util.files import opened as file_opened
+from grailbench.util.version import __version__
+
+SUFFIX = ".pack.tar.gz"
+FORMAT = 1
+MANIFEST = "manifest.json"
+FILES = (folder.ENVIRONMENT, folder.PLAN, folder.ROWS)  #: the files of a run, as a pack orders them
+MEMBERS = (MANIFEST, *FILES)
+#: the most bytes of a member. The largest recorded run has 51 MB of rows and 0.6 MB of plan
+MOST = {MANIFEST: 1 << 16, folder.ENVIRONMENT: 4 << 20, folder.PLAN: 64 << 20, folder.ROWS: 256 << 20}
+RATIO, SLACK = 200, 1 << 20  #: a pack may unpack to RATIO times its size, recorded runs do to 53, and always to SLACK
+REMEDY = "ask for the pack again, as 'grailbench pack' writes it"
+
+_BLOCK = 512  # of a tar archive
+_END = bytes(2 * _BLOCK)
+_READ = 1 << 14
+_GZIP = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"  # its header: deflated as small as can be, no name, no time
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Manifest(BaseModel):
+    """What a pack says of itself; all of it is checked, but for the version.
+
+    format      of the pack
+    grailbench  the version that packed it
+    clean       whether every session of the run was made from commits without changes (`clean`)
+    cells       the number of its cells
+    redacted    what was left out of the run's files, in words
+    files       size and sha256 by the name of the member
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    format: int
+    grailbench: Annotated[str, Field(max_length=100)]
+    clean: bool
+    cells: Annotated[int, Field(gt=0)]
+    redacted: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=100)]
+    files: dict[str, _File]
+
+
+# ------------------------------------------------------------------ what a run must be
+
+
+def clean(environment: Mapping) -> bool:
+    """Whether every session of a run names a commit, its files were those of the commit, and so is the code of each
+    plug-in that is not an installed release."""
+    return not any(map(doubt, every_session(environment)))
+
+
+def doubt(session: Mapping) -> str:
+    """The code of a session that nobody can have again, in words; '' for none."""
+    if not session.get("commit"):
+        return "no commit"
+    if session.get("dirty") is not False:
+        return f"commit {session['commit'][:12]} with changes"
+    bad = {name: fact for name, fact in (session.get("implementations") or {}).items() if plugins.unclean(fact)}
+    return f"plug-in {plugins.sentences({'implementations': bad})[0]}" if bad else ""
+
+
+def every_session(environment: Mapping) -> list[Mapping]:
+    """The environments of all sessions of a run and of its workers, also of sessions that measured nothing."""
+    return [*environment.get("earlier", []), environment, *(environment.get("workers") or {}).values()]
+
+
+def require_sound(rows: Iterable[Mapping], path: Path) -> None:
+    """Raise InputError when a cell failed or is wrong, unless its implementation is wrong as printed.
+
+    rows  current ones
+    path  the run, for the message
+    """
+    bad = {status for (problem, _, impl, *_), status in _statuses(rows).items()
+           if status == "failed" or (status == "wrong" and not racy(problem, impl))}  # fmt: skip
+    if bad:
+        raise InputError(f"has cells that are {' and '.join(sorted(bad))}", path=path)
+
+
+def require_whole(where: Path) -> list[dict]:
+    """The current rows of the run in a folder. Raises InputError when its last trial is not whole, when a row is of a
+    cell that its plan does not have, and when a graph of one name has two checksums."""
+    rows, damage = folder.read_rows(where)
+    path = folder.rows_path(where)
+    if damage.torn or damage.rows or not rows:
+        raise InputError("holds no whole rows", path=path)
+    planned = _planned(where / folder.PLAN)
+    for number, row in enumerate(rows, 1):
+        graphs, asked = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
+        asked = {asked, asked and part_of(asked)[0]}  # of a slow cell the first pairs of the set of its plan
+        if planned.isdisjoint(cell_of({**row, "dataset": graph, "query_set": of}) for graph in graphs for of in asked):
+            what, remedy = "is of a cell that the plan of its run does not have", "rows of other runs were added"
+            raise InputError(what, path=path, line=number, remedy=remedy)
+    rows, graphs = folder.current(rows), {}
+    for row in rows:
+        if (sha256 := row["graph_sha256"]) is not None and graphs.setdefault(row["dataset"], sha256) != sha256:
+            raise InputError(f"holds rows of two graphs of the name {row['dataset']!r}", path=path)
+    return rows
+
+
+def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
+    grouped: dict[tuple, list[Mapping]] = {}
+    for row in rows:
+        grouped.setdefault(cell_of(row), []).append(row)
+    return {cell: standing(group)[0] for cell, group in grouped.items()}
+
+
+def racy(problem: str, impl: str) -> bool:
+    """Whether an implementation is wrong as printed."""
+    made_by = registered(impl, problem)
+    return made_by is not None and made_by.racy
+
+
+def _planned(path: Path) -> set[tuple]:
+    """The keys of the cells of a plan."""
+    try:
+        return {cell_of(cell) for cell in folder.read_json(path)["cells"]}
+    except (KeyError, TypeError, AttributeError):
+        raise InputError("names no cells", path=path) from None
+
+
+# ------------------------------------------------------------------ writing
+
+
+def packed(files: Mapping[str, bytes], is_clean: bool, cells: int, redacted: Sequence[str] = ()) -> bytes:
+    """The bytes of the pack of these files, by the names of `FILES`; equal arguments give equal bytes.
+
+    Raises InputError when a file is larger than a reader takes.
+    """
+    listed = {}
+    for name in FILES:
+        content = files[name]
+        if len(content) > MOST[name]:
+            raise InputError(f"{name} has {len(content):,} bytes; a pack takes {MOST[name]:,}")
+        listed[name] = _File(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+    said = Manifest(format=FORMAT, grailbench=__version__, clean=is_clean, cells=cells, redacted=list(redacted),
+                    files=listed)  # fmt: skip
+    manifest = (json.dumps(records.sealed(said.model_dump()), indent=1) + "\n").encode()
+    into = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=into, mode="wb", compresslevel=9, mtime=0) as stream:
+        for name, content in {MANIFEST: manifest, **{name: files[name] for name in FILES}}.items():
+            for part in (_header(name, len(content)), content, bytes(-len(content) % _BLOCK)):
+                stream.write(part)
+        stream.write(_END)
+    return into.getvalue()
+
+
+def _header(name: str, size: int) -> bytes:
+    """The only header that a member of this size may have."""
+    entry = tarfile.TarInfo(name)
+    entry.size = size
+    return entry.tobuf(tarfile.USTAR_FORMAT)
+
+
+# ------------------------------------------------------------------ reading
+
+
+def name_of(path: str | os.PathLike) -> str:
+    """The name of the run in a pack: that of its file, without the ending."""
+    return Path(path).name.removesuffix(SUFFIX)
+
+
+@contextmanager
+def opened(path: str | os.PathLike) -> Iterator[Path]:
+    """The folder of the run in a pack, of that name, while the block lasts; it is removed after.
+
+    The pack is verified whole before the folder is given: nothing but its members, each as the manifest says, and a run
+    as `require_whole` and `require_sound` demand. Nothing is written outside of the folder. Memory and disk are bounded
+    by `MOST` and `RATIO`, whatever the file says of itself.
+
+    Raises InputError, which names the file and what is wrong.
+    """
+    with unpacked(path) as (where, _):
+        yield where
+
+
+def place_of(run: str | os.PathLike) -> Path:
+    """The file of a pack, or the folder of a run by its place or name. Raises InputError if there is neither."""
+    return Path(run) if Path(run).is_file() else folder.find_run(run)
+
+
+@contextmanager
+def folder_of(place: Path) -> Iterator[Path]:
+    """The folder of a run, given that or its pack (`opened`), while the block lasts."""
+    if place.is_file():
+        with opened(place) as where:
+            yield where
+    else:
+        yield place
+
+
+@contextmanager
+def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
+    """The same folder, and the manifest."""
+    path = Path(path)
+    name = name_of(path)
+    with temporary.Folder("pack") as above:
+        where = Path(above, "run" if name in ("", ".", "..") else name)
+        where.mkdir()
+        with file_opened(path, pipes=False) as source:
+            said = read(Bytes(source.raw), source.raw.size, where, path)
+        yield where, said
+
+
+def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
+    """Verify a pack of `size` bytes, write its files to the folder `into` as `opened` says, and return its manifest."""
+    try:
+        archive = _Archive(stream, max(SLACK, RATIO * size))
+        said = _manifest(archive)
+        for name in FILES:
+            archive.member(name, said.files[name], into / name)
+        archive.end()
+    except ValueError as error:
+        raise InputError(f"is no whole pack of a run: {error}", path=path, remedy=REMEDY) from None
+    try:
+        rows = require_whole(into)
+        require_sound(rows, into / folder.ROWS)
+        found = {"cells": len(_statuses(rows)), "clean": clean(folder.read_environment(into))}
+    except InputError as error:  # which names a file that nobody else will see
+        raise InputError(str(error).replace(f"{into}{os.sep}", ""), path=path, remedy=REMEDY) from None
+    for name, value in found.items():
+        if getattr(said, name) != value:
+            raise InputError(f"its manifest lies: {name} is {value}, not {getattr(said, name)}", path=path)
+    return said
+
+
+def _manifest(archive: _Archive) -> Manifest:
+    """The manifest of a pack. Raises ValueError."""
+    try:
+        value, sealed = records.opened(archive.small(MANIFEST))
+        said = Manifest.model_validate(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{MANIFEST}: field {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from None
+    if not sealed:
+        raise ValueError(f"{MANIFEST} has no checksum")
+    if said.format != FORMAT:
+        raise ValueError(f"it is of format {said.format}, this version reads {FORMAT}")
+    if list(said.files) != list(FILES):
+        raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, said.files))}")
+    return said
+
+
+class _Archive:
+    """The members of a pack, read one after the other; every method raises ValueError for what a pack has not.
+
+    most  bytes that it may unpack to
+    """
+
+    def __init__(self, stream: BinaryIO, most: int):
+        self._stream, self._left, self._most = stream, most, most
+        if (found := stream.read(len(_GZIP))) != _GZIP:
+            raise ValueError(
+                "it is no gzip file" if found[:2] != _GZIP[:2] else "its gzip header is not that of a pack"
+            )
+        self._inflate = zlib.decompressobj(31)
+        self._inflate.decompress(found)
+        self._pending = b""
+
+    def small(self, name: str) -> bytes:
+        """The content of a member whose size is not known yet."""
+        header = self._read(_BLOCK)
+        size = header[124:135]
+        size = int(size, 8) if size.isdigit() and b"8" not in size and b"9" not in size else -1
+        if not 0 <= size <= MOST[name]:
+            raise ValueError(f"{_described(header)} where {name} should be")
+        self._require(header, name, size)
+        content = self._read(size)
+        self._pad(size, name)
+        return content
+
+    def member(self, name: str, said: _File, into: Path) -> None:
+        """Write a member, of the size and checksum that the manifest says, to a file."""
+        if said.bytes > MOST[name]:
+            raise ValueError(f"{name} has {said.bytes:,} bytes, more than the {MOST[name]:,} that are read")
+        self._require(self._read(_BLOCK), name, said.bytes)
+        digest, left = hashlib.sha256(), said.bytes
+        with open(into, "xb") as file:
+            while left:
+                block = self._read(min(left, _READ))
+                digest.update(block)
+                file.write(block)
+                left -= len(block)
+        self._pad(said.bytes, name)
+        if digest.hexdigest() != said.sha256:
+            raise ValueError(f"{name} is not the file of which the manifest has the checksum")
+
+    def end(self) -> None:
+        """The end of the archive, and of the file."""
+        if (found := self._read(len(_END))) != _END:
+            raise ValueError(f"{_described(found[:_BLOCK])} after the last member")
+        if self._some():
+            raise ValueError("data after the end of the archive")
+        if not self._inflate.eof:
+            raise ValueError("it is cut off")
+        if self._inflate.unused_data or self._stream.read(1):
+            raise ValueError("data after the end of the gzip data")
+
+    def _require(self, header: bytes, name: str, size: int) -> None:
+        if header == (right := _header(name, size)):
+            return
+        if (found := _described(header)) == _described(right):
+            raise ValueError(f"the header of {name} has what no pack has there, as an owner or a time")
+        raise ValueError(f"{found} where {name} of {size:,} bytes should be")
+
+    def _pad(self, size: int, name: str) -> None:
+        if any(self._read(-size % _BLOCK)):
+            raise ValueError(f"data after the end of {name}")
+
+    def _read(self, size: int) -> bytes:
+        """Exactly that many bytes of the archive."""
+        found = bytearray()
+        while len(found) < size:
+            if not self._pending and not self._some():
+                raise ValueError("it is cut off")
+            some = size - len(found)
+            found += self._pending[:some]
+            self._pending = self._pending[some:]
+        return bytes(found)
+
+    def _some(self) -> bool:
+        """Unpacks at most `_READ` bytes more, and whether there were any."""
+        while not self._pending and not self._inflate.eof:
+            packed = self._inflate.unconsumed_tail or self._stream.read(_READ)
+            try:
+                self._pending = self._inflate.decompress(packed, _READ)
+            except zlib.error as error:
+                raise ValueError(f"the gzip data is damaged: {error}") from None
+            if not self._pending and not packed:
+                return False
+            self._left -= len(self._pending)
+            if self._left < 0:
+                raise ValueError(f"it unpacks to more than {self._most:,} bytes, too many for its size")
+        return bool(self._pending)
+
+
+def _described(header: bytes) -> str:
+    """What a header is of, in words."""
+    if not any(header):
+        return "the end of the archive"
+    try:
+        entry = tarfile.TarInfo.frombuf(header, "utf-8", "backslashreplace")
+    except tarfile.TarError:
+        return "no header of a member"
+    kind = "a link" if entry.issym() or entry.islnk() else "a folder" if entry.isdir() else "a device" if (
+        entry.isdev()) else "a file" if entry.isreg() else "something"  # fmt: skip
+    return f"{kind} named {words.clip(ascii(entry.name), 60)} of {entry.size:,} bytes"

@@ -1,0 +1,112 @@
+"""The passes of a cell, in any process: one that is verified, and the timed ones."""
+
+from __future__ import annotations
+
+import gc
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import psutil
+
+from grailbench.cuda import energy as energies
+from grailbench.cuda import meters
+from grailbench.errors import MachineLacks
+from grailbench.graph.csr import Graph
+from grailbench.harness import peaks
+from grailbench.harness.plan import Cell
+from grailbench.harness.timing import PhaseTimer
+from grailbench.problems.contract import Attempt, implementation, problem
+
+HELD = 64 << 20  #: bytes of what earlier graphs may have left behind before it is looked for
+_held = 0  # resident bytes after it was
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One trial: milliseconds by (under, phase), the checksum of the answers, and the rate if the problem has one.
+
+    memory  as in `contract.Attempt`, of a trial from edges, which may take more than the verified pass
+    """
+
+    phases: dict[tuple[str, str], float]
+    checksum: str
+    rate: float | None = None
+    memory: dict[str, int | None] | None = None
+
+
+def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
+    """Compile or load the kernels that the trials run, and those of the verified pass, which counts, if `counted`; on a
+    large graph also those that only cells from edges run on smaller ones. Raises what the implementation raises."""
+    solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
+    if counted and impl.counts:
+        solved.prime(impl, replace(cell.params, count=True), False)
+    solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
+
+
+def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
+    """Make the pass that is verified, on the data of the problem. Raises what the implementation raises."""
+    peaks.restart()
+    return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, asked, _peaks)
+
+
+def _peaks() -> dict[str, int | None]:
+    return {"host_peak_bytes": peaks.host_peak(), "device_peak_bytes": peaks.device_peak()}
+
+
+def freeze(first: bool) -> None:
+    """Exclude all current objects, mainly compilers and kernels, from the garbage collections before each pass.
+
+    `first` is True at the first call on a graph: objects of the previous graphs are then collected first, once they
+    took `HELD` bytes. Sooner, going through all that this process has would take longer than the cells of tiny graphs.
+    """
+    global _held
+    if first and (gc.get_freeze_count() == 0 or psutil.Process().memory_info().rss > _held + HELD):
+        gc.unfreeze()
+        gc.collect()
+        _held = psutil.Process().memory_info().rss
+    else:
+        gc.collect()
+    gc.freeze()
+
+
+def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
+    """Make one timed pass, also from edges if the cell has `from_edges`. All that it built is freed afterwards."""
+    impl, params = implementation(cell.impl, cell.problem), cell.params
+    timer, whole = PhaseTimer(tidy=peaks.release), cell.from_edges and edges is not None
+    gc.collect()
+    if whole:
+        peaks.restart_host()
+    gc.disable()
+    try:
+        trial = problem(cell.problem).trial(impl, params, data, asked, timer, edges if whole else None)
+    finally:
+        gc.enable()
+    return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)
+
+
+def weighed(cell: Cell) -> tuple[str, ...]:
+    """The phases of a cell whose energy is measured if it is asked for; the last one of a problem that has none."""
+    solved = problem(cell.problem)
+    phases = tuple(each for each in solved.repeated if each != "ready" or cell.from_edges)
+    return phases or solved.phases[-1:]
+
+
+def energy(cell: Cell, data: Any, asked: Any, edges: Graph | None, phase: str, seconds: float | None = None) -> dict:
+    """Repeat what a trial times as a phase until its energy is known, for so many seconds at most. Returns the record
+    of an `energy.Energy`.
+
+    Raises MachineLacks where no meter can be read, and what the implementation raises.
+    """
+    began, impl = perf_counter(), implementation(cell.impl, cell.problem)
+    devices = (cell.devices or 1) if "gpu" in impl.needs else 0
+    found, unread = meters.found(devices)
+    if not found:
+        raise MachineLacks(energies.said(unread))
+    gc.collect()
+    again = problem(cell.problem).again(impl, cell.params, data, asked, phase, edges)
+    if again is None:
+        raise MachineLacks(f"{cell.impl}: phase {phase} of {cell.problem} is not repeated, so its energy is not known")
+    left = None if seconds is None else seconds - (perf_counter() - began)
+    measured = energies.of(again, found, left, lambda: meters.settle(devices))
+    return replace(measured, unread={**measured.unread, **unread}).record()

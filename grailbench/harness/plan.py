@@ -1,0 +1,470 @@
+"""Plans: the list of cells that a run executes, made from a config file or from flags.
+
+A config is a TOML file with `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
+`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, memory, order, query set,
+seed).
+Axes that an implementation does not have (`Implementation.axes`) are left out, so that no cell is measured twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from dataclasses import dataclass, make_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from grailbench.data.locate import locate, members
+from grailbench.data.registry import registry
+from grailbench.errors import InputError
+from grailbench.harness import axes
+from grailbench.problems.contract import OTHERS, PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
+from grailbench.util import memory, paths, settings
+from grailbench.util.guard import MOST_SECONDS
+
+
+def _as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def _check_value(value, info: ValidationInfo):
+    """A value of an axis, checked and normalized by the problem of the experiment."""
+    try:
+        return problem(info.data.get("problem", USUAL)).value(info.field_name, value)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+def _bytes(value):
+    """The bytes that a text such as '8GB' means; any other value as it is."""
+    try:
+        return memory.parsed(value) if isinstance(value, str) and value != "0" else value
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
+MOST_CELLS = 100_000  #: the largest number of cells of a plan
+AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
+_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late is late) for late in (False, True))
+_T = TypeVar("_T")
+_Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
+_Word = Annotated[Any, AfterValidator(_check_value)]
+_Size = Annotated[int, BeforeValidator(_bytes)]
+
+
+class _WithoutAxes(BaseModel):
+    """The fields of an experiment that its axes depend on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    problem: str = USUAL
+    datasets: Annotated[list[str], BeforeValidator(_as_list)] = []
+    sets: Annotated[list[str], BeforeValidator(_as_list)] = []
+    implementations: _Many[str]
+
+    @field_validator("problem")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            return problem(name).name
+        except InputError as error:
+            raise ValueError(str(error)) from None
+
+
+def _field(axis: axes.Axis) -> tuple:
+    """The type and default of the field of an axis."""
+    number = Annotated[_Size if axis.size else int, Field(ge=axis.least)]
+    return _Many[number if axis.number else _Word], [axis.usual]
+
+
+_WithAxes = create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _field(axis) for axis in axes.AXES})
+
+
+class Experiment(_WithAxes):
+    """One block of a config: a matrix of cells. Each axis may be one value or a list.
+
+    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
+    datasets, sets    names of graphs, and of sets of the registry ('all' for every set)
+    implementations   names as on the command line; each problem has a default
+    dim, search, ...  the axes, see `runs.axes` and `reachability.index.Params`
+    queries, count    'random', or another kind that the problem has (reachability: 'balanced', or a file of
+                      `u v [0|1]`); the number of pairs or sources, for which each problem has a default
+    trials, warmup    timed and untimed passes of every cell; the answers are checked before both
+    seed              of query sets, child orders and the order of trials
+    from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
+    energy            also repeat each phase until its energy is known (`Problem.repeated`), by the meters of GPU and
+                      CPU that can be read; after all trials, some 2 s a phase on a CPU and 12 s on a GPU
+    time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
+                      once if the cell has its own process
+    memory_limit      GiB that the process of a cell may allocate, if it has its own: what it allocates beyond fails
+    retry             False: a configuration that ran out of time or memory with one query set of a graph is not tried
+                      with the others, and their rows say so
+    process           'own': each cell runs in its own process, so that its peak memory is measured and it can be
+                      stopped; 'shared': all cells in one process; by default each implementation decides (peers: 'own')
+    fallback          'like': use the look-alike NAME-like, under its own name, where NAME cannot be fetched
+    """
+
+    queries: _Many[str] = ["random"]
+    count: PositiveInt
+    trials: PositiveInt = 20
+    warmup: Annotated[int, Field(ge=0)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    from_edges: bool = False
+    energy: bool = False
+    time_limit: Annotated[float, Field(gt=0, le=MOST_SECONDS)] | None = None
+    memory_limit: Annotated[float, Field(gt=0, le=2**33)] | None = None
+    retry: bool = True
+    process: Literal["shared", "own"] | None = None
+    fallback: Literal["like"] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_defaults(cls, given):
+        """Add the default implementations and count of the problem."""
+        if not isinstance(given, dict):
+            return given
+        named = given.get("problem", USUAL)
+        try:
+            known = problem(named if isinstance(named, str) else USUAL)
+        except InputError:
+            known = problem(USUAL)  # `_known` reports the error
+        return {"implementations": list(known.usual), "count": known.count} | given
+
+
+class Config(BaseModel):
+    """A config: experiments under a name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(default="flags", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    experiment: Annotated[
+        list[Experiment], Field(min_length=1, description="a config needs one [[experiment]] block or more")
+    ]
+
+
+_Point = make_dataclass("_Point", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell(_Point):
+    """One point of the matrix. It has a field for each axis, which is None if the implementation lacks that axis.
+
+    `stands_for` is the name of the published graph that a look-alike replaces in this run.
+    """
+
+    dataset: str
+    impl: str
+    seed: int
+    queries: Spec
+    trials: int = 20
+    warmup: int = 1
+    from_edges: bool = False
+    energy: bool = False
+    time_limit: float | None = None
+    memory_limit: float | None = None
+    retry: bool = True
+    process: str = "shared"
+    fallback: str | None = None
+    stands_for: str | None = None
+    problem: str = USUAL
+
+    @property
+    def params(self) -> Params:
+        """The parameters for the implementation."""
+        given = {name: value for name in AXES if (value := getattr(self, name)) is not None}
+        return problem(self.problem).params(seed=self.seed, **given)
+
+    def columns(self) -> dict:
+        """The columns of a row that identify its cell."""
+        return dict(self._columns)
+
+    @cached_property
+    def _columns(self) -> dict:
+        early, late = ({name: getattr(self, name) for name in names} for names in (_EARLY, _LATE))
+        return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
+                "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
+
+    def label(self) -> str:
+        """The cell in a few words: 'sequential d=2 dfs level,tree'."""
+        problem = "" if self.problem == USUAL else self.problem
+        queries = "" if self.queries.usual else self.queries.name
+        return axes.label(self.impl, vars(self), before=problem, after=queries)
+
+    def record(self) -> dict:
+        """The cell as in a printed plan, without the default problem."""
+        kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
+        late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
+        own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
+        return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
+
+    def _explicit(self) -> dict:
+        """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
+        return {name: value for name, value in self._columns.items()
+                if not (value == USUAL and name == "problem") and not (value is None and name in _LATE)}  # fmt: skip
+
+    def identity(self) -> dict:
+        """What identifies the measurement of a cell, whatever the number of trials."""
+        return {**self._explicit(), "queries": self.queries.identity(), "from_edges": self.from_edges}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The cells of a run in the order of their execution, and the config that they were made from."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    config: Config
+
+    @property
+    def digest(self) -> str:
+        """12 hex digits of the identities of the cells; plans with equal digests differ at most in their trials."""
+        text = json.dumps([cell.identity() for cell in self.cells], sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    def by_dataset(self) -> dict[str, list[Cell]]:
+        """The cells of each graph. The graphs are in the order of their first cells."""
+        graphs: dict[str, list[Cell]] = {}
+        for cell in self.cells:
+            graphs.setdefault(cell.dataset, []).append(cell)
+        return graphs
+
+    def groups(self) -> list[tuple[str, str, list[Cell]]]:
+        """The cells that are run together: (problem, graph, cells), in the order of `by_dataset`."""
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for name, cells in self.by_dataset().items():
+            for cell in cells:
+                found.setdefault((cell.problem, name), []).append(cell)
+        return [(*key, cells) for key, cells in found.items()]
+
+
+def make_plan(config: Config) -> Plan:
+    """Expand a config to its cells.
+
+    Raises InputError for an unknown dataset, set or implementation, for no cells or more than `MOST_CELLS`, and for a
+    graph that is known to be too large for its problem.
+    """
+    count = sum(map(_most_cells, config.experiment))
+    if count > MOST_CELLS:
+        raise InputError(
+            f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have",
+            remedy="fewer values on an axis, or several configs",
+        )
+    cells: dict[str, Cell] = {}
+    for experiment in config.experiment:
+        for cell in _expand(experiment):
+            key = json.dumps(replace(cell, from_edges=False).identity(), sort_keys=True)
+            cells[key] = _merge(cells[key], cell) if key in cells else cell
+    return Plan(config.name, tuple(cells.values()), config)
+
+
+def _most_cells(experiment: Experiment) -> int:
+    """The number of cells of an experiment before equal ones are merged, computed without making them."""
+    graphs = len(set(experiment.datasets)) + sum(len(_members(name)) for name in experiment.sets)
+    configurations = 0
+    for name in experiment.implementations:
+        obeyed = [axis for axis in AXES if axis in implementation(name, experiment.problem).axes]
+        configurations += math.prod(len(getattr(experiment, axis)) for axis in obeyed)
+    return graphs * configurations * len(experiment.queries)
+
+
+def _expand(experiment: Experiment):
+    names = _datasets(experiment)
+    if not names:
+        raise InputError("no graph to run on", remedy="name some with --dataset, --set or --config")
+    solved = problem(experiment.problem)
+    if experiment.from_edges and not solved.from_edges:
+        raise InputError(f"{solved.name} ends with edges, so it is not timed from them", remedy="leave out from_edges")
+    chosen = [implementation(impl, solved.name) for impl in experiment.implementations]
+    if experiment.from_edges and not any(each.from_edges for each in chosen):
+        some = " and ".join(each.name for each in chosen)
+        raise InputError(f"{some}: it does not begin with edges in memory", remedy="leave out from_edges")
+    for name in names if solved.most_vertices is not None else ():
+        solved.require_few(name, locate(name).vertices)  # before it is fetched or generated
+    specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
+    values = {axis: getattr(experiment, axis) for axis in AXES}
+    values["threads"] = [Params(threads=count).workers for count in experiment.threads]
+    options = ("seed", "trials", "warmup", "energy", "time_limit", "memory_limit", "retry", "fallback")
+    same = experiment.model_dump(include=set(options))
+    for name, impl in itertools.product(names, chosen):
+        collapsed = [own if axis in impl.axes else [impl.fixed.get(axis)] for axis, own in values.items()]
+        for *point, spec in itertools.product(*collapsed, specs):
+            yield Cell(
+                dataset=name,
+                impl=impl.name,
+                **dict(zip(AXES, point, strict=True)),
+                queries=solved.part(spec, impl),
+                process=experiment.process or impl.process,
+                problem=solved.name,
+                from_edges=experiment.from_edges and impl.from_edges,
+                **same,
+            )
+
+
+def _merge(one: Cell, other: Cell) -> Cell:
+    """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
+
+    def most(limits: tuple) -> float | None:
+        return None if None in limits else max(limits)
+
+    return replace(
+        one,
+        trials=max(one.trials, other.trials),
+        warmup=max(one.warmup, other.warmup),
+        from_edges=one.from_edges or other.from_edges,
+        energy=one.energy or other.energy,
+        time_limit=most((one.time_limit, other.time_limit)),
+        memory_limit=most((one.memory_limit, other.memory_limit)),
+        retry=one.retry or other.retry,
+        process="own" if "own" in (one.process, other.process) else "shared",
+        fallback=one.fallback or other.fallback,
+    )
+
+
+def _datasets(experiment: Experiment) -> list[str]:
+    """The canonical names of the graphs of an experiment, each once. Raises InputError for an unknown set or graph."""
+    names = [graph for name in experiment.sets for graph in _members(name)]
+    for name in experiment.sets:
+        if not _members(name):
+            raise InputError(f"no set is named {name!r}", remedy=f"choose among {', '.join(members())}, all")
+    names += [locate(name).name for name in experiment.datasets]
+    return list(dict.fromkeys(names))
+
+
+def _members(name: str) -> list[str]:
+    """The graphs of a set; of 'all', the graphs of all sets of the registry. None of an unknown set."""
+    return list(registry()) if name == "all" else members().get(name, [])
+
+
+def config_path(where: str) -> Path:
+    """The file of a config, given its path or the name of a shipped config."""
+    path = Path(where)
+    return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
+
+
+def load_config(where: str) -> Config:
+    """Read a config, given its path or the name of a shipped config. Raises InputError naming the file and the key."""
+    path = config_path(where)
+    if not path.exists():
+        shipped = ", ".join(shipped_configs())
+        raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}")
+    blocks: list[dict] = []
+
+    def prepare(raw: dict) -> None:
+        raw.setdefault("name", path.stem)
+        if isinstance(raw.get("experiment"), list):
+            blocks.extend(raw["experiment"])
+        for block in blocks:
+            if isinstance(block, dict) and "queries" in block:
+                block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
+            if isinstance(block, dict) and "implementations" in block:
+                block["implementations"] = _described(path.parent, block["implementations"])
+
+    config = settings.read(path, Config, prepare)
+    for number, block in enumerate(config.experiment, 1):
+        for name in blocks[number - 1]:
+            _require_used(name, [block], f"experiment {number}, key {name!r}", path)
+    return config
+
+
+def _beside(folder: Path, queries, named: str) -> list:
+    """A list of query sets for the problem of that name, with files relative to `folder`. Wrong values stay unchanged,
+    since validation reports them."""
+    if not isinstance(named, str) or named not in PROBLEMS:
+        return _as_list(queries)
+    return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
+
+
+def _described(folder: Path, names) -> list:
+    """A list of implementations. Files that describe some, relative to `folder`, get absolute paths, so that a run can
+    be continued from another folder."""
+    return [str((folder / name).resolve()) if str(name).endswith(".toml") else name for name in _as_list(names)]
+
+
+def shipped_configs() -> list[str]:
+    """The names of the configs that come with the package."""
+    return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+
+
+def config_from_flags(config: str | Config | None = None, **flags) -> Config:
+    """A config made from flags, or a given config (by name or file) in whose experiments the flags replace keys.
+
+    `flags` are fields of `Experiment`; None and empty tuples mean that a flag was not given. Datasets or sets replace
+    both. Raises InputError when there is nothing to run, or naming a flag that is wrong or that no implementation has.
+    """
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()
+             if value not in (None, (), [])}  # fmt: skip
+    if "datasets" in given or "sets" in given:
+        given = {"datasets": [], "sets": [], **given}
+    elif config is None:
+        raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
+    base = Config(experiment=[Experiment()]) if config is None else config
+    base = base if isinstance(base, Config) else load_config(base)
+    blocks = [settings.check(Experiment, _replaced(block, given), named=flag_name) for block in base.experiment]
+    for name in given:
+        _require_used(name, blocks, flag_name(name))
+    return base.model_copy(update={"experiment": blocks})
+
+
+def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | None = None) -> None:
+    """Raise InputError when a flag or key (`label` in messages) changes nothing in any block, since the times would be
+    misunderstood."""
+    problems = {block.problem: problem(block.problem) for block in blocks}
+    remedy = f"leave {label.rpartition('key ')[2]} out"
+    if name == "count" and not any(solved.counted for solved in problems.values()):
+        raise InputError(f"{label}: {' and '.join(problems)} takes the whole graph", path=path, remedy=remedy)
+    if name not in AXES:
+        return
+    try:
+        chosen = [(block, implementation(impl, block.problem)) for block in blocks for impl in block.implementations]
+    except InputError as error:
+        if error.path is not None or path is None:
+            raise
+        raise InputError(str(error), path=path) from None
+    if any(name in found.axes or found.fixed.get(name) in getattr(block, name) for block, found in chosen):
+        return
+    obeying = dict.fromkeys(
+        found.name for solved in problems for found in implementations(solved).values() if name in found.axes
+    )
+    ours = [each for each in obeying if not each.startswith(OTHERS)]
+    named = list(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen))
+    who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
+    fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
+    what = f"{who} always has {' or '.join(fixed)}" if fixed and len(named) == 1 else f"it changes nothing for {who}"
+    others = f", or take {', '.join(ours)}" if ours else ""
+    raise InputError(f"{label}: {what}", path=path, remedy=remedy + others)
+
+
+def _replaced(block: Experiment, given: dict) -> dict:
+    """The keys of a block, replaced by the given flags. Another problem gets its default implementations and count."""
+    keys, named = block.model_dump(), given.get("problem", block.problem)
+    if named != block.problem:
+        del keys["implementations"], keys["count"]
+    files = {"queries": _beside(Path(), given["queries"], named)} if "queries" in given else {}
+    if "implementations" in given:
+        files["implementations"] = _described(Path(), given["implementations"])
+    return keys | given | files
+
+
+_FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}
+
+
+def flag_name(field: str) -> str:
+    """The flag of a field of `Experiment`: '--impl', '--time-limit'."""
+    return f"--{_FLAG_NAMES.get(field, field).replace('_', '-')}"

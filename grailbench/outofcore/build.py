@@ -1,0 +1,78 @@
+"""All stages of a build out of memory, from a stream of edges to the arrays of an index on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.graph.paged import Mapped
+from grailbench.outofcore import blocks, edges, labels, levels
+from grailbench.outofcore.folder import STAGES, Folder, spare
+from grailbench.outofcore.stored import EDGES
+
+
+def build(
+    folder: Folder,
+    stream: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]],
+    vertices: int | None,
+    memory: int,
+    dim: int,
+    seed: int,
+    given: int = 0,
+    block: int = EDGES,
+    first: int = 0,
+) -> tuple[Dag, dict[str, np.ndarray], dict[str, dict]]:
+    """Goes through the stages that are not whole yet.
+
+    stream    returns the edges, columns of sources and targets; it is called if the first stage is not whole
+    vertices  their number; None for one more than the greatest id
+    memory    bytes that the process may use
+    given     about how many edges come, if that is known: what the disk needs is checked before
+    block     edges of a block
+    first     the id of vertex 0, for errors
+
+    Returns the `Dag` and the arrays 'labels' and 'hubs' (see `search`), mapped from the folder; and what each stage
+    said of itself, with its seconds and the bytes that it moved. Raises InputError for ids out of range and for cycles,
+    TooLittleMemory and MachineLacks.
+    """
+    if vertices is not None:
+        spare(memory, vertices)
+    places = [folder.path / name for name in STAGES]
+    said: dict[str, dict] = {}
+
+    def stage(number: int, room: int, work: Callable[[Path], dict]) -> dict:
+        said[STAGES[number]] = folder.stage(STAGES[number], room, work)
+        return said[STAGES[number]]
+
+    found = stage(0, 20 * given, lambda to: edges.sort(stream(), vertices, memory, to, given))
+    n, m = found["vertices"], found["edges"]
+    left = spare(memory, n)
+    stage(1, 12 * n, lambda to: levels.peel(places[0], to, left, first))
+    stage(2, 8 * m + 8 * n, lambda to: blocks.write(*places[:2], to, left, block))
+    stage(3, 8 * dim * n + 8 * n, lambda to: labels.trees(*places[:3], to, dim, seed))
+    stage(4, 4 * labels.record_width(dim) * n + 24 * n, lambda to: labels.label(*places[:4], to, dim))
+    arrays = {
+        labels.LABELS: Mapped(places[4] / labels.LABELS, np.int32).array,
+        labels.HUBS: Mapped(places[4] / labels.HUBS, np.uint64).array,
+    }
+    return _dag(places[0], places[1], found), arrays, said
+
+
+def _dag(rows: Path, leveled: Path, found: dict) -> Dag:
+    """The `Dag`, whose super-root's row is written behind the others."""
+    n, m = found["vertices"], found["edges"]
+    order = Mapped(leveled / levels.ORDER, np.int32).array
+    starts = np.fromfile(leveled / levels.STARTS, np.int32)
+    roots = order[1 : int(starts[2]) if starts.shape[0] > 2 else 1]
+    with open(rows / edges.CHILDREN, "r+b") as file:
+        file.truncate(4 * m)
+        file.seek(4 * m)
+        file.write(np.ascontiguousarray(roots).data)
+    offsets = np.append(np.fromfile(rows / edges.OFFSETS, np.int64), m + roots.shape[0])
+    children = Mapped(rows / edges.CHILDREN, np.int32).array
+    depths = Mapped(leveled / levels.LEVELS, np.int32).array
+    component = np.arange(n, dtype=np.int32)
+    return Dag(offsets, children, depths, order, component, found["duplicates"], found["loops"])

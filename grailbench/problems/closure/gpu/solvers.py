@@ -1,0 +1,389 @@
+"""The solvers of the closures on a GPU: what each allocates, copies, launches and counts.
+
+The phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` are timed by events (`device.timers`).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+
+import numpy as np
+
+from grailbench.cuda.arrays import Managed, Mapped, Pitched
+from grailbench.cuda.describe import memory as free_on_device
+from grailbench.cuda.describe import require_memory
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.register_tiles import TILES, Closing
+from grailbench.cuda.timers import Phases
+from grailbench.problems.closure import bits as packed
+from grailbench.problems.closure.gpu import floyd, matmul, order, sssp, warshall
+from grailbench.problems.closure.gpu.sweep import Sets
+from grailbench.problems.closure.index import Closed, Params, Relation, Solver, Streaming, Timer, block_words, remedy
+from grailbench.problems.closure.index import require_memory as require_on_host
+
+_COUNTING = (2, 16) if simulated else (528, 256)  #: blocks and threads of the kernels that count
+
+
+def _require(size: int, vertices: int, remedy: str = "take a smaller graph, or a GPU with more") -> None:
+    require_memory(size, f"the closure of {vertices:,} vertices by this implementation", remedy)
+
+
+class _Total:
+    """A counter on the device."""
+
+    def __init__(self):
+        self._zero = np.zeros(1, np.int64)
+        self.device = cuda.to_device(self._zero)
+
+    def clear(self) -> None:
+        self.device.copy_to_device(self._zero)
+
+    def read(self) -> int:
+        return int(self.device.copy_to_host()[0])
+
+
+class _OnMatrix(Solver):
+    """Copies a matrix of 32-bit integers to the device, closes it there, by `naive` unless a subclass says otherwise,
+    and copies it back."""
+
+    def __init__(self, relation: Relation):
+        self.vertices = relation.vertices
+        self._given = relation.matrix
+        self.held_bytes = self._device_bytes()
+        _require(self.held_bytes, self.vertices)
+        self._total = _Total()
+        self._allocate()
+        cuda.synchronize()
+
+    def solve(self, timer: Timer) -> Closed:
+        """Copies in, closes, counts, copies out."""
+        phases, n = Phases(), self.vertices
+        with phases.phase("host_to_device"):
+            self._upload()
+        with phases.phase("kernel"):
+            self._close()
+        self._total.clear()
+        with phases.phase("count_edges"):
+            floyd.count_entries[_COUNTING](self._counted(), self._pitch(), n, self._total.device)
+        with phases.phase("device_to_host"):
+            found = self._download()
+        phases.hand_over(timer.record)
+        return Closed(n, self._total.read(), matrix=found)
+
+    def _device_bytes(self) -> int:
+        return 4 * self.vertices**2
+
+    @abstractmethod
+    def _allocate(self) -> None: ...
+
+    @abstractmethod
+    def _upload(self) -> None: ...
+
+    def _close(self) -> None:
+        floyd.run_naive(self._counted(), self.vertices)
+        self.counters = {"launches": self.vertices}
+
+    @abstractmethod
+    def _counted(self):
+        """The closure on the device, int32[rows * pitch]."""
+
+    def _pitch(self) -> int:
+        return self.vertices
+
+    @abstractmethod
+    def _download(self) -> np.ndarray: ...
+
+
+class _Plain(_OnMatrix):
+    """A device array of numba, and pageable memory on the host."""
+
+    def _allocate(self) -> None:
+        self._host = self._input = np.ascontiguousarray(self._given)
+        self._device = cuda.device_array(self._host.shape, np.int32)
+        self._found = np.empty_like(self._host)
+
+    def _upload(self) -> None:
+        self._device.copy_to_device(self._input)
+
+    def _counted(self):
+        return self._device.reshape(self._device.size)
+
+    def _download(self) -> np.ndarray:
+        self._device.copy_to_host(self._found)
+        return self._found
+
+
+class _Pinned(_Plain):
+    def _allocate(self) -> None:
+        super()._allocate()
+        self._input, self._found = (cuda.pinned_array(self._given.shape, np.int32) for _ in range(2))
+        self._input[:] = self._given
+
+
+class _ZeroCopy(_OnMatrix):
+    """The kernel works on host memory: nothing is copied, and the closure overwrites the input."""
+
+    def _device_bytes(self) -> int:
+        return 0
+
+    def _allocate(self) -> None:
+        self._mapped = Mapped(self._given.size, np.int32)
+
+    def solve(self, timer: Timer) -> Closed:
+        """Restores the input first, apart: in the report the program reads the graph into this memory."""
+        with timer.phase("refill", apart=True):
+            self._mapped.host[:] = self._given.ravel()
+        return super().solve(timer)
+
+    def _upload(self) -> None:
+        pass
+
+    def _counted(self):
+        return self._mapped.array
+
+    def _download(self) -> np.ndarray:
+        return self._mapped.host.reshape(self._given.shape)
+
+
+class _Pitched(_OnMatrix):
+    kernel = staticmethod(lambda array, n: floyd.run_naive(array, n, floyd.pitched))
+
+    def _device_bytes(self) -> int:
+        return 4 * self.vertices * Pitched.pitch_of(self.vertices, np.int32)
+
+    def _allocate(self) -> None:
+        self._device = Pitched(self.vertices, self.vertices, np.int32)
+        self._found = np.empty_like(self._given)
+
+    def _upload(self) -> None:
+        self._device.upload(self._given)
+
+    def _close(self) -> None:
+        self.kernel(self._device.array, self.vertices)
+        self.counters = {"launches": self.vertices}
+
+    def _counted(self):
+        return self._device.array.reshape(self._device.array.size)
+
+    def _pitch(self) -> int:
+        return self._device.array.shape[1]
+
+    def _download(self) -> np.ndarray:
+        self._device.download(self._found)
+        return self._found
+
+
+class _Pitched2d(_Pitched):
+    kernel = staticmethod(floyd.run_pitched_2d)
+
+
+class _Tiled(_Plain):
+    """The matrix padded to whole tiles by the host."""
+
+    def _pitch(self) -> int:
+        return floyd.EDGE * floyd.tiles(self.vertices)
+
+    def _device_bytes(self) -> int:
+        return 4 * self._pitch() ** 2
+
+    def _allocate(self) -> None:
+        n, side = self.vertices, self._pitch()
+        self._input = np.zeros((side, side), np.int32)
+        self._input[:n, :n] = self._given
+        self._device = cuda.device_array((side, side), np.int32)
+        self._found = np.empty((side, side), np.int32)
+
+    def _close(self) -> None:
+        self.counters = {"launches": floyd.run_tiled(self._device)}
+
+
+class _TiledRegisters(_Tiled):
+    """The same, padded to larger tiles."""
+
+    def _pitch(self) -> int:
+        return -(-self.vertices // TILES.side) * TILES.side
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        self._closing = Closing(floyd.or_both, self._device)
+
+    def _close(self) -> None:
+        self.counters = {"launches": self._closing.run()}
+
+
+class _Managed(_OnMatrix):
+    def _allocate(self) -> None:
+        self._device = Managed(self._given.size, np.int32)
+        self._found = np.empty_like(self._given)
+
+    def _upload(self) -> None:
+        self._device.upload(self._given.ravel())
+
+    def _counted(self):
+        return self._device.array
+
+    def _download(self) -> np.ndarray:
+        self._device.download(self._found.ravel())
+        return self._found
+
+
+class _Matmul(_Plain):
+    """Four matrices, as in the report."""
+
+    def _device_bytes(self) -> int:
+        return 16 * self.vertices**2
+
+    def _allocate(self) -> None:
+        super()._allocate()
+        self._adjacency, self._power, self._following = (
+            cuda.device_array(self._given.shape, np.int32) for _ in range(3)
+        )
+
+    def _upload(self) -> None:
+        super()._upload()
+        self._adjacency.copy_to_device(self._device)
+        self._power.copy_to_device(self._device)
+
+    def _close(self) -> None:
+        products = matmul.run_powers(self._adjacency, self._power, self._following, self._device)
+        self.counters = {"launches": products, "products": products}
+
+
+class _SsspEach(Solver):
+    """Searches from every vertex, and copies each row to the host when it is complete."""
+
+    def __init__(self, relation: Relation):
+        self.vertices = relation.vertices
+        offsets, targets = relation.rows
+        self._rows = offsets, targets if targets.size else np.zeros(1, np.int32)
+        self.held_bytes = self._rows[0].nbytes + self._rows[1].nbytes + 8 * self.vertices
+        _require(self.held_bytes, self.vertices)
+        self._device = tuple(cuda.device_array(rows.shape, rows.dtype) for rows in self._rows)
+        self._found = np.empty((self.vertices, self.vertices), np.int32)
+        self._searches = sssp.Searches(*self._device, self.vertices)
+        cuda.synchronize()
+
+    def solve(self, timer: Timer) -> Closed:
+        """Copies the edges in, then searches and copies out in turns, both timed by the host's clock."""
+        phases, searches = Phases(), self._searches
+        with phases.phase("host_to_device"):
+            for device, host in zip(self._device, self._rows, strict=True):
+                device.copy_to_device(host)
+        phases.hand_over(timer.record)
+        for source in range(self.vertices):
+            with timer.phase("kernel"):
+                searches.search(source)
+            with timer.phase("device_to_host"):
+                searches.fetch(self._found[source])
+        with timer.phase("count_edges"):
+            edges = int(np.count_nonzero(self._found)) - self.vertices
+        return Closed(self.vertices, edges, matrix=self._found)
+
+
+class _WarshallBits(Solver):
+    """Packed rows, padded to whole tiles, copied from and to pinned memory."""
+
+    def __init__(self, relation: Relation):
+        self.vertices = n = relation.vertices
+        self.held_bytes = warshall.device_bytes(n)
+        _require(self.held_bytes, n)
+        shape = warshall.padded(n)
+        self._input, self._found = (cuda.pinned_array(shape, np.uint64) for _ in range(2))
+        self._input[:] = 0
+        self._input[:n, : packed.words(n)] = relation.bits
+        self._device, self._total = cuda.device_array(shape, np.uint64), _Total()
+        self.counters = {"launches": 1, "steps": shape[0] // warshall.PIVOTS}
+        cuda.synchronize()
+
+    def solve(self, timer: Timer) -> Closed:
+        """Copies in, closes, counts, copies out."""
+        phases = Phases()
+        with phases.phase("host_to_device"):
+            self._device.copy_to_device(self._input)
+        with phases.phase("kernel"):
+            warshall.close(self._device)
+        self._total.clear()
+        with phases.phase("count_edges"):
+            warshall.count_and_clear[_COUNTING](self._device, self.vertices, self._total.device)
+        with phases.phase("device_to_host"):
+            self._device.copy_to_host(self._found)
+        phases.hand_over(timer.record)
+        return Closed(self.vertices, self._total.read(), bits=self._found)
+
+
+class _Condensing(Solver):
+    """From edges: the device condenses, or the host what is small, and fills the sets of all targets, or of blocks."""
+
+    def __init__(self, relation: Relation, params: Params):
+        self.vertices, self._graph, self._memory = relation.vertices, relation.graph, params.memory
+
+    def _sets(self, timer: Timer) -> Sets:
+        """Orders the components and allocates sets."""
+        n = self.vertices
+        ordered = order.ordered(self._graph, timer)
+        with timer.phase("allocate"):
+            row = 8 * ordered.places
+            if not self._memory:
+                _require(row * packed.words(n), n, remedy(free_on_device()[0], row))
+            sets = Sets(ordered, n, block_words(self._memory, row, n) if self._memory else packed.words(n))
+            cuda.synchronize()
+        self.held_bytes = sets.bytes
+        # A block is filled by one launch and counted by another.
+        self.counters = {"components": ordered.places - 1, "levels": ordered.levels - 1,
+                         "component_edges": ordered.edges, "blocks": len(sets),
+                         "launches": 2 * len(sets)}  # fmt: skip
+        return sets
+
+
+class _CondenseBits(_Condensing):
+    """Bits of all pairs, which are copied to pinned memory, or counted blocks."""
+
+    def __init__(self, relation: Relation, params: Params):
+        super().__init__(relation, params)
+        n, self._found = self.vertices, None
+        size = 8 * (n + 1) * packed.words(n)
+        if not self._memory or self._memory >= size:
+            require_on_host(packed.size(n), n, 8 * (n + 1))
+            self._found = cuda.pinned_array((n, packed.words(n)), np.uint64)
+        cuda.synchronize()
+
+    def solve(self, timer: Timer) -> Closed:
+        """Copies edges in and orders components, then fills, counts and copies out the sets."""
+        sets = self._sets(timer)
+        with timer.phase("kernel"):
+            edges = sets.count()
+        if self._found is None or not sets.whole:
+            return Closed(self.vertices, edges, parts=sets.spread, reached=sets.reached)
+        with timer.phase("device_to_host"):
+            sets.bits_to(self._found)
+        return Closed(self.vertices, edges, bits=self._found)
+
+
+class _CondensePairs(_Condensing, Streaming):
+    """All pairs, listed on the device and handed over in pinned memory."""
+
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        """Copies edges in and orders components, then fills sets and copies out pairs."""
+        sets = self._sets(timer)
+        with timer.phase("pairs"):
+            yield from sets.pairs()
+        self.reached = sets.reached
+
+
+#: the solver of each implementation in `catalog`
+SOLVERS = {
+    "matmul": _Matmul,
+    "naive": _Plain,
+    "pinned": _Pinned,
+    "zero-copy": _ZeroCopy,
+    "pitched": _Pitched,
+    "pitched-2d": _Pitched2d,
+    "tiled": _Tiled,
+    "tiled-registers": _TiledRegisters,
+    "managed": _Managed,
+    "sssp-each": _SsspEach,
+    "warshall-bits-gpu": _WarshallBits,
+    "condense-bits-gpu": _CondenseBits,
+    "condense-pairs-gpu": _CondensePairs,
+}

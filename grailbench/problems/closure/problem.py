@@ -1,0 +1,192 @@
+"""The problem `closure`: raw graphs, one closure per trial, and a check of every bit of it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.graph.ids import Ids
+from grailbench.problems.closure import bits as packed
+from grailbench.problems.closure.check import Difference, Reference, cyclic, scipy_suffices
+from grailbench.problems.closure.index import Block, Closed, Implementation, NoTimer, Params, Relation, Solver
+from grailbench.problems.contract import Attempt, Problem, Spec, Trial, Verdict, Workload
+
+
+class Closure(Problem):
+    """The problem `closure`, whose trials have these phases.
+
+    prepare  allocates on host and device, and brings the input into the form of the implementation
+    solve    computes the closure from host memory to host memory, and counts its edges. A closure in blocks
+             (`Params.memory`) is computed and counted, a block after the other, and none is kept
+    ready    if asked for: from raw edges in memory to the closure on the host, in the form that the implementation
+             gives. Its parts are `input` (make the matrix, bits or rows), `prepare`, `solve` and the phases apart
+    """
+
+    name = "closure"
+    asks = "vertices"
+    count = 1
+    counted = False
+    modules = ("grailbench.problems.closure.cpu.catalog", "grailbench.problems.closure.gpu.catalog")
+    phases = ("prepare", "solve")
+    usual = ("condense-bits", "warshall-bits")
+    answer = "edges of the closure"
+    counts = ("pairs_with_cycles",)
+    repeated = ("solve",)
+
+    def params(self, **axes) -> Params:
+        return Params(**{name: axes[name] for name in ("threads", "seed", "memory") if name in axes})
+
+    def open(self, name: str):
+        from grailbench.data.library import open_raw
+
+        return open_raw(name)
+
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """Returns the only workload: all pairs. Raises InputError for any query set but 'random'."""
+        if text != "random":
+            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        return Spec("all")
+
+    def data(self, graph, spec: Spec) -> Relation:
+        """Returns the graph as a relation."""
+        return Relation(graph.graph)
+
+    def workload(self, spec: Spec, graph, data: Relation, checks) -> Workload:
+        """Returns the workload: the closure of the graph.
+
+        Raises InputError if the graph has no vertices.
+        """
+        if data.vertices == 0:
+            raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
+        return Whole(data, graph.ids)
+
+    def attempt(
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, peaks: Callable[[], dict]
+    ) -> Attempt:
+        """Computes one closure; the answers are its bits, or, of one in blocks, `Compared`, and the edge count of the
+        implementation."""
+        solver = implementation.prepare(data, params, NoTimer())
+        closed = solver.solve(NoTimer())
+        memory = peaks()
+        if closed.parts is None:
+            found = closed.packed()
+        else:
+            found = Compared(Reference(data).compare(closed.parts()), _mark(closed))
+        return Attempt((found, closed.edges), None, int(solver.held_bytes), dict(solver.counters), memory)
+
+    def trial(
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, timer, edges=None
+    ) -> Trial:
+        """Prepares and solves; with `edges` does so once more from the raw edges."""
+        solver, closed = _closed(implementation, params, data, timer)
+        found = _mark(closed)
+        if edges is not None:
+            del solver, closed
+            with timer.whole("ready"):
+                solver, closed = _closed(implementation, params, Relation(edges, timer), timer)
+            found = _mark(closed)
+        return Trial(found)
+
+    def again(
+        self, implementation: type[Implementation], params: Params, data: Relation, asked, phase: str, edges=None
+    ) -> Callable[[], Closed]:
+        """Prepares; returns what solves, from edges in host memory to the closure as the implementation gives it."""
+        solver = implementation.prepare(data, params, NoTimer())
+        return lambda: solver.solve(NoTimer())
+
+
+def _closed(implementation: type[Implementation], params: Params, data: Relation, timer) -> tuple[Solver, Closed]:
+    with timer.phase("prepare"):
+        solver = implementation.prepare(data, params, timer)
+    with timer.phase("solve"):
+        return solver, solver.solve(timer)
+
+
+class Compared(NamedTuple):
+    """What is left of a closure in blocks: its difference from the reference, and its checksum."""
+
+    difference: Difference
+    checksum: str
+
+
+class Whole(Workload):
+    """The closure of a graph."""
+
+    def __init__(self, relation: Relation, ids: Ids):
+        self._relation, self._ids = relation, ids
+        self._reference: Reference | None = None
+        self._edges = self._cyclic = 0
+
+    @property
+    def size(self) -> int:
+        """Number of vertices."""
+        return self._relation.vertices
+
+    @property
+    def method(self) -> str:
+        return "scipy" if scipy_suffices(self._relation) else "oracle, rows of it by searches"
+
+    def describe(self) -> str:
+        """Returns a description, such as '100 vertices, 9,900 edges in the closure'."""
+        known = f", {self._edges:,} edges in the closure" if self._edges else ""
+        return f"{self.size:,} vertices{known}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """Compares every bit with the reference, and the edge count of the implementation with the true one.
+
+        The counter `pairs_with_cycles` is that count with a pair (v, v) for every vertex on a cycle, as Datalog systems
+        count.
+        """
+        found, edges = attempt.answers
+        fault, mark = self._compared(found)
+        if fault is None and edges != self._edges:
+            fault = f"{edges} edges were counted, and the closure has {self._edges}"
+        if fault:
+            return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
+        counters = attempt.counters | {"pairs_with_cycles": edges + self._cyclic}
+        return Verdict(None, edges, mark, attempt.index_bytes, counters, attempt.memory)
+
+    def _compared(self, found: np.ndarray | Compared) -> tuple[str | None, str]:
+        """Returns what is wrong, or None, and the checksum of what was found."""
+        n = self.size
+        if isinstance(found, Compared):
+            difference, mark = found
+        else:
+            if found.shape != (n, packed.words(n)) or found.dtype != np.uint64:
+                shape = n, packed.words(n)
+                return f"a closure of shape {found.shape} and dtype {found.dtype}, not {shape} and uint64", ""
+            if self._reference is None:
+                self._reference = Reference(self._relation)
+            difference = self._reference.compare([Block(np.arange(n, dtype=np.int32), found)])
+            mark = "" if difference.wrong else checksum(found)
+        self._edges, self._cyclic = difference.edges, cyclic(self._relation.graph)
+        if not difference.wrong:
+            return None, mark
+        u, v, path = difference.first
+        pair = f"{self._ids.label_of(u)}, {self._ids.label_of(v)}"
+        return f"{difference.wrong} pairs are wrong, the first ({pair}): there is {'a' if path else 'no'} path", ""
+
+
+PIECE = 1 << 26  #: bytes of which a larger matrix has one checksum each, taken on all cores
+
+
+def checksum(array: np.ndarray) -> str:
+    """Returns the first 16 hex digits of the sha256 of an array, or of those of its pieces of `PIECE` bytes."""
+    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    if flat.shape[0] <= PIECE:
+        return hashlib.sha256(flat.data).hexdigest()[:16]
+    pieces = (flat[low : low + PIECE] for low in range(0, flat.shape[0], PIECE))
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="checksum") as pool:
+        digests = pool.map(lambda piece: hashlib.sha256(piece.data).digest(), pieces)
+        return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+
+
+def _mark(closed: Closed) -> str:
+    """Returns the checksum of a closure; of one in blocks, that of how many vertices each reaches."""
+    return checksum(closed.packed() if closed.parts is None else closed.reached.astype(np.int64))

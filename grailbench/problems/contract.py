@@ -1,0 +1,461 @@
+"""The interfaces between problems and the harness, and the registry of problems and implementations.
+
+A problem is a package (`reachability`, `traversal`, `closure`, `reading`, `counts`) and one line in `PROBLEMS`. It
+imports neither the harness nor another problem, and the harness knows only what this file says of it. Third parties
+register implementations through the entry-point group `grailbench.implementations`: an entry point loads a subclass of
+`Implementation`, or a module whose import registers some.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from threading import RLock
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
+
+from grailbench.errors import InputError
+from grailbench.util.words import did_you_mean
+
+if TYPE_CHECKING:
+    from grailbench.graph.csr import Graph
+    from grailbench.graph.ids import Ids
+
+#: problem, as users type it -> module and class of its `Problem`, which is imported on first use
+PROBLEMS = {
+    "reachability": ("grailbench.problems.reachability.problem", "Reachability"),
+    "bfs": ("grailbench.problems.traversal.problem", "Bfs"),
+    "sssp": ("grailbench.problems.traversal.problem", "Sssp"),
+    "apsp": ("grailbench.problems.traversal.problem", "Apsp"),
+    "closure": ("grailbench.problems.closure.problem", "Closure"),
+    "read": ("grailbench.problems.reading.problem", "Reading"),
+    "counts": ("grailbench.problems.counts.problem", "Counts"),
+}
+MOST_THREADS = 4096  #: each has memory of its own from the start
+USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
+ENTRY_POINTS = "grailbench.implementations"
+OTHERS = ("peer:", "program:")  #: how names of adapters of others' libraries, and of programs, begin
+
+
+@dataclass(frozen=True)
+class Params:
+    """The parameters of a cell. An implementation obeys those that its `axes` name. Problems add their own.
+
+    threads  worker threads, 0 for all cores
+    seed     of everything random
+    count    build the variant that counts its work; timed passes never use it
+    """
+
+    threads: int = 0
+    seed: int = 1
+    count: bool = False
+
+    def __post_init__(self) -> None:
+        if self.threads < 0:
+            raise InputError(f"threads {self.threads}: a positive number, or 0 for all cores")
+        if self.threads > MOST_THREADS:
+            raise InputError(f"threads {self.threads:,}: at most {MOST_THREADS:,}, or 0 for all cores")
+
+    @property
+    def workers(self) -> int:
+        """The number of worker threads: `threads`, or one for each core that this process may use."""
+        return self.threads or len(os.sched_getaffinity(0))
+
+
+class Timer(Protocol):
+    """The timer that an implementation gets: it measures `with timer.phase(name)` around a part of the work.
+
+    A phase that is `apart` (a conversion for an adapter, a transfer, an allocation) is reported by itself and not
+    counted in the phases around it, except in `ready`. `record` adds a time that was measured otherwise to a phase in
+    the current one or, if `apart`, to one beside it: what another program says of its own work.
+    """
+
+    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]: ...
+
+    def record(self, name: str, ms: float, apart: bool = False) -> None: ...
+
+
+class NoTimer:
+    """A timer that measures nothing."""
+
+    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def record(self, name: str, ms: float, apart: bool = False) -> None:
+        return None
+
+
+# ------------------------------------------------------------------ implementations
+
+
+class Implementation(ABC):
+    """A way to solve a problem, registered by `@register`; each problem has a subclass with more methods.
+
+    `grailbench info` prints the docstring of an implementation: one line, then what it does step by step.
+    """
+
+    name: ClassVar[str]
+    problem: ClassVar[str]
+    needs: ClassVar[tuple[str, ...]] = ()  #: extras or hardware beyond the base install, such as 'peers'
+    source: ClassVar[str]  #: paper and algorithm, or the project it adapts
+    cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
+    counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
+    varying: ClassVar[tuple[str, ...]] = ()  #: those of them that the timing of threads changes: shown, never compared
+    axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
+    fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
+    process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
+    from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
+    repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
+    racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
+    described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
+
+    @classmethod
+    def require(cls) -> None:
+        """Raises MachineLacks if this machine cannot run it; called before anything starts."""
+        return None
+
+    @classmethod
+    def files(cls) -> list[Path]:
+        """The files beside its code on which times and answers depend; cells measured with others are taken anew."""
+        return []
+
+
+_registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
+_loaded: set[str] = set()
+_loading = RLock()  #: held while implementations are loaded, so that no thread sees half of them
+
+
+def register(cls: type[Implementation]) -> type[Implementation]:
+    """Class decorator that registers an implementation under its problem and name.
+
+    Raises ValueError if the name is not in lower case or is taken, or if the problem is unknown.
+    """
+    if cls.name != cls.name.lower():
+        raise ValueError(f"{cls.name!r}: names of implementations are lower-case")
+    if cls.problem not in PROBLEMS:
+        raise ValueError(f"{cls.name!r}: no problem is named {cls.problem!r}")
+    filed = _registry.setdefault(cls.problem, {})
+    if cls.name in filed and filed[cls.name] is not cls:
+        raise ValueError(f"two implementations of {cls.problem} are named {cls.name!r}")
+    filed[cls.name] = cls
+    return cls
+
+
+def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
+    """The implementations of a problem by name: ours, the peers that are installed, and those of third parties."""
+    with _loading:
+        if solved not in _loaded:
+            _loaded.add(solved)
+            for module in problem(solved).modules:
+                import_module(module)
+        if ENTRY_POINTS not in _loaded:
+            _loaded.add(ENTRY_POINTS)
+            for point in entry_points(group=ENTRY_POINTS):
+                found = point.load()
+                if isinstance(found, type):
+                    register(found)
+    return dict(_registry.setdefault(solved, {}))
+
+
+def registered(name: str, solved: str) -> type[Implementation] | None:
+    """The implementation of exactly that name; None if this installation has none, as of runs made elsewhere."""
+    return implementations(solved).get(name)
+
+
+def implementation(name: str, solved: str = USUAL) -> type[Any]:
+    """The implementation of that name, or that a file describes (`Problem.described`).
+
+    Raises InputError, which suggests similar names, if there is none.
+    """
+    known = implementations(solved)
+    if name.lower() in known:
+        return known[name.lower()]
+    if (found := problem(solved).described(name)) is not None:
+        return found
+    hint = did_you_mean(name, known, "'grailbench list implementations' shows them")
+    elsewhere = [other for other in PROBLEMS if other != solved and name.lower() in implementations(other)]
+    if elsewhere:
+        hint = f"it belongs to --problem {' or '.join(elsewhere)}"
+    what = "" if solved == USUAL else f" of {solved}"
+    raise InputError(f"no implementation{what} is named {name!r}", remedy=hint)
+
+
+# ------------------------------------------------------------------ problems
+
+
+def problem(name: str) -> Problem:
+    """The problem of that name. Raises InputError if there is none."""
+    if name not in PROBLEMS:
+        remedy = did_you_mean(name, PROBLEMS, f"choose among {', '.join(PROBLEMS)}")
+        raise InputError(f"no problem is named {name!r}", remedy=remedy)
+    return _made(*PROBLEMS[name])
+
+
+@cache
+def _made(module: str, name: str) -> Problem:
+    made: Problem = getattr(import_module(module), name)()
+    return made
+
+
+@dataclass(frozen=True)
+class Checks:
+    """How many answers are checked. Problems that always check all answers ignore all but `jobs`.
+
+    sample          answers to check on a graph of more than `closure_limit` vertices; None for all
+    oracle_seconds  the time limit of the oracle for the questions on one graph; None for no limit
+    closure_limit   all answers are checked on graphs of at most that many vertices
+    jobs            cells that are verified at the same time, each in its own process; only one of them on a GPU
+    """
+
+    sample: int | None = None
+    oracle_seconds: float | None = None
+    closure_limit: int = 50_000
+    jobs: int = 1
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """The result of a pass before it is judged; it may come from another process.
+
+    answers      in the form that the problem's `Workload.judge` takes
+    fault        what the implementation found wrong with its own index, or None
+    index_bytes  bytes that it holds beyond its input; None if that has no meaning
+    counters     the work that this pass counted; trials do not count
+    memory       row fields host_peak_bytes and device_peak_bytes, read once the answers were complete
+    """
+
+    answers: Any
+    fault: str | None = None
+    index_bytes: int | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The judgement of an `Attempt`, whose other fields it repeats.
+
+    fault      what is wrong; None if everything that was checked is right
+    positives  reachable pairs, reached vertices or edges of the closure, depending on the problem
+    checksum   of the answers; every trial must give the same
+    errors     how many answers of each kind are wrong; the row of a wrong cell has them in place of counters
+    method     how they were checked, in words, if otherwise than `Workload.method` says
+    """
+
+    fault: str | None
+    positives: int | None
+    checksum: str
+    index_bytes: int | None = None
+    counters: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, int | None] = field(default_factory=dict)
+    errors: dict[str, int] = field(default_factory=dict)
+    method: str | None = None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The result of one timed pass besides its times: the checksum of its answers (of those from edges, if that way
+    gives others) and the problem's rate, if it has one."""
+
+    checksum: str
+    rate: float | None = None
+
+
+class Input(Protocol):
+    """A graph in the form that a problem takes. `verified` is that of `datasets.library.BenchGraph`.
+
+    ids    the ids of vertices in the graph's file, which messages use
+    roots  the number of vertices without parents before the super-root was added; None if there is no super-root
+    raw    the edges of the file, with which phase `ready` begins
+    raw_edges  the number of these
+    """
+
+    name: str
+    kind: str
+    sha256: str
+    verified: bool | None
+
+    @property
+    def ids(self) -> Ids: ...
+
+    @property
+    def vertices(self) -> int: ...
+
+    @property
+    def edges(self) -> int: ...
+
+    @property
+    def roots(self) -> int | None: ...
+
+    @property
+    def raw_edges(self) -> int: ...
+
+    @property
+    def raw(self) -> Graph: ...
+
+
+class Workload(ABC):
+    """The questions for all implementations on one graph, and the check of their answers.
+
+    asked  the questions as `Problem.attempt` and `trial` take them; they can be pickled
+    """
+
+    asked: Any = None
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number of questions: pairs or sources."""
+
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """How answers are checked, in words."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The questions and, if known, their answers in a few words."""
+
+    @abstractmethod
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """Judges the result of the first pass of the cell named `key`."""
+
+    def write_answers(self, stream: IO[bytes], answers: Any) -> None:
+        """Writes the answers of an `Attempt` that was judged right, a line a question, if `Problem.written`."""
+        raise NotImplementedError
+
+    def compare(self) -> dict[str, str]:
+        """Cell -> fault, found by comparing the answers of all cells with one another after all were judged."""
+        return {}
+
+
+class Problem(ABC):
+    """A problem as the harness sees it. Instances have no state."""
+
+    name: ClassVar[str]
+    asks: ClassVar[str]  #: what the questions are, for people: 'pairs', 'sources'
+    count: ClassVar[int]  #: the default number of questions
+    counted: ClassVar[bool] = True  #: False if the workload is the whole graph, whatever the count
+    most_vertices: ClassVar[int | None] = None  #: the most vertices of a graph; None for no bound
+    modules: ClassVar[tuple[str, ...]]  #: the modules whose import registers our implementations
+    phases: ClassVar[tuple[str, ...]]  #: the top phases of a trial in order; the row of the last one ends the trial
+    usual: ClassVar[tuple[str, ...]]  #: the implementations to run if none is named
+    rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
+    answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
+    counts: ClassVar[tuple[str, ...]] = ()  #: the counters that its check adds to those of every implementation
+    from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
+    written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
+    exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
+    repeated: ClassVar[tuple[str, ...]] = ()  #: the top phases that `again` repeats, of cells that have them
+
+    def value(self, axis: str, value: Any) -> Any:
+        """A value of an axis, spelled as in rows. Raises InputError if there is no such value."""
+        return value
+
+    def beside(self, folder: Path, text: str) -> str:
+        """The text for `spec`; if it names a file relative to `folder`, with its absolute path."""
+        return text
+
+    def described(self, name: str) -> type | None:
+        """The implementation that a file describes, if `name` is that of such a file; None if the problem has none.
+
+        Raises InputError if the file is wrong.
+        """
+        return None
+
+    @abstractmethod
+    def params(self, **axes: Any) -> Params:
+        """The parameters of a cell, from its axes and its seed; a cell need not have all axes."""
+
+    @abstractmethod
+    def open(self, name: str) -> Input:
+        """The graph of that name. Raises InputError if there is none."""
+
+    @abstractmethod
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """The workload that a text names, such as 'random'. Raises InputError if the problem has no such workload."""
+
+    def part(self, spec: Any, implementation: type, large: bool = False) -> Any:
+        """The part of a workload that this implementation is asked, on a large graph: all, unless the problem says
+        otherwise."""
+        return spec
+
+    @abstractmethod
+    def data(self, graph: Any, spec: Any) -> Any:
+        """The input of implementations, made of an opened graph once for each graph and workload, and not timed."""
+
+    def require_few(self, name: str, vertices: int | None) -> None:
+        """Raises InputError if a graph has more than `most_vertices`; `vertices` is None if not known."""
+        if self.most_vertices is not None and vertices is not None and vertices > self.most_vertices:
+            raise InputError(
+                f"{name}: {vertices:,} vertices are too many for {self.name}",
+                remedy=f"a graph of at most {self.most_vertices:,}",
+            )
+
+    def share(self, data: Any) -> None:  # noqa: B027 - most have nothing to do
+        """Computes the lazy parts of `data`, before the processes of several cells share it."""
+
+    def prime(self, implementation: type, params: Params, from_edges: bool) -> None:  # noqa: B027 - others warm up
+        """Compiles or loads the kernels of trials on a tiny graph, so that the first trial of a new process does not
+        pay for it; if `from_edges`, also the kernels that start from edges."""
+
+    @abstractmethod
+    def workload(self, spec: Any, graph: Any, data: Any, checks: Checks) -> Workload:
+        """The workload on an opened graph. Raises InputError if a file of questions is wrong."""
+
+    @abstractmethod
+    def attempt(
+        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict[str, Any]]
+    ) -> Attempt:
+        """One pass that counts its work and is judged. Call `peaks()`, which gives `Attempt.memory`, once the answers
+        are complete. Raises what the implementation raises."""
+
+    @abstractmethod
+    def trial(
+        self, implementation: type, params: Params, data: Any, asked: Any, timer: Any, edges: Any = None
+    ) -> Trial:
+        """One timed pass, which enters the problem's phases in order. Nothing that it builds outlives the call.
+
+        `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
+        edges in memory to an index or, if the problem has none, to all answers on the host; it reuses nothing that was
+        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `bench.timing.PhaseTimer`:
+        `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
+        """
+
+    def again(
+        self, implementation: type, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
+    ) -> Callable[[], Any] | None:
+        """Prepares, and returns a function that does once more what a trial times as `phase`, one of `repeated`, from
+        the same input, and nothing else: it is repeated to measure the energy of it. What a call made is freed with
+        what it returns. edges: as in `trial`, for `ready`. None if there is no such."""
+        return None
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Names a workload. Kinds: 'random' (drawn from the seed), 'all', 'file' (a user's file, whose faults end the run)
+    and others that a problem has."""
+
+    kind: str
+    count: int = 0
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """Its name in rows, such as 'random-16-s1'."""
+        return f"{self.kind}-{self.count}-s{self.seed}" if self.count else self.kind
+
+    @property
+    def usual(self) -> bool:
+        """True if labels of cells need not name it."""
+        return self.kind in ("random", "all")
+
+    def identity(self) -> dict[str, Any]:
+        """The fields that tell workloads on one graph apart."""
+        return {"kind": self.kind, "count": self.count, "seed": self.seed}

@@ -1,0 +1,232 @@
+"""The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check of that."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.graph.condense import condense, load_kernels
+from grailbench.graph.csr import Graph
+from grailbench.graph.ids import Ids
+from grailbench.problems.contract import Attempt, Checks, Params, Problem, Spec, Trial, Verdict, Workload
+from grailbench.problems.counts import check
+from grailbench.problems.counts.cpu.sketch import bounds
+from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Task, task_of
+
+ANCESTORS = "ancestors"  #: the query set, and the kind of its `Spec`
+UNLIKELY = 1e-6  #: how probable it is that sound estimates are called wrong
+
+
+class Counts(Problem):
+    """The problem `counts`, whose trials have these phases.
+
+    prepare  brings the condensed graph into the form of the implementation, such as a library's graph, or on a device
+    solve    counts what every vertex reaches, or what reaches it (query set `ancestors`)
+    ready    if asked for: from raw edges in memory to the counts. Its parts are `condense`, `prepare` and `solve`
+
+    Vertices are original ones: one that reaches a component of ten reaches ten. No vertex counts itself, and one of a
+    component counts the others of it.
+    """
+
+    name = "counts"
+    asks = "vertices"
+    count = 1
+    counted = False
+    modules = ("grailbench.problems.counts.cpu.catalog", "grailbench.problems.counts.gpu.catalog")
+    phases = ("prepare", "solve")
+    usual = ("counts",)
+    rate = "vertices/s"
+    answer = "pairs counted"
+    repeated = ("solve",)
+
+    def params(self, **axes) -> Params:
+        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
+
+    def open(self, name: str):
+        """Opens the condensed graph of that name."""
+        from grailbench.data.library import open_graph
+
+        return open_graph(name)
+
+    def spec(self, text: str, count: int, seed: int) -> Spec:
+        """Returns the workload: the descendants of all vertices ('random', the default, or 'descendants'), or their
+        ancestors. Raises InputError for any other query set."""
+        if text not in ("random", "descendants", ANCESTORS):
+            raise InputError(f"{self.name} has no query set {text!r}", remedy=f"descendants or {ANCESTORS}")
+        return Spec(ANCESTORS if text == ANCESTORS else "all", 0, seed)
+
+    def part(self, spec: Spec, implementation: type[Implementation], large: bool = False) -> Spec:
+        """So many drawn vertices for an implementation that searches from each."""
+        return Spec(spec.kind, implementation.sample or 0, spec.seed)
+
+    def data(self, graph, spec: Spec) -> Task:
+        """Returns the condensed graph, its edges reversed for ancestors."""
+        return task_of(graph.dag, spec.kind == ANCESTORS)
+
+    def prime(self, implementation: type[Implementation], params: Params, from_edges: bool) -> None:
+        """Counts the descendants of a diamond."""
+        load_kernels()
+        ends = np.array([0, 0, 1, 2], np.int32), np.array([1, 2, 3, 3], np.int32)
+        task = task_of(condense(Graph.from_edges(4, *ends)))
+        implementation.prepare(task, params, NoTimer()).solve(None, NoTimer())
+
+    def workload(self, spec: Spec, graph, data: Task, checks: Checks) -> Workload:
+        """Returns the workload. Raises InputError if the graph has no vertices."""
+        if data.vertices == 0:
+            raise InputError(f"{graph.name} has no vertices, so there is nothing to count")
+        return Every(data, spec, graph.ids)
+
+    def attempt(
+        self, implementation: type[Implementation], params: Params, data: Task, asked, peaks: Callable[[], dict]
+    ) -> Attempt:
+        """Counts once."""
+        solver = implementation.prepare(data, params, NoTimer())
+        found = solver.solve(_components(data, asked), NoTimer())
+        return Attempt(found, None, int(solver.held_bytes), dict(solver.counters), peaks())
+
+    def trial(
+        self, implementation: type[Implementation], params: Params, data: Task, asked, timer, edges=None
+    ) -> Trial:
+        """Prepares and counts; with `edges` does so once more from the raw edges."""
+        where, ancestors = asked
+        with timer.phase("prepare"):
+            solver = implementation.prepare(data, params, timer)
+        with timer.phase("solve") as solve:
+            found = solver.solve(_components(data, asked), timer)
+        total = checksum(found)
+        if edges is not None:
+            del solver, found
+            with timer.whole("ready"):
+                with timer.phase("condense"):
+                    given = task_of(condense(edges, params.workers), ancestors)
+                with timer.phase("prepare"):
+                    solver = implementation.prepare(given, params, timer)
+                with timer.phase("solve"):
+                    found = solver.solve(_components(given, asked), timer)
+            total = checksum(found)
+        size = data.component.shape[0] if where is None else where.shape[0]
+        return Trial(total, size / solve.ms * 1e3 if solve.ms else None)
+
+    def again(
+        self, implementation: type[Implementation], params: Params, data: Task, asked, phase: str, edges=None
+    ) -> Callable[[], Counted]:
+        """Prepares; returns what counts, from the condensed graph on the host to counts there."""
+        solver, components = implementation.prepare(data, params, NoTimer()), _components(data, asked)
+        return lambda: solver.solve(components, NoTimer())
+
+
+def _components(task: Task, asked) -> np.ndarray | None:
+    where, _ = asked
+    return None if where is None else task.component[where]
+
+
+class Every(Workload):
+    """The counts of all vertices, or of drawn ones.
+
+    asked  the original vertices, int32[q], or None for all; and whether ancestors are counted
+    """
+
+    def __init__(self, task: Task, spec: Spec, ids: Ids):
+        self._task, self._ids = task, ids
+        n, some = task.component.shape[0], None
+        if 0 < spec.count < n:
+            some = np.sort(np.random.default_rng(spec.seed).choice(n, spec.count, replace=False)).astype(np.int32)
+        self.asked = some, spec.kind == ANCESTORS
+        self._right: np.ndarray | None = None
+        self._drawn: tuple[np.ndarray, np.ndarray] | None = None
+        self._pairs: int | None = None
+        self._sums: dict[str, str] = {}
+        self._seen = 0
+
+    @property
+    def size(self) -> int:
+        """Number of vertices whose counts are asked."""
+        where, _ = self.asked
+        return self._task.component.shape[0] if where is None else where.shape[0]
+
+    @property
+    def method(self) -> str:
+        return "closure" if check.closure_suffices(self._task) else "searches"
+
+    def describe(self) -> str:
+        """Returns a description, such as 'descendants of 100 vertices, 2,310 pairs'."""
+        known = "" if self._pairs is None else f", {self._pairs:,} pairs"
+        return f"{'ancestors' if self.asked[1] else 'descendants'} of {self.size:,} vertices{known}"
+
+    def judge(self, key: str, attempt: Attempt) -> Verdict:
+        """Compares every count with the closure, or those of drawn vertices with searches.
+
+        The counter `seen_permille` of estimates is the root mean square of their relative errors, of those compared.
+        """
+        found: Counted = attempt.answers
+        where = _components(self._task, self.asked)
+        fault = self._fault(found, where)
+        if fault:
+            return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
+        each = found.counts[self._task.component] if where is None else found.counts
+        pairs, total, method = int(each.sum()) - each.shape[0], checksum(found), None
+        counters = attempt.counters if found.error is None else attempt.counters | {"seen_permille": self._seen}
+        if found.error is None:
+            self._pairs, self._sums[key] = pairs, total
+        if self._drawn is not None and self._drawn[0].shape[0] < found.counts.shape[0]:
+            method = f"sample of {self._drawn[0].shape[0]:,}"
+        return Verdict(None, pairs, total, attempt.index_bytes, counters, attempt.memory, method=method)
+
+    def compare(self) -> dict[str, str]:
+        """On a graph of which not every count was checked, implementations that count exactly must agree on all."""
+        if len(set(self._sums.values())) < 2:
+            return {}
+        return dict.fromkeys(self._sums, "implementations differ in counts that no search checked")
+
+    def _fault(self, found: Counted, where: np.ndarray | None) -> str | None:
+        task = self._task
+        arrays = task.offsets, task.children, task.order, task.sizes
+        counts, asked = found.counts, task.vertices if where is None else where.shape[0]
+        if counts.shape != (asked,) or counts.dtype != np.int64:
+            return f"counts of shape {counts.shape} and dtype {counts.dtype}, not ({asked},) and int64"
+        if check.closure_suffices(task):
+            if self._right is None:
+                self._right = check.closed(*arrays)
+            return self._differ(found, counts, self._right if where is None else self._right[where], where)
+        if where is None and found.error is None:
+            wrong = check.against_edges(*arrays, counts)
+            if wrong >= 0:
+                return f"{self._name(wrong)}: its count does not go with those of its children"
+        drawn, right = self._searched(where)
+        return self._differ(found, counts[drawn], right, drawn if where is None else where[drawn])
+
+    def _searched(self, where: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Places of drawn vertices among those asked, int32[d], and their counts, int64[d]."""
+        if self._drawn is None:
+            task, asked = self._task, self._task.vertices if where is None else where.shape[0]
+            drawn = np.random.default_rng(1).permutation(asked).astype(np.int32)
+            arrays = task.offsets, task.children, task.sizes
+            right = check.drawn_counts(*arrays, drawn if where is None else where[drawn], check.SCANNED)
+            self._drawn = drawn[: right.shape[0]], right
+        return self._drawn
+
+    def _differ(self, found: Counted, counts: np.ndarray, right: np.ndarray, which: np.ndarray | None) -> str | None:
+        """What is wrong with counts of the components `which` (None: all). Estimates are right between bounds that are
+        true of all of them but for a probability of `UNLIKELY`."""
+        low, high = right, right
+        if found.error is not None:
+            least, most = bounds(round(found.error**-2) + 2, UNLIKELY / right.shape[0])
+            low, high = np.floor(right * least), np.ceil(right * most)
+            self._seen = round(1000 * float(np.sqrt(np.mean((counts / right - 1) ** 2))))
+        wrong = np.flatnonzero((counts < low) | (counts > high))
+        if not wrong.size:
+            return None
+        at = int(wrong[0])
+        name = self._name(at if which is None else int(which[at]))
+        return f"{wrong.size} of {right.size} counts are wrong; {name}: {counts[at] - 1} others, not {right[at] - 1}"
+
+    def _name(self, component: int) -> str:
+        return self._ids.label_of(int(np.flatnonzero(self._task.component == component)[0]))
+
+
+def checksum(found: Counted) -> str:
+    """Returns the first 16 hex digits of the sha256 of the counts."""
+    return hashlib.sha256(np.ascontiguousarray(found.counts).data).hexdigest()[:16]

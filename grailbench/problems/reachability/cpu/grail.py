@@ -1,0 +1,236 @@
+"""GRAIL on the CPU: `sequential` and the thesis's query-parallel `parallel` (section 2.4)."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.graph.team import helpers
+from grailbench.problems.reachability.counters import NAMES, named, with_traffic, zeros
+from grailbench.problems.reachability.cpu import decided
+from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
+from grailbench.problems.reachability.cpu.single import OnePair
+from grailbench.problems.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
+from grailbench.problems.reachability.hubs import seeded, sweep_backward, sweep_forward
+from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.labels import Labelled, Labels, empty, width
+
+ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
+_FEW = 64  #: queries of its first block
+
+
+class GrailIndex(Labelled, Index):
+    """d label pairs on a DAG, and the scratch memory of its search threads.
+
+    levels: those of the level filter, in as few bytes as possible; None to make them.
+    """
+
+    concurrent = True
+
+    def __init__(
+        self,
+        dag: Dag,
+        params: Params,
+        labels: Labels,
+        hubs: np.ndarray | None,
+        workers: int,
+        counts: list,
+        levels: np.ndarray | None = None,
+    ):
+        self.dag = dag
+        self.labels = labels
+        self.hubs = hubs
+        self.workers = workers
+        self.breadth_first = params.search == "bfs"
+        if levels is None:
+            levels = _narrow_levels(dag) if "level" in params.filters else NO_LEVELS
+        self.rows = dag.offsets, dag.children, levels
+        self.scratches = Scratches(dag.vertices, int(labels.width), workers)
+        self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
+        self.label_counts = counts
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Filters, then searches the open queries; the calling thread takes its share of the blocks.
+
+        All threads get blocks of the same size. A batch of less than a whole block per thread is begun by one thread,
+        which finishes most of them before the others would have started. But a thousand hard queries take seconds.
+        """
+        answers = np.empty(sources.shape[0], np.bool_)
+        batch = sources, targets, answers
+        threads, done = self.workers, 0
+        if threads > 1 and answers.size < threads * BLOCK:
+            done = self._begin(batch)
+        left = answers.size - done
+        if not left:
+            return answers
+        rounds = -(-left // (threads * BLOCK))
+        size = -(-left // (threads * rounds))
+        workers = min(threads, -(-left // size))
+        shares = [(done + worker * size, size, workers * size) for worker in range(workers)]
+        others = [
+            helpers(workers - 1).submit(self._answer, worker, shares[worker], batch) for worker in range(1, workers)
+        ]
+        self._answer(0, shares[0], batch)
+        for other in others:
+            other.result()
+        return answers
+
+    def _begin(self, batch: tuple) -> int:
+        """Answers the first queries of a batch for `ALONE` seconds, and returns how many."""
+        queries, done, ends = batch[0].shape[0], 0, perf_counter() + ALONE
+        while done < queries and perf_counter() < ends:
+            size = min(max(3 * done, _FEW), BLOCK, queries - done)
+            self._answer(0, (done, size, queries), batch)
+            done += size
+        return done
+
+    def _answer(self, worker: int, share: tuple[int, int, int], batch: tuple) -> None:
+        index = self.rows, self.labels, self.hubs
+        with self.scratches.lent() as scratch:
+            answer_blocks(share, batch, *index, scratch, self.breadth_first, self.counts[worker])
+
+    def one_pair(self, component: np.ndarray | None) -> OnePair:
+        """Answers by the filters first, then by a search."""
+        return OnePair(component, self.rows, self.labels, self.hubs, self.breadth_first)
+
+    def decide(self, source: int, target: int) -> Decision:
+        """Asks the query once more, and reads from the work counters which step answered it."""
+        return decided.decide(self, source, target)
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns the label records, the levels of the level filter, and the hubs' words if there are some."""
+        hubs = {} if self.hubs is None else {"hubs": self.hubs}
+        return {"labels": self.labels.lanes, "narrow_levels": self.rows[2], **hubs}
+
+    @property
+    def counters(self) -> dict[str, int]:
+        if self.counts[0] is None:
+            return {}
+        work, pairs = named(*self.label_counts, *self.counts), len(self.labels.pairs)
+        return with_traffic(work, pairs, 4 * (3 * pairs + 1), self.labels.lanes.nbytes, self.rows[2].itemsize)
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the label records, the levels and the hubs' words."""
+        return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
+
+
+def _narrow_levels(dag: Dag) -> np.ndarray:
+    """Returns the levels in as few bytes as possible, since the filter reads them at random places."""
+    return dag.levels.astype(np.int16) if dag.depth < 2**15 else dag.levels
+
+
+def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarray | None) -> None:
+    """Labels pair `pair`. In lexicographic order, pair 0 visits children ascending and pair 1 descending.
+
+    Later pairs, and all pairs in random order, visit children in a seeded random order.
+    """
+    lexicographic = params.order == "lexicographic" and pair < 2
+    children = dag.children if lexicographic else shuffle_rows(dag.offsets, dag.children, params.seed, pair)
+    where = Pair(labels.lanes, int(labels.width), params.dim, pair, "tree" in params.filters)
+    label_pair(dag.offsets, children, dag.depth, lexicographic and pair == 1, where, counts)
+
+
+def _label_counts(params: Params) -> list[np.ndarray | None]:
+    return [zeros() if params.count else None for _ in range(params.dim)]
+
+
+def _hub_words(dag: Dag, params: Params, others: int) -> tuple[np.ndarray | None, list]:
+    """Returns the hubs' words, or None without that filter, and their work counts; `others` is 0 or 1 thread."""
+    if "hubs" not in params.filters:
+        return None, []
+    words, counts = seeded(dag), [zeros() if params.count else None for _ in range(2)]
+    graph = dag.offsets, dag.children, dag.order, words
+    other = helpers(others).submit(sweep_forward, *graph, counts[0]) if others else None
+    sweep_backward(*graph, counts[1])
+    if other is not None:
+        other.result()
+    else:
+        sweep_forward(*graph, counts[0])
+    return words, counts
+
+
+def _empty_labels(dag: Dag, params: Params) -> Labels:
+    labels = empty(dag.vertices, params.dim)
+    if "level" in params.filters:
+        set_levels(dag.levels, labels.lanes, int(labels.width), params.dim)
+    return labels
+
+
+class Grail(Implementation):
+    """Base class of `sequential` and `parallel`, which differ in their threads."""
+
+    @classmethod
+    def workers(cls, params: Params) -> int:
+        """The number of threads that answer queries."""
+        return 1
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> GrailIndex:
+        """Returns the index whose arrays these are; nothing is copied."""
+        labels = Labels(arrays["labels"], np.uint64(width(params.dim)), (0,) * params.dim)
+        workers, levels = cls.workers(params), arrays["narrow_levels"]
+        return GrailIndex(dag, params, labels, arrays.get("hubs"), workers, _label_counts(params), levels)
+
+
+@register
+class Sequential(Grail):
+    """GRAIL on one thread: d depth-first traversals make the labels, and searches are pruned by them.
+
+    Each traversal visits the children of a vertex in another order and gives every vertex an interval: the rank at
+    which it is left, and the least rank among all that it reaches. A query u -> v is 'no' where an interval of v does
+    not lie inside that of u. What the labels (and the filters, where there are some) leave open is searched from u,
+    depth first or breadth first, and a child whose labels exclude v is never entered. Each vertex is visited once a
+    query.
+    """
+
+    name = "sequential"
+    source = "Caiazza 2019, algorithms 1-3"
+    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
+    counts = NAMES
+    axes = frozenset({"dim", "search", "filters", "order"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
+        """Makes d depth-first traversals, one after the other."""
+        labels, counts = _empty_labels(dag, params), _label_counts(params)
+        for pair in range(params.dim):
+            _label(dag, params, labels, pair, counts[pair])
+        hubs, more = _hub_words(dag, params, 0)
+        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)
+
+
+@register
+class Parallel(Grail):
+    """GRAIL with one thread per label pair, and queries in blocks over `threads` threads.
+
+    The labels are those of `sequential`, one traversal per thread. The batch is divided into blocks, which the threads
+    take in turns, each with its own visit stamps and stack. One thread begins a small batch alone, since it finishes
+    most of them before the others would have started.
+    """
+
+    name = "parallel"
+    source = "Caiazza 2019, section 2.4 ('query parallel')"
+    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
+    counts = NAMES
+    axes = frozenset({"dim", "search", "filters", "order", "threads"})
+
+    @classmethod
+    def workers(cls, params: Params) -> int:
+        return params.workers
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
+        """Makes d depth-first traversals at once, on d threads as in the thesis."""
+        labels, counts = _empty_labels(dag, params), _label_counts(params)
+        others = [
+            helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])
+            for pair in range(1, params.dim)
+        ]
+        _label(dag, params, labels, 0, counts[0])
+        for other in others:
+            other.result()
+        hubs, more = _hub_words(dag, params, min(params.workers - 1, 1))
+        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)

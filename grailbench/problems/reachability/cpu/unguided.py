@@ -1,0 +1,82 @@
+"""Search without an index, the baseline of all tables: `dfs` and `bfs`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.problems.reachability.counters import named, with_traffic, zeros
+from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
+from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
+
+_COST = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
+_COUNTS = ("queries", "searches", "vertices_expanded", "edges_scanned")
+
+
+class Unguided(Index):
+    """No index: the DAG, and one visit stamp per vertex."""
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, params: Params, breadth_first: bool):
+        self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
+        self.counts = zeros() if params.count else None
+        self.scratches = Scratches(dag.vertices)
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Searches from every source until its target is found or no vertex is left."""
+        answers, whole = np.empty(sources.shape[0], np.bool_), (0, BLOCK, BLOCK)
+        batch = sources, targets, answers
+        with self.scratches.lent() as scratch:
+            answer_blocks(whole, batch, self.rows, None, None, scratch, self.breadth_first, self.counts)
+        return answers
+
+    def check_labels(self, dag: Dag) -> None:
+        """Returns None: there are no labels."""
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return with_traffic(named(self.counts), 0, 0, 0, 0) if self.counts is not None else {}
+
+    @property
+    def index_bytes(self) -> int:
+        return 0
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: the graph is all that is needed."""
+        return {}
+
+
+@register
+class DepthFirst(Implementation):
+    """Unguided depth-first search, the thesis's 'pure DFS': no index.
+
+    From u along children, deepest first, until v is found or no vertex is left. Each vertex has a stamp, the number of
+    the query that visited it last, so that no vertex is expanded twice and no array is cleared between queries.
+    """
+
+    name = "dfs"
+    source = "Caiazza 2019, section 2.4.2 ('pure DFS')"
+    cost = _COST
+    counts = _COUNTS
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
+        return Unguided(dag, params, breadth_first=False)
+
+
+@register
+class BreadthFirst(Implementation):
+    """Unguided breadth-first search: no index.
+
+    From u along children, level by level, until v is found or no vertex is left; visits are stamped as in `dfs`.
+    """
+
+    name = "bfs"
+    source = "Caiazza 2019, section 2.3"
+    cost = _COST
+    counts = _COUNTS
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
+        return Unguided(dag, params, breadth_first=True)

@@ -1,0 +1,142 @@
+"""`core-gpu`: the index of `core`, built and asked on the GPU.
+
+Importing this module imports no CUDA module, so that the registry works without one.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from grailbench.graph.csr import Dag
+from grailbench.problems.reachability.core import checked, form
+from grailbench.problems.reachability.core.index import CoreIndex
+from grailbench.problems.reachability.core.inner import core_dag
+from grailbench.problems.reachability.gpu.fused.index import Fused
+from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
+
+
+class _Core(Protocol):
+    """What `checked.fault` asks of the index of the core."""
+
+    def fault(self) -> str | None: ...
+
+
+class _Fetched(CoreIndex):
+    """The arrays of an index on the device, which itself answers; `fault` is that of the index of the core."""
+
+    def __init__(self, dag: Dag, params: Params, asked: CoreGpuIndex, core: _Core | None):
+        super().__init__(dag, params, asked.fetch(), core)
+        self.query_batch = asked.query_batch
+
+
+class CoreGpuIndex(Index):
+    """The records and the closure on the device; `inner` is a `gpu-fused` index of the core if there is no closure."""
+
+    def __init__(self, dag: Dag, params: Params, held, inner: Index | None = None, inner_dag: Dag | None = None):
+        from grailbench.problems.reachability.gpu.core.batch import Answerer
+
+        self._dag, self._params, self._held, self._inner, self._inner_dag = dag, params, held, inner, inner_dag
+        self._queries = self._positives = 0
+        self.answerer = Answerer(held, inner)
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Copies the pairs to the device, answers them in one launch, and copies the answers back."""
+        self.expect(sources.shape[0], timer)
+        answers = self.answerer.answer(sources, targets, timer)
+        if self._params.count:
+            self._queries += sources.shape[0]
+            self._positives += int(np.count_nonzero(answers))
+        return answers
+
+    def expect(self, queries: int, timer: Timer) -> None:
+        """Allocates pinned and device memory for a batch (phase `allocate`), unless done before."""
+        with timer.phase("allocate", apart=True):
+            self.answerer.prepare(queries)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        if not self._params.count:
+            return {}
+        held, bits = self._held, 0 if self._held.bits is None else self._held.bits.nbytes
+        shape, labels = (held.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
+        said = form.sizes(self._dag.vertices - 1, held.above, held.core, shape, bits, labels=labels)
+        return {"queries": self._queries, "positives": self._positives, **said}
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the records and of the closure, or of the index of the core."""
+        return self._held.nbytes + (0 if self._inner is None else self._inner.index_bytes)
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """Compares the records and the rows of the closure with every edge."""
+        return checked.fault(_Fetched(dag, self._params, self, None if self._inner is None else self), dag)
+
+    def fault(self) -> str | None:
+        """Returns what is wrong with the labels of the core, where it has some in place of a closure."""
+        return self._inner.check_labels(self._inner_dag)
+
+    def fetch(self) -> dict[str, np.ndarray]:
+        """Returns the arrays of `core.index.CoreIndex` from the device."""
+        held = self._held
+        kind = np.uint16 if held.narrow else np.uint32
+        found = {"shape": np.array([held.above, held.core], np.int64)}
+        if held.tree is not None:
+            return found | {"tree": held.tree.copy_to_host().view(kind).reshape(-1, 2)}
+        sources, targets = held.sources.copy_to_host().view(kind), held.targets.copy_to_host().view(kind)
+        found |= {"sources": sources.reshape(-1, 4), "targets": targets.reshape(-1, 2)}
+        return found if held.bits is None else found | {"bits": held.bits.copy_to_host()}
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns the arrays; none if the core has labels, which are made again on the GPU."""
+        return self.fetch() if self._inner is None else {}
+
+
+@register
+class CoreGpu(Implementation):
+    """The index of `core`, built and asked on the GPU.
+
+    One launch peels both forests by pointer jumping, so that a chain of any length takes few rounds, and finds all
+    positions by prefix sums; one closes the core, a barrier a level; one writes the records. A batch is answered by one
+    launch, one thread a pair: two records, and one word of the closure where both ends lead to the core. If the bits do
+    not fit `memory`, the core alone is labelled and searched as by `gpu-fused`.
+    """
+
+    name = "core-gpu"
+    source = "as `core`; pointer jumping of Wyllie 1979"
+    cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
+    counts = ("queries", "positives", *form.SIZES)
+    needs = ("gpu",)
+    axes = frozenset({"memory"})
+
+    @classmethod
+    def require(cls) -> None:
+        from grailbench.cuda.gateway import require
+
+        require()
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreGpuIndex:
+        """Copies the DAG to the device and builds there. Raises MachineLacks for too little memory."""
+        with timer.phase("allocate", apart=True):
+            cls.require()
+        from grailbench.problems.reachability.gpu.core.build import Builder
+
+        builder = Builder(dag, params.memory, timer)
+        held = builder.run(timer)
+        if held.tree is not None or held.bits is not None:
+            return CoreGpuIndex(dag, params, held)
+        inner_dag = core_dag(dag, builder.peeled())
+        inner = Fused.build(inner_dag, Params(seed=params.seed), timer)
+        return CoreGpuIndex(dag, params, held, inner, inner_dag)
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreGpuIndex:
+        """Copies the arrays to the device, or builds the index again if there are none."""
+        if not arrays:
+            return super().restored(dag, params, arrays)
+        cls.require()
+        from grailbench.problems.reachability.gpu.core.build import upload_index
+
+        return CoreGpuIndex(dag, params, upload_index(arrays))

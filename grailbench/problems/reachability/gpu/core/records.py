@@ -1,0 +1,129 @@
+"""The records of `reachability.core.records`, each packed into one number or two, which a thread loads at once.
+
+Narrow records have fields of 16 bits and wide ones of 32, the first field lowest, so that the bytes are those of the
+CPU's arrays: a source is int64[1] or int64[2], a target and a record of a tree uint32 or int64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.cuda.gateway import cuda
+from grailbench.problems.reachability.gpu.core.closure import row_start
+from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE
+
+THREADS = 256
+_SHORT, LONG = np.int64(2**16 - 1), np.int64(2**32 - 1)
+OPEN = np.uint8(2)  #: an answer that only the index of the core can give
+
+
+@cuda.jit(cache=True)
+def fill_records(parts, narrow, sources, targets):
+    """Fills all records. sources: int64[n] if narrow, else int64[2 n]; targets: uint32[n] or int64[n]."""
+    n = parts.position.shape[0]
+    above, core = parts.totals[OF_ABOVE], parts.totals[OF_CORE]
+    never = _SHORT if narrow else LONG
+    for v in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at, size, beyond = np.int64(parts.position[v]), np.int64(parts.end[v] - parts.position[v]), parts.gate[v]
+        place, row, low, length, column = never, core, np.int64(0), np.int64(0), np.int64(0)
+        gate, size_of_gate = np.int64(-1), np.int64(0)
+        if beyond >= 0:
+            gate, size_of_gate = np.int64(parts.position[beyond]), np.int64(parts.end[beyond] - parts.position[beyond])
+        if v == n - 1:
+            length = never
+        elif at >= above + core:
+            low, length, column = at, size, gate + 1
+        elif at >= above:
+            row, column = at - above, at + 1
+        else:
+            place, column = at, size
+            if gate >= above + core:
+                low, length = gate, size_of_gate
+            elif gate >= 0:
+                row = gate - above
+        if narrow:
+            sources[v] = place | row << 16 | low << 32 | length << 48
+            targets[v] = at | column << 16
+        else:
+            sources[2 * v], sources[2 * v + 1] = place | row << 32, low | length << 32
+            targets[v] = at | column << 32
+
+
+@cuda.jit(cache=True)
+def fill_tree(parts, narrow, tree):
+    """Fills the records of a forest. tree: uint32[n] if narrow, else int64[n]."""
+    for v in range(cuda.grid(1), parts.position.shape[0], cuda.gridsize(1)):
+        at, size = np.int64(parts.position[v]), np.int64(parts.end[v] - parts.position[v])
+        tree[v] = at | size << (16 if narrow else 32)
+
+
+@cuda.jit(device=True)
+def _reaches(place, row, u_low, u_length, low, length, above, width, bits):
+    """Returns the answer to one pair, from fields of int64."""
+    found = (low <= place) & (place - low < length) | (u_low <= low) & (low - u_low < u_length)
+    column = max(length - above, np.int64(0))
+    if column > row:  # else nothing is read
+        found |= bits[row_start(row, width) + (column >> 6)] >> np.uint64(column & 63) & np.uint64(1) != 0
+    return found
+
+
+@cuda.jit(cache=True)
+def answer_narrow(us, vs, sources, targets, above, width, bits, answers):
+    """Answers a batch by narrow records, one thread a pair. us, vs: int32[k]; answers: uint8[k]."""
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        u, v = sources[us[i]], np.int64(targets[vs[i]])
+        low, length = v & _SHORT, v >> 16
+        answers[i] = _reaches(
+            u & _SHORT, u >> 16 & _SHORT, u >> 32 & _SHORT, u >> 48 & _SHORT, low, length, above, width, bits
+        )
+
+
+@cuda.jit(cache=True)
+def answer_wide(us, vs, sources, targets, above, width, bits, answers):
+    """As `answer_narrow`, by wide records."""
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        at = 2 * np.int64(us[i])
+        first, second, v = sources[at], sources[at + 1], targets[vs[i]]
+        low, length = v & LONG, v >> 32 & LONG
+        answers[i] = _reaches(
+            first & LONG, first >> 32 & LONG, second & LONG, second >> 32 & LONG, low, length, above, width, bits
+        )
+
+
+@cuda.jit(cache=True)
+def answer_tree(us, vs, tree, upward, narrow, answers):
+    """Answers a batch on a forest, of in-trees if `upward`. us, vs: int32[k]; answers: uint8[k]."""
+    mask, shift = (_SHORT, 16) if narrow else (LONG, 32)
+    root = tree.shape[0] - 1
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        inner, outer = us[i], vs[i]
+        from_root = inner == root
+        if not upward:
+            inner, outer = outer, inner
+        place, other = np.int64(tree[inner]) & mask, np.int64(tree[outer])
+        low, size = other & mask, other >> shift & mask
+        answers[i] = (low <= place) & (place - low < size) | from_root
+
+
+@cuda.jit(cache=True)
+def settle(us, vs, sources, targets, above, narrow, answers, rows, columns):
+    """Answers what the forests decide; pairs of the core are left `OPEN`, with their places in it.
+
+    us, vs, rows, columns: int32[k]; answers: uint8[k].
+    """
+    mask, shift = (_SHORT, 16) if narrow else (LONG, 32)
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        target = np.int64(targets[vs[i]])
+        low, length = target & mask, target >> shift & mask
+        if narrow:
+            first = sources[us[i]]
+            second = first >> 32
+        else:
+            at = 2 * np.int64(us[i])
+            first, second = sources[at], sources[at + 1]
+        place, row, u_low, u_length = first & mask, first >> shift & mask, second & mask, second >> shift & mask
+        column = max(length - above, np.int64(0))
+        if column > row:
+            answers[i], rows[i], columns[i] = OPEN, np.int32(row), np.int32(column - 1)
+        else:
+            answers[i] = (low <= place) & (place - low < length) | (u_low <= low) & (low - u_low < u_length)

@@ -1,0 +1,314 @@
+"""Batches of queries on the device: filter, search, search with more memory, and sweep (modules of those names)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grailbench.cuda import block_group, memory, parts, warp_group
+from grailbench.cuda.describe import require_memory
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
+from grailbench.cuda.timers import Span
+from grailbench.errors import MachineLacks
+from grailbench.problems.reachability.gpu.fused.filter import (
+    COUNTS,
+    KEPT,
+    LATE,
+    LOST,
+    OPEN,
+    Open,
+    Outcome,
+    filter_queries,
+)
+from grailbench.problems.reachability.gpu.fused.records import Records
+from grailbench.problems.reachability.gpu.fused.search import (
+    MOST_VERTICES,
+    Adjacency,
+    clear,
+    explore_kernel,
+    explore_late_kernel,
+    peek_kernel,
+)
+from grailbench.problems.reachability.gpu.fused.sweep import GROUP, sweep
+from grailbench.problems.reachability.index import Timer
+
+
+@dataclass(frozen=True)
+class SearchSizes:
+    """Sizes of the searches. The answers do not depend on them.
+
+    warps                    warp groups per block of the first search
+    blocks, late_blocks      blocks per multiprocessor of the first and the second search
+    size, budget             most vertices (a power of two) and edges of the first search
+    late_size, late_budget   most vertices and edges of the second search
+    peeked                   most children or parents that a thread looks at before the searches
+    """
+
+    warps: int = 4
+    blocks: int = 8
+    size: int = 256
+    budget: int = 8192
+    late_blocks: int = 4
+    peeked: int = 8
+    late_size: int = 1 << 15
+    late_budget: int = 1 << 18
+
+
+#: In the simulator a block is one warp group; the sizes are small, so that small graphs overflow every stage
+SIMULATED = SearchSizes(warps=1, blocks=2, size=16, budget=60, late_blocks=2, late_size=32, late_budget=200, peeked=2)
+
+
+def usual() -> SearchSizes:
+    """Returns the sizes for this machine."""
+    return SIMULATED if simulated else SearchSizes()
+
+
+def require_few(vertices: int) -> None:
+    """Raises MachineLacks if a graph has more vertices than the keys of a search's table can represent."""
+    if vertices >= MOST_VERTICES:
+        raise MachineLacks(
+            f"gpu-fused searches graphs of fewer than {MOST_VERTICES:,} vertices, this one has {vertices:,}: "
+            "take `parallel`"
+        )
+
+
+MOST_QUERIES = 2**31 - 2**20  #: of a batch: counts are int32, and each group of threads takes one beyond the last
+BATCH_BYTES = 9  #: device bytes per query of a batch: two ids and an answer
+LARGE = 1 << 20  #: queries of a batch for which a searcher without an index keeps no memory
+LIST_BYTES = 24  #: device bytes per query of the lists of open queries, which the batches of a searcher share
+
+
+class _Batch:
+    """Pinned host and device memory for batches of k queries, and the launches that answer them.
+
+    On the device, sources, targets, counts and answers are one allocation, so that one copy uploads the first three and
+    one copy downloads the last two.
+    """
+
+    def __init__(self, k: int, stages_for):
+        self.size = k
+        inward, outward = 8 * k + 4 * COUNTS, 4 * COUNTS + k
+        self._given = cuda.pinned_array(inward, np.uint8)
+        self._given[8 * k :] = 0
+        self.host_sources, self.host_targets = (self._given[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
+        self._found = cuda.pinned_array(outward, np.uint8)
+        self.host_counts = self._found[: 4 * COUNTS].view(np.int32)
+        self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
+        (self._device,) = parts.room((8 * k + outward, np.uint8))
+        self._bring = prepared_copy(self._device[:inward], self._given)
+        self.take = prepared_copy(self._found, self._device[8 * k :])
+        sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
+        self.answers = self._device[inward:]
+        self.span = Span()
+        self.stages = stages_for(sources, targets, self.answers, self._device[8 * k : inward].view(np.int32))
+
+    def bring(self, sources: np.ndarray, targets: np.ndarray) -> None:
+        if sources is not self.host_sources or targets is not self.host_targets:
+            self.host_sources[:] = sources
+            self.host_targets[:] = targets
+        self._bring()
+
+    def launch(self) -> None:
+        for stage in self.stages:
+            stage.launch()
+
+
+def _late_size(vertices: int, sizes: SearchSizes) -> int:
+    """Returns the most vertices of the second search, a power of two, for a graph of so many."""
+    return min(sizes.late_size, 1 << (int(vertices) + 2 * block_group.WIDTH).bit_length())
+
+
+def kind_of(level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> tuple:
+    """Returns what indexes that one searcher can serve have in common, on one device."""
+    types = adjacency.child_starts.dtype.char, adjacency.parent_starts.dtype.char
+    return *types, len(records.pairs), _late_size(int(level_starts[-1]), usual())
+
+
+class Searcher:
+    """Answers batches on one labelled graph on the device, whose vertices are numbered by level.
+
+    Its memory and its launches can serve another index after that (`serve`): preparing them takes longer than small
+    graphs take to be labelled.
+    """
+
+    def __init__(
+        self,
+        rank,
+        level_starts: np.ndarray,
+        adjacency: Adjacency,
+        records: Records,
+        sizes: SearchSizes | None = None,
+        counting: bool = False,
+        vertices: int | None = None,
+    ):
+        """rank int32 (the number of each id that queries have), adjacency, records: on the device; level_starts
+        int32[depth + 1]: on the host.
+
+        counting: whether searches count the edges that they scan (`scanned`); vertices: of the largest graph that this
+        shall serve, None for those of this one. Raises MachineLacks if the graph has more vertices than the keys of a
+        search's table can represent.
+        """
+        self.sizes = sizes or usual()
+        self.counting, self.device = counting, memory.device()
+        self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
+        self._filter_threads = warp_group.WIDTH if simulated else 256
+        self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
+        self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
+        self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
+        blocks, late_size = self._late_shape.blocks, _late_size(vertices or int(level_starts[-1]), self.sizes)
+        self._queues, self._tables = parts.room(((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32))
+        (self._scanned,) = parts.copied(np.zeros(1, np.int64))
+        Prepared(clear, (self._tables,), self._late_shape).launch()
+        self._batch: _Batch | None = None
+        self._lists: tuple[Open, Open] | None = None
+        self._moving = [Moving(row) for row in (rank, *adjacency, records.lanes, records.hubs)]
+        self.serve(rank, level_starts, adjacency, records)
+
+    def serve(self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> None:
+        """Answers from now on for another index: one for which `kind_of` is the same."""
+        require_few(int(level_starts[-1]))
+        self.rank, self.adjacency, self.records, self.level_starts = rank, adjacency, records, level_starts
+        #: numbers of queries that each stage left open, and of groups of sweeps
+        self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
+        rows = moved(self._moving, (rank, *adjacency, records.lanes, records.hubs))
+        for stage in self._batch.stages if self._batch is not None else ():
+            stage.move(rows)
+
+    def rest(self) -> None:
+        """Lets go of the index, and of the memory of a large batch."""
+        self.rank = self.adjacency = self.records = self.level_starts = None
+        for row in self._moving:
+            row.now = None
+        if self._batch is not None and self._batch.size > LARGE:
+            self._batch = self._lists = None
+
+    @property
+    def scanned(self) -> int:
+        """Edges of all completed rounds of searches; 0 unless built to count."""
+        return int(self._scanned.copy_to_host()[0])
+
+    @property
+    def bytes(self) -> int:
+        """Device bytes of the late searches, without those of a batch (33 per query) and of sweeps."""
+        return 12 * self._queues.size
+
+    def prepare(self, k: int) -> None:
+        """Allocates for batches of k queries, unless done before; otherwise `search` does so, within its time.
+
+        Raises TooLittleMemory, before it allocates, if the device has too little memory, and MachineLacks if there are
+        more queries than the counts of a batch can represent.
+        """
+        remedy = "ask fewer at once with --count, or share them among GPUs with --devices"
+        if k > MOST_QUERIES:
+            raise MachineLacks(f"gpu-fused takes up to {MOST_QUERIES:,} queries at once, not {k:,} ({remedy})")
+        if k and (self._batch is None or self._batch.size != k):
+            self._batch = None
+            if self._lists is not None and self._lists[0].sources.shape[0] < k:
+                self._lists = None
+            need = BATCH_BYTES * k + 8 * COUNTS + (LIST_BYTES * k if self._lists is None else 0)
+            require_memory(need, f"a batch of {k:,} queries", remedy)
+            self._batch = _Batch(k, self._stages)
+            cuda.synchronize()
+
+    def columns(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Returns pinned arrays, int32[k] with k > 0, in which `search` takes the next batch without copying it."""
+        self.prepare(k)
+        return self._batch.host_sources, self._batch.host_targets
+
+    def search(
+        self, sources: np.ndarray, targets: np.ndarray, timer: Timer | None = None, answers: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Returns answers, bool[k], to int32[k] sources and targets, ids in `rank`, all on the host.
+
+        They are written to `answers` if given, else to a new array. A timer records the device's milliseconds between
+        the transfers, as the phase `on_device`.
+        """
+        k = sources.shape[0]
+        answers = np.empty(k, np.bool_) if answers is None else answers
+        if k == 0:
+            return answers
+        self.prepare(k)
+        batch = self._batch
+        batch.bring(sources, targets)
+        with batch.span:
+            batch.launch()
+        batch.take()
+        lost = self._count(batch.host_counts)
+        if timer is not None:
+            timer.record("on_device", batch.span.ms)
+        if lost:
+            with batch.span:
+                self._sweep(lost, batch.answers)
+            batch.take()
+            if timer is not None:
+                timer.record("on_device", batch.span.ms)
+        answers[:] = batch.host_answers
+        return answers
+
+    def search_device(self, sources, targets, answers) -> None:
+        """As `search`, with all arrays on the device: int32[k] sources and targets; writes answers, uint8[k]. Waits."""
+        counts = cuda.to_device(np.zeros(COUNTS, np.int32))
+        for stage in self._stages(sources, targets, answers, counts):
+            stage.launch()
+        found = counts.copy_to_host()
+        if self._count(found):
+            self._sweep(int(found[LOST]), answers)
+            cuda.synchronize()
+
+    def _stages(self, sources, targets, answers, counts) -> tuple[Prepared, ...]:
+        """Returns the launches that filter and search, and leave the open queries in the second list."""
+        k = sources.shape[0]
+        if self._lists is None or self._lists[0].sources.shape[0] < k:
+            self._lists = self._batch = None  # the launches of a batch write to the lists of its creation
+            columns = parts.room(*[(k, np.int32)] * 6)
+            self._lists = Open(*columns[:3]), Open(*columns[3:])
+        (one, other), sizes = self._lists, self.sizes
+        rank, lanes, hubs = self._moving[0], *self._moving[5:]
+        records, outcome = self.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
+        index = Adjacency(*self._moving[1:5]), records, outcome
+        blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
+        filtering = Shape(blocks, self._filter_threads)
+        peeking = Shape(min(blocks, 8 * self._multiprocessors), self._filter_threads)
+        late = explore_late_kernel(self.counting)
+        steps = (
+            (filter_queries, (sources, targets, rank, records, outcome, one), filtering),
+            (peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
+            (self._explore, (other, one, *index, sizes.budget), self._shape),
+            (late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
+        )
+        return tuple(Prepared(*step, moving=self._moving) for step in steps)
+
+    def _count(self, counts: np.ndarray) -> int:
+        self.opened += int(counts[OPEN])
+        self.searched += int(counts[KEPT])
+        self.searched_again += int(counts[LATE])
+        self.swept += int(counts[LOST])
+        return int(counts[LOST])
+
+    def _sweep(self, lost: int, answers) -> None:
+        """Sweeps the first `lost` queries of the second list, in groups of neighbouring levels.
+
+        Without the level filter the list may have queries whose source is not above their target. They are answered
+        already: the first pass wrote 'no'.
+        """
+        sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
+        high, low = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
+        order = np.lexsort((places, low, high))
+        order = order[high[order] < low[order]]
+        if not order.size:
+            return
+        groups = [order[first : first + GROUP] for first in range(0, order.size, GROUP)]
+        spans = [(int(high[group].min()), int(low[group].max())) for group in groups]
+        vertices = max(int(self.level_starts[last + 1] - self.level_starts[first]) for first, last in spans)
+        need = 8 * warp_group.WIDTH * vertices
+        require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
+        rows, level_starts = (
+            cuda.device_array(warp_group.WIDTH * vertices, np.uint64),
+            cuda.to_device(self.level_starts),
+        )
+        for group, span in zip(groups, spans, strict=True):
+            queries = Open(*(cuda.to_device(column[group]) for column in (sources, targets, places)))
+            launch_cooperative(sweep, (queries, level_starts, self.adjacency, rows, span, answers), 512)
+        self.groups += len(groups)

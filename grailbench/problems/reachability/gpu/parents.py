@@ -1,0 +1,241 @@
+"""The DFS parent of every vertex by shortest weights: thesis algorithm 7 and section 4.4.
+
+The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its position in the
+pre-order of the unfolded DAG: all paths have different costs, and the cheapest path to v is the one that the DFS takes.
+This holds while weights are exact. A cost at the ceiling may stand for any larger one. If all costs of a vertex are at
+the ceiling, the root paths of its parents are compared: the first step in which they differ decides.
+
+Paths are not stored. Each vertex has its parent, its rank among the parent's children, its depth and one skew-binary
+jump pointer (Myers 1983), 16 bytes together; with these two paths are compared in O(log depth) steps.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import int32, uint64
+
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.launch import typed
+from grailbench.cuda.queues import by_edges, trio
+from grailbench.cuda.scan import MOST
+from grailbench.problems.reachability.gpu.sizes import ONE, add, start
+
+PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`
+
+
+class Costs(NamedTuple):
+    """The arrays of the search for the parents.
+
+    prefix uint64[m]: the sizes of earlier siblings, by edge
+    cost uint64[n], parent int32[n], path int32[n, 4]: by vertex; path has one row unless some weight is saturated
+    costs uint64[m], offers int32[m], ranks int32[m]: cost, parent and rank among its children of each candidate, by the
+    parents' edges, whose rows are starts int64[n] and cards int32[n]; ranks has one element if there are no paths
+    visited int32[n], status uint8[n]: as in `sizes.Visits`
+    compared int64[1]: number of comparisons of paths; ceiling uint64: the greatest cost
+    """
+
+    prefix: object
+    cost: object
+    parent: object
+    path: object
+    costs: object
+    offers: object
+    ranks: object
+    starts: object
+    cards: object
+    visited: object
+    status: object
+    compared: object
+    ceiling: np.uint64
+
+
+@cuda.jit(device=True)
+def _lift(path, v, depth):
+    """Returns the ancestor of v at `depth`, which is at most the depth of v."""
+    while path[v, DEPTH] > depth:
+        jump = path[v, JUMP]
+        v = jump if path[jump, DEPTH] >= depth else path[v, PARENT]
+    return v
+
+
+@cuda.jit(device=True)
+def before(path, p, p_rank, q, q_rank):
+    """Returns whether a DFS reaches the common child v of p and q over p before it reaches v over q.
+
+    v is child number `p_rank` of p and `q_rank` of q; p and q differ. path int32[n, 4] is complete for p, q and all
+    their ancestors. The root is its own parent, at depth 0.
+    """
+    a, b = p, q
+    if path[p, DEPTH] > path[q, DEPTH]:
+        a = _lift(path, p, path[q, DEPTH] + 1)
+        if path[a, PARENT] == q:
+            return path[a, RANK] < q_rank
+        a = path[a, PARENT]
+    elif path[q, DEPTH] > path[p, DEPTH]:
+        b = _lift(path, q, path[p, DEPTH] + 1)
+        if path[b, PARENT] == p:
+            return p_rank < path[b, RANK]
+        b = path[b, PARENT]
+    while path[a, PARENT] != path[b, PARENT]:
+        if path[a, JUMP] != path[b, JUMP]:  # jumps from the same depth lead to the same depth
+            a, b = path[a, JUMP], path[b, JUMP]
+        else:
+            a, b = path[a, PARENT], path[b, PARENT]
+    return path[a, RANK] < path[b, RANK]
+
+
+@cuda.jit(device=True)
+def root_path(path, root):
+    """Writes the path of the root, its own parent at depth 0."""
+    path[root, PARENT] = root
+    path[root, RANK] = 0
+    path[root, DEPTH] = 0
+    path[root, JUMP] = root
+
+
+@cuda.jit(device=True)
+def extend_path(path, v, p, rank):
+    """Writes the path of v, child number `rank` of p, whose path is complete."""
+    jump = path[p, JUMP]
+    even = path[p, DEPTH] - path[jump, DEPTH] == path[jump, DEPTH] - path[path[jump, JUMP], DEPTH]
+    path[v, PARENT] = p
+    path[v, RANK] = rank
+    path[v, DEPTH] = path[p, DEPTH] + 1
+    path[v, JUMP] = path[jump, JUMP] if even else p
+
+
+@cuda.jit(device=True)
+def _choose(v, slot, of):
+    """Makes candidate `slot` the parent of v."""
+    p = of.offers[slot]
+    of.cost[v] = of.costs[slot]
+    of.parent[v] = p
+    if of.path.shape[0] > 1:
+        extend_path(of.path, v, p, of.ranks[slot])
+
+
+@cuda.jit(device=True)
+def _earlier(slot, other, of):
+    return before(of.path, of.offers[slot], of.ranks[slot], of.offers[other], of.ranks[other])
+
+
+@cuda.jit(cache=True)
+def _start(of, root):
+    """Gives the root cost 0 and no parent; one thread."""
+    of.cost[root] = 0
+    of.parent[root] = -1
+    if of.path.shape[0] > 1:
+        root_path(of.path, root)
+
+
+@cuda.jit(cache=True)
+def _choose_thread(queue, size, of):
+    """Chooses the cheapest candidate for each vertex; one thread per vertex."""
+    for q in range(cuda.grid(1), size, cuda.gridsize(1)):
+        v = queue[q]
+        first, card = of.starts[v], of.cards[v]
+        if card > 0:
+            best = first
+            for slot in range(first + 1, first + card):
+                if of.costs[slot] < of.costs[best]:
+                    best = slot
+            if of.costs[best] == of.ceiling and card > 1:
+                for slot in range(first + 1, first + card):  # all at the ceiling: best is the first
+                    if _earlier(slot, best, of):
+                        best = slot
+                cuda.atomic.add(of.compared, 0, card - 1)
+            _choose(v, best, of)
+
+
+def _choose_team(barrier):
+    @cuda.jit(cache=True)
+    def choose_team(queue, size, of):
+        """As `_choose_thread`, by a team: each lane finds the least of its share, then makes one atomic minimum."""
+        least = cuda.shared.array(MOST, uint64)
+        found = cuda.shared.array(MOST, int32)
+        lane, width, mine = cuda.threadIdx.x, cuda.blockDim.x, cuda.threadIdx.y
+        base = mine * width
+        team = cuda.blockIdx.x * cuda.blockDim.y + mine
+        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
+            v = queue[q]
+            first, card = of.starts[v], of.cards[v]
+            if lane == 0:
+                least[mine] = of.ceiling
+            best = first + lane
+            for slot in range(first + lane + width, first + card, width):
+                if of.costs[slot] < of.costs[best]:
+                    best = slot
+            barrier()
+            if lane < card:
+                cuda.atomic.min(least, mine, of.costs[best])
+            barrier()
+            if least[mine] < of.ceiling:
+                if lane < card and of.costs[best] == least[mine]:  # costs below the ceiling are unique
+                    _choose(v, best, of)
+            else:
+                for slot in range(first + lane + width, first + card, width):  # all at the ceiling: best is the first
+                    if _earlier(slot, best, of):
+                        best = slot
+                found[base + lane] = best - first if lane < card else -1
+                stride = width // 2
+                while stride > 0:
+                    barrier()
+                    if lane < stride and found[base + lane + stride] >= 0:
+                        one, other = first + found[base + lane], first + found[base + lane + stride]
+                        if _earlier(other, one, of):
+                            found[base + lane] = found[base + lane + stride]
+                    stride //= 2
+                if lane == 0:
+                    _choose(v, first + found[base], of)
+                    cuda.atomic.add(of.compared, 0, card - 1)
+            barrier()
+
+    return choose_team
+
+
+@cuda.jit(device=True)
+def _cost_of(v, lane, of, level):
+    return True, of.cost[v]
+
+
+@cuda.jit(device=True)
+def _offer(edge, cost, of, level):
+    """Offers v as the parent of its child at an edge, in the next free slot of the child's parent edges.
+
+    A child with offers from all parents is in the next frontier.
+    """
+    v, c, k, rank = edge
+    place = cuda.atomic.add(of.visited, c, 1)
+    slot = of.starts[c] + place
+    of.costs[slot] = add(cost, add(of.prefix[k], ONE, of.ceiling), of.ceiling)
+    of.offers[slot] = v
+    if of.ranks.shape[0] > 1:
+        of.ranks[slot] = rank
+    if place + 1 == of.cards[c]:
+        of.status[c] = 1
+
+
+_decide = trio(_choose_thread, _choose_team)
+_expand = by_edges(_offer, _cost_of)
+
+
+def parent_sssp(work, children, parents, ceiling) -> None:
+    """Finds the DFS parent of each vertex, in `work.parent`.
+
+    Each level is sorted by parents to choose, then by children to expand. After `work.keep_paths`, ties of saturated
+    costs are decided by paths, and `work.compared` counts their comparisons.
+    """
+    visited, _, status = start(work, parents.cards)
+    costs = typed(
+        Costs(
+            work.prefix, work.cost, work.parent, work.path, work.costs, work.candidates, work.ranks, parents.starts,
+            parents.cards, visited, status, work.compared, ceiling,
+        )
+    )  # fmt: skip
+    _start[1, 1](costs, work.vertices - 1)
+    while work.frontier.generate(status, parents.cards, clear=False):
+        work.frontier.consume(_decide, costs)
+        work.frontier.generate(status, children.cards)
+        work.frontier.consume(_expand, children, costs, 0)

@@ -1,0 +1,306 @@
+"""Reads pairs of vertices from query files: lines of words or tables, in the ids of the graph's file.
+
+    # a comment; '%' begins one too
+    u v              a pair
+    u v 1            a pair and the expected answer, 0 or 1
+
+Words are separated by blanks. In a line with a tab only tabs separate, so that names may hold blanks, also at their
+ends if the graph has such a name. A line whose first word begins with '#' or '%' and is a name of the graph is a pair.
+
+A file named .csv or .tsv (also .gz) is a table; cells of .csv are those of tables of edges (`table`). If its first row
+is no pair of the graph, it is a header, by which source and target are found as in tables of edges; a column of answers
+is named as one of `ANSWERS`, and others are not read. A header that is not recognised is an error.
+
+Lines of numbers are parsed by a compiled function, 20 times as fast as the others.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import VERTEX
+from grailbench.graph.ids import Ids
+from grailbench.graph.readers.table import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
+from grailbench.graph.readers.text import (
+    HASH,
+    NEWLINE,
+    PERCENT,
+    is_blank,
+    is_space,
+    number,
+    refuse_wide,
+    with_line_feeds,
+    without_bom,
+)
+from grailbench.util import memory
+from grailbench.util.files import opened
+
+UNKNOWN = -1  #: the given answer of a pair without one
+_BYTES_A_LINE = 250  # memory per line while a file is read
+_WRITTEN = 1 << 18  # pairs that are written at a time
+ANSWERS = ("answer", "expected", "reachable")  #: names of the column of expected answers
+_NAMED = "name the columns source and target; grailbench ask has --source COLUMN --target COLUMN"
+_BREAK = re.compile(r"[\t\r\n]")
+_LINE = "a line is 'u v' or 'u v 0|1'; in one with a tab only tabs separate"
+
+
+class Pairs(NamedTuple):
+    """k pairs of vertices: int32[k] sources and targets, int8[k] given answers (0, 1 or UNKNOWN), int64[k] lines."""
+
+    sources: np.ndarray
+    targets: np.ndarray
+    given: np.ndarray
+    lines: np.ndarray
+
+
+def read_pairs(
+    path: str | os.PathLike,
+    ids: Ids,
+    digest: str | None = None,
+    pipes: bool = True,
+    columns: tuple[str, str] | None = None,
+) -> Pairs:
+    """Reads the pairs of a file, which may be compressed by gzip; '-' is the standard input.
+
+    ids     the ids of the graph that the pairs are of
+    digest  the sha256 that the file has to have; None for any
+    pipes   whether a pipe or the standard input may be read
+    columns of a table with a header: the names of the columns of source and target; None to recognise them
+
+    Raises InputError naming file and line for the first line that is no pair of the graph, and also if the file is
+    missing, holds no pair or has changed; TooLittleMemory.
+    """
+    with opened(path, pipes=pipes) as source:
+        shown = source.path if str(path) == "-" else path
+        if digest not in (None, source.sha256):
+            raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
+        refuse_wide(source.head(2), shown)
+        text = without_bom(source.text, source.path)
+        if not text.size:
+            raise InputError("the file is empty", path=shown, remedy=_LINE)
+        lined = with_line_feeds(text)
+        memory.require(_BYTES_A_LINE * np.count_nonzero(lined == NEWLINE), f"{shown}: its queries")
+        table = _table_of(path, lined)
+        text = text if table == "csv" else lined  # a cell in quotes may hold a carriage return
+        if columns and not table:
+            raise InputError("columns are named, but it is no table", path=shown, remedy="a file named .csv or .tsv")
+        found = None if table == "csv" or columns or not ids.numeric else _of_numbers(shown, text, ids)
+        if found is None:
+            content = decoded(shown, text)
+            said = rows(shown, content) if table == "csv" else _as_named(words_of(content), ids)
+            said = _pairs_of_table(shown, said, ids, columns) if table else said
+            found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
+    if not found.sources.size:
+        raise InputError("holds no query", path=shown, remedy=_LINE)
+    return found
+
+
+def _table_of(path: str | os.PathLike, text: np.ndarray) -> str | None:
+    """The kind of table that the pairs are in, 'csv' or 'tsv', by the file's name; of the standard input by its first
+    line. None for lines of words."""
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() != ".gz"]
+    if str(path) != "-":
+        return {".csv": "csv", ".tsv": "tsv"}.get("".join(suffixes[-1:]))
+    first = text[:4096].tobytes().partition(b"\n")[0]
+    return "csv" if b"," in first and b"\t" not in first and len(first.split()) < 2 else None
+
+
+# ---------------------------------------------------------------------------------------- lines of numbers
+
+
+def _of_numbers(path: str | os.PathLike, text: np.ndarray, ids: Ids) -> Pairs | None:
+    """The pairs of lines of numbers; None if a line is anything else, which the slower way reads or refuses."""
+    room = int(np.count_nonzero(text == NEWLINE)) + 1
+    labels, given, lines = np.empty((2, room), np.int64), np.empty(room, np.int8), np.empty(room, np.int64)
+    count = _parse(text, labels[0], labels[1], given, lines)
+    if count < 0:
+        return None
+    labels, lines = labels[:, :count], lines[:count]
+    ends = ids.vertices_of(labels)
+    _require(path, labels, ends, lines, ids)
+    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), given[:count], lines)
+
+
+def _require(path: str | os.PathLike, labels: np.ndarray, ends: np.ndarray, lines: np.ndarray, ids: Ids) -> None:
+    """Raises InputError for the first pair with an id that the graph does not have."""
+    if (ends < 0).any():
+        at = int(np.argmax((ends < 0).any(axis=0)))
+        end = int(np.argmax(ends[:, at] < 0))
+        raise InputError(str(ids.unknown(str(labels[end, at]))), path=path, line=int(lines[at]))
+
+
+@njit(cache=True)
+def _parse(text, sources, targets, given, lines):
+    """Parses lines `u v [0|1]` of numbers and comments; returns the number of pairs, or -1 at any other line.
+
+    text uint8[size]; sources, targets, lines int64 and given int8, as long as the lines of the text.
+    """
+    end, pos, line, count = text.size, 0, 1, 0
+    while True:
+        while pos < end and is_space(text[pos]):
+            line += text[pos] == NEWLINE
+            pos += 1
+        if pos == end:
+            return count
+        if text[pos] == HASH or text[pos] == PERCENT:
+            while pos < end and text[pos] != NEWLINE:
+                pos += 1
+            continue
+        answer = np.int64(UNKNOWN)
+        for column in range(3):
+            while pos < end and is_blank(text[pos]):
+                pos += 1
+            if column == 2 and (pos == end or text[pos] == NEWLINE):
+                break
+            start = pos
+            value, pos = number(text, pos)
+            if value < 0 or (pos < end and not is_space(text[pos])):
+                return -1
+            if column == 0:
+                sources[count] = value
+            elif column == 1:
+                targets[count] = value
+            elif value > 1 or pos - start > 1:
+                return -1
+            else:
+                answer = value
+        while pos < end and is_blank(text[pos]):
+            pos += 1
+        if pos < end and text[pos] != NEWLINE:
+            return -1
+        given[count], lines[count] = answer, line
+        count += 1
+
+
+# ---------------------------------------------------------------------------------------- any other line
+
+
+def _as_named(found: Iterator[tuple[int, list[str]]], ids: Ids) -> Iterator[tuple[int, list[str]]]:
+    """Lines of words without the blanks at their ends, unless the graph has a name with them."""
+    return ((line, [word if ids.has(word) else word.strip() for word in words]) for line, words in found)
+
+
+def _pairs_of_table(
+    path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids, columns: tuple[str, str] | None
+) -> Iterator[tuple[int, list[str]]]:
+    """The line and the cells of source, target and perhaps answer of each row of a table, without its header."""
+    line, first = first_row(path, found, is_id=ids.has)
+    places = _places(path, line, first, ids, columns)
+    if places is None:
+        yield line, _without_blank(first)
+    for line, cells in found:
+        if places is None or _is_comment(cells[0], ids):
+            yield line, _without_blank(cells)
+        elif len(cells) != len(first):
+            message = f"{len(cells)} cells, but the header has {len(first)}"
+            raise InputError(message, path=path, line=line, remedy="as many cells in every line")
+        else:
+            yield line, _without_blank([cells[place] for place in places])
+
+
+def _without_blank(cells: list[str]) -> list[str]:
+    """Cells without a third that is blank, which is no answer."""
+    return cells[:2] if cells[2:] == [""] else cells
+
+
+def _places(
+    path: str | os.PathLike, line: int, first: list[str], ids: Ids, columns: tuple[str, str] | None
+) -> list[int] | None:
+    """The places of source, target and perhaps answer by the first row of a table; None if it is a pair, or, by its
+    form, meant to be one."""
+    if columns is not None:
+        ends = place_of(path, line, first, columns[0]), place_of(path, line, first, columns[1])
+    elif len(first) in (2, 3) and all(map(ids.has, first[:2])):
+        return None
+    elif (ends := ends_of(path, line, first, _NAMED)) is None:
+        if len(first) in (2, 3) and all(map(ids.is_label, first[:2])) and first[2:] in ([], ["0"], ["1"], [""]):
+            return None
+        raise unrecognised(path, line, first, _NAMED)
+    answers = [place for place, name in enumerate(first) if name.casefold() in ANSWERS]
+    if len(answers) > 1:
+        raise InputError(f"{len(answers)} columns of answers", path=path, line=line, remedy="one of them")
+    return [*ends, *answers]
+
+
+def _is_comment(word: str, ids: Ids) -> bool:
+    return word[:1] in ("#", "%") and not ids.has(word)
+
+
+def _of_texts(path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
+    """The pairs of rows of two or three words each."""
+    sources, targets, given, lines = [], [], [], []
+    for line, words in found:
+        if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
+            raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=line, remedy=_LINE)
+        if len(words) == 3 and words[2] not in ("0", "1"):
+            raise InputError(
+                f"answer {words[2][:60]!r}: 0 or 1 is expected", path=path, line=line,
+                remedy=None if ids.numeric else "names that hold blanks are separated by tabs",
+            )  # fmt: skip
+        sources.append(words[0])
+        targets.append(words[1])
+        given.append(int(words[2]) if len(words) == 3 else UNKNOWN)
+        lines.append(line)
+    labels, numbers = np.array([sources, targets], object), np.array(lines, np.int64)
+    if ids.numeric:
+        ends = _single(path, labels, numbers, ids)
+    else:
+        ends = ids.vertices_of(labels)
+        _require(path, labels, ends, numbers, ids)
+    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), np.array(given, np.int8), numbers)
+
+
+def _single(path: str | os.PathLike, labels: np.ndarray, lines: np.ndarray, ids: Ids) -> np.ndarray:
+    """The vertices, int64[2, k], of ids given as words, of which one may be a number of too many digits."""
+    ends = np.empty(labels.shape, np.int64)
+    for at in range(lines.size):
+        try:
+            ends[:, at] = ids.vertex_of(labels[0, at]), ids.vertex_of(labels[1, at])
+        except InputError as error:
+            raise InputError(str(error), path=path, line=int(lines[at])) from None
+    return ends
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+def write_pairs(
+    stream: IO[bytes], ids: Ids, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray | None = None
+) -> None:
+    """Writes pairs of vertices, int[k] each, as lines `u v` of ids, with their answers (bool[k]) `u v 0|1`.
+
+    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError as `as_line` does.
+    """
+    import pandas as pd  # here, because reading needs it not
+
+    for first in range(0, sources.shape[0], _WRITTEN):
+        part = slice(first, first + _WRITTEN)
+        columns = [ids.labels_of(sources[part]), ids.labels_of(targets[part])]
+        columns += [] if answers is None else [answers[part].astype(np.int8)]
+        if ids.numeric:
+            table = pd.DataFrame(dict(enumerate(columns)))
+            stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
+            continue
+        lines = map(as_line, zip(*(each.tolist() for each in columns), strict=True))
+        stream.write("".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def as_line(row: Iterable) -> str:
+    """A pair of names, and perhaps its answer, as a line that `read_pairs` reads.
+
+    Raises InputError for a name with a tab or a line break, of blanks alone, or that begins with a byte order mark.
+    """
+    words = [str(word) for word in row]
+    for word in words:
+        if _BREAK.search(word) or not word.strip() or word[0] == "\ufeff":
+            why = "holds a tab or a line break" if _BREAK.search(word) else "is blank or begins with a byte order mark"
+            raise InputError(f"{word[:60]!r} {why}, so that it has no place in a line", remedy="--json where there is")
+    return "\t".join(words) + "\n"

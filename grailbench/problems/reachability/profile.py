@@ -1,0 +1,303 @@
+"""What decides which index suits a graph: its structure, how much is reachable, and what answers its pairs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numba import njit
+
+from grailbench.data.library import BenchGraph
+from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.generate.reach import reached_from
+from grailbench.graph.profile import QUANTILES, Structure, component_sizes, degrees, structure
+from grailbench.problems.reachability.cpu.grail import Sequential
+from grailbench.problems.reachability.ends import FORESTS, Ends, ends
+from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Params
+from grailbench.problems.reachability.queries import draw_balanced, draw_random
+from grailbench.util.words import share, size
+
+SOURCES, SOURCES_BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
+PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
+STEPS = 4  #: most steps of the walk to a near target
+INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
+_TOGETHER = 64  # pairs that are asked before the budget is looked at
+_WALKS = 8  # walks that may end where they began
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How much the vertices reach, by searches from `sources` random ones; `whole` if these are all.
+
+    mean, error, most  other vertices reached from a vertex: mean, its standard error (0 if `whole`), the most
+    rate, rate_error   share of the ordered pairs (u, v), including u = v, with a path from u to v; its standard error
+    """
+
+    sources: int
+    whole: bool
+    mean: float
+    error: float
+    most: int
+    rate: float
+    rate_error: float
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What answered pairs of a kind: the steps of `sequential` with d = 2 and all filters, in their order.
+
+    kind       'random', 'near' or 'balanced', see `profile`
+    pairs      pairs that were asked; fewer than drawn if their searches scanned more edges than allowed
+    positives  how many of them are reachable
+    component  both ends are in one strong component
+    level, labels, tree, hubs
+               answered by the level filter (no), the label pairs (no), the spanning trees (yes), the hubs (yes or no)
+    search     left to a search
+    scanned    edges that these searches scanned
+    """
+
+    kind: str
+    pairs: int
+    positives: int
+    component: int
+    level: int
+    labels: int
+    tree: int
+    hubs: int
+    search: int
+    scanned: int
+
+    @property
+    def rate_error(self) -> float:
+        """The standard error of the share of reachable pairs."""
+        share = self.positives / self.pairs
+        return float(np.sqrt(share * (1 - share) / self.pairs))
+
+    @property
+    def edges_a_search(self) -> float | None:
+        """Edges that a search scanned on average; None without searches."""
+        return self.scanned / self.search if self.search else None
+
+
+STAGES = ("component", "level", "labels", "tree", "hubs", "search")  #: the fields of `Settled` that add up to `pairs`
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The profile of a graph. `reach` and `ends` are None and `settled` empty for a graph without vertices."""
+
+    name: str
+    sha256: str
+    seed: int
+    structure: Structure
+    ends: Ends | None
+    reach: Reach | None
+    settled: tuple[Settled, ...]
+
+    def record(self) -> dict:
+        """The profile as JSON has it: numbers of the structure, `ends`, `reach`, and `settled` by kind of pairs.
+
+        Of the level widths it has `depth`, the most and the median. Shares are between 0 and 1; `remarks` are
+        sentences. `fits` of `ends`, and the remark on it, depend on the memory of this machine.
+        """
+        found = asdict(self.structure)
+        widths, tails = found.pop("widths"), {side: found.pop(side) for side in ("parents", "children")}
+        found |= {"beyond_forest": self.structure.beyond_forest, "depth": self.structure.depth}
+        found |= {
+            "widest_level": int(widths.max(initial=0)),
+            "median_level": float(np.median(widths)) if widths.size else 0.0,
+        }
+        return {
+            "name": self.name,
+            "sha256": self.sha256,
+            "seed": self.seed,
+            **found,
+            **{side: _tail_record(tail) for side, tail in tails.items()},
+            "ends": None if self.ends is None else _ends_record(self.ends),
+            "reach": None if self.reach is None else asdict(self.reach),
+            "settled": {each.kind: _settled_record(each) for each in self.settled},
+            "remarks": remarks(self),
+        }
+
+
+def _tail_record(tail: dict) -> dict:
+    del tail["counts"]
+    return tail | {"quantiles": dict(zip(map(str, QUANTILES), tail["quantiles"], strict=True))}
+
+
+def _ends_record(ends: Ends) -> dict:
+    return asdict(ends) | {"forest": ends.forest, "fits": ends.fits}
+
+
+def _settled_record(settled: Settled) -> dict:
+    return {name: value for name, value in asdict(settled).items() if name != "kind"} | {
+        "rate_error": settled.rate_error,
+        "edges_a_search": settled.edges_a_search,
+    }
+
+
+def remarks(profile: Profile) -> list[str]:
+    """What the numbers of a profile say of the choice, in sentences; empty where none of these rules holds.
+
+    - all vertices are in one strong component, or no edge joins two components
+    - at least half of the vertices lie on cycles
+    - at most 5 % of the edges of the condensed graph are beyond a forest
+    - no component has more than one child, or none more than one parent; or how large the closure of the core is
+    - at most 1 % of random pairs are reachable
+    - searches scan less than one edge a pair on average for every kind of pairs, or at least 10 for some kind
+    """
+    graph, found = profile.structure, []
+    if graph.components == 1 and graph.vertices > 1:
+        return ["All vertices are in one strong component: every pair is reachable, and there is nothing to index."]
+    if graph.vertices and graph.dag_edges == 0:
+        return ["No edge joins two strong components: a vertex reaches those of its own component, and no other."]
+    if graph.cyclic and graph.cyclic >= graph.vertices / 2:
+        cyclic = share(graph.cyclic, graph.vertices)
+        found.append(f"Cycles hold {cyclic} of the vertices: a pair inside a component needs no index.")
+    if graph.dag_edges and graph.beyond_forest <= 0.05 * graph.dag_edges:
+        but = f" but for {share(graph.beyond_forest, graph.dag_edges)} of its edges" if graph.beyond_forest else ""
+        found.append(f"The condensed graph is a forest{but}.")
+    found += [_asked(profile.ends)] if profile.ends is not None else []
+    if profile.reach is not None and graph.vertices > 1 and profile.reach.rate <= 0.01:
+        found.append("At most 1 % of random pairs are reachable: they time little but saying no.")
+    costs = {each.kind: each.scanned / each.pairs for each in profile.settled}
+    if not costs:
+        return found
+    kind = max(costs, key=costs.__getitem__)
+    if costs[kind] < 1:
+        found.append(
+            "Searches scan less than one edge a pair, whatever the pairs: components, levels, labels and hubs decide "
+            "the time of a query."
+        )
+    elif costs[kind] >= 10:
+        searched = next(share(each.search, each.pairs) for each in profile.settled if each.kind == kind)
+        found.append(
+            f"Searches answer {searched} of {kind} pairs and scan {costs[kind]:,.0f} edges a pair: with many queries "
+            "an index that is dearer to build and searches less may pay."
+        )
+    return found
+
+
+def _asked(ends: Ends) -> str:
+    """What the ends and the core of a graph ask of an index."""
+    if ends.forest:
+        return f"It is an {ends.forest} ({FORESTS[ends.forest]}): `core` answers every pair from an interval a vertex."
+    if not ends.core:
+        return "Trees at its ends are all of it: `core` answers every pair from intervals."
+    bits = f"the closure of the {ends.core:,} vertices between its trees takes {size(ends.closure_bytes)}"
+    if ends.fits:
+        return f"`core` answers every pair without a search: {bits}."
+    return f"The trees at its ends are not enough: {bits}, more than `core` takes here, so the core needs an index."
+
+
+def profile(graph: BenchGraph, seed: int = 1) -> Profile:
+    """Measures the profile of an opened graph; the same seed gives the same profile on every machine.
+
+    Pairs of original vertices are asked, `PAIRS` of each kind:
+
+    random    both ends uniform, as with `--queries random`
+    near      the source is uniform among the vertices whose strong component has an edge to or from another (among all
+              if there are none); the target is a uniform member of the component in which a walk ends that goes one to
+              `STEPS` steps from the source's over edges of the condensed graph, in either direction. Of `_WALKS` walks
+              the first counts that ends elsewhere than it began
+    balanced  half reachable and half not, as with `--queries balanced`
+    """
+    dag = graph.dag
+    measured = structure(graph.raw, dag)
+    if measured.vertices == 0:
+        return Profile(graph.name, graph.sha256, seed, measured, None, None, ())
+    index = Sequential.build(dag, INDEX, NoTimer())
+    drawn = {
+        "random": draw_random(measured.vertices, PAIRS, seed),
+        "near": draw_near(dag, PAIRS, seed),
+        "balanced": draw_balanced(dag, PAIRS, seed)[:2],
+    }
+    settled = tuple(settle(index, kind, *(dag.component[ends] for ends in pairs)) for kind, pairs in drawn.items())
+    return Profile(graph.name, graph.sha256, seed, measured, ends(dag), reach(dag, seed), settled)
+
+
+def reach(dag: Dag, seed: int = 1) -> Reach:
+    """Searches a graph with vertices from `SOURCES` random ones, or from fewer once `SOURCES_BUDGET` edges were
+    scanned."""
+    vertices = dag.component.shape[0]
+    sources = np.random.default_rng(seed).permutation(vertices)[:SOURCES]
+    sizes = component_sizes(dag)
+    found, _ = reached_from(dag.offsets, dag.children, dag.component[sources], SOURCES_BUDGET, sizes)
+    whole = found.size == vertices
+    error = 0.0 if whole else float(found.std() / np.sqrt(found.size))
+    mean = float(found.mean())
+    return Reach(int(found.size), whole, mean - 1, error, int(found.max()) - 1, mean / vertices, error / vertices)
+
+
+def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
+    """Asks pairs of vertices of the condensed graph (int32[k] each, k > 0) and says what answered them.
+
+    `index` is one of `Sequential`, built with `INDEX`. Pairs are asked in order, until their searches have scanned
+    `PAIRS_BUDGET` edges.
+    """
+    before, asked, positives = index.counters, 0, 0
+    while asked < u.size and index.counters["edges_scanned"] - before["edges_scanned"] < PAIRS_BUDGET:
+        some = slice(asked, asked + _TOGETHER)
+        answers = index.query_batch(np.ascontiguousarray(u[some]), np.ascontiguousarray(v[some]), NoTimer())
+        asked, positives = asked + answers.size, positives + int(answers.sum())
+    work = {name: count - before[name] for name, count in index.counters.items()}
+    same = int(np.count_nonzero(u[:asked] == v[:asked]))
+    return Settled(
+        kind=kind,
+        pairs=asked,
+        positives=positives,
+        component=same,
+        level=work["excluded_by_level"] - same,  # a vertex is not above itself
+        labels=work["excluded_by_labels"],
+        tree=work["accepted_by_tree"],
+        hubs=work["excluded_by_hubs"] + work["accepted_by_hubs"],
+        search=work["searches"],
+        scanned=work["edges_scanned"],
+    )
+
+
+def draw_near(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Draws `count` near pairs (see `profile`) of a graph with vertices: int32[count] sources and targets, original
+    vertices."""
+    rng = np.random.default_rng(seed)
+    parents, children = degrees(dag)
+    joined = np.flatnonzero((parents + children)[dag.component]).astype(VERTEX)
+    if joined.size:
+        sources = joined[rng.integers(0, joined.size, count)]
+    else:
+        sources = rng.integers(0, dag.component.shape[0], count, dtype=VERTEX)
+    steps = rng.integers(1, STEPS + 1, (count, _WALKS))
+    picks = rng.integers(0, 2**32, (count, _WALKS * STEPS + 1), dtype=np.int64)
+    rows = dag.offsets, dag.children, dag.parent_offsets, dag.parents
+    ends = _walked(*rows, dag.component[sources], steps, picks)
+    members = np.argsort(dag.component, kind="stable").astype(VERTEX)
+    starts = np.searchsorted(dag.component[members], np.arange(dag.vertices))
+    sizes = component_sizes(dag)
+    return sources, members[starts[ends] + picks[:, -1] % sizes[ends]]
+
+
+@njit(cache=True)
+def _walked(offsets, children, parent_offsets, parents, begins, steps, picks):
+    """Where the walk from each vertex ends, int32[k].
+
+    The CSR of children and that of parents, whose edges from the super-root, the last vertex, are not walked; begins
+    int32[k]; steps int64[k, walks]: of each walk; picks int64[k, walks * most steps + 1]: random words.
+    """
+    top = offsets.shape[0] - 2
+    ends = np.empty_like(begins)
+    for q in range(begins.shape[0]):
+        at, used = begins[q], 0
+        for walk in range(steps.shape[1]):
+            for _ in range(steps[q, walk]):
+                down = offsets[at + 1] - offsets[at]
+                up = parent_offsets[at + 1] - parent_offsets[at]
+                if up == 1 and parents[parent_offsets[at]] == top:
+                    up = 0
+                if down + up > 0:
+                    pick = picks[q, used] % (down + up)
+                    at = children[offsets[at] + pick] if pick < down else parents[parent_offsets[at] + pick - down]
+                used += 1
+            if at != begins[q]:
+                break
+        ends[q] = at
+    return ends

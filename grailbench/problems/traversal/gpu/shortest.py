@@ -1,0 +1,128 @@
+"""Shortest paths from a source in two phases (Harish and Narayanan 2007; Pathak et al., algorithms 10-12).
+
+As printed, phase 1 compares and writes U without an atomic. If two threads lower the same vertex at once, the larger
+value may stay, and distances become too long, as Martin, Torres and Gavilanes pointed out. An atomic minimum corrects
+this. Thread coarsening gives each thread `factor` consecutive vertices, in both phases. Algorithm 11 writes the weight
+as W_a[nid], but means the weight of the edge.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.launch import Prepared, Shape
+from grailbench.problems.traversal.gpu.resident import OnDevice, blocks_for, upload, usual_threads
+from grailbench.problems.traversal.index import FAR, Network
+
+_FAR = int(FAR)
+
+
+@cuda.jit(cache=True)
+def _begin(asked, costs, updating, mask):
+    """Lines 2-7 of algorithm 10, one thread per vertex."""
+    for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
+        is_source = v == asked[0]
+        costs[v] = updating[v] = 0 if is_source else _FAR
+        mask[v] = 1 if is_source else 0
+
+
+@cuda.jit(device=True)
+def _lower_racily(updating, v, cost):
+    if updating[v] > cost:
+        updating[v] = cost
+
+
+@cuda.jit(device=True)
+def _lower(updating, v, cost):
+    if updating[v] > cost:
+        cuda.atomic.min(updating, v, cost)
+
+
+def _phase_1(lower):
+    @cuda.jit(cache=True)
+    def phase_1(starts, targets, weights, costs, updating, mask, factor):
+        """Algorithm 11. costs, updating int32[n], mask uint8[n]."""
+        first = cuda.grid(1) * factor
+        for u in range(first, min(first + factor, costs.shape[0])):
+            if mask[u]:
+                mask[u] = 0
+                for k in range(starts[u], starts[u + 1]):
+                    lower(updating, targets[k], costs[u] + weights[k])
+
+    return phase_1
+
+
+@cuda.jit(cache=True)
+def _phase_2(costs, updating, mask, flag, factor):
+    """Algorithm 12. flag int32[1] is set if any distance changed."""
+    first = cuda.grid(1) * factor
+    for v in range(first, min(first + factor, costs.shape[0])):
+        if costs[v] > updating[v]:
+            costs[v] = updating[v]
+            mask[v] = 1
+            flag[0] = 1
+
+
+_RACY, _ATOMIC = _phase_1(_lower_racily), _phase_1(_lower)
+
+
+class TwoPhase(OnDevice):
+    """Algorithm 10."""
+
+    def __init__(self, network: Network, atomic: bool = True, factor: int = 1, threads: int | None = None):
+        super().__init__()
+        n, threads = network.vertices, threads or usual_threads()
+        self.rows = upload(network, 9 * n)
+        self.distances, updating = (cuda.device_array(n, np.int32) for _ in range(2))
+        mask = cuda.device_array(n, np.uint8)
+        self._asked, self._flag = (cuda.mapped_array(1, np.int32) for _ in range(2))
+        shape = Shape(blocks_for(-(-n // factor), threads), threads)
+        factor = np.int32(factor)
+        self._begin = Prepared(_begin, (self._asked, self.distances, updating, mask), shape)
+        self._phases = [
+            Prepared(
+                _ATOMIC if atomic else _RACY,
+                (self.rows.starts, self.rows.targets, self.rows.weights, self.distances, updating, mask, factor),
+                shape,
+            ),
+            Prepared(_phase_2, (self.distances, updating, mask, self._flag, factor), shape),
+        ]
+
+    def search(self, source: int) -> None:
+        """Runs both phases until no distance changes."""
+        self._asked[0] = source
+        self._begin.launch()
+        self._flag[0], rounds = 1, 0
+        while self._flag[0]:
+            self._flag[0] = 0
+            for phase in self._phases:
+                phase.launch()
+            cuda.synchronize()
+            rounds += 1
+        self.count(rounds=rounds, launches=2 * rounds + 1)
+
+
+class FromEach(TwoPhase):
+    """All pairs, by a search from every vertex (algorithm 13)."""
+
+    def __init__(self, network: Network, threads: int | None = None):
+        super().__init__(network, threads=threads)
+        n, costs = network.vertices, self.distances
+        self._costs, self.distances = costs, cuda.device_array((n, n), np.int32)
+        shape = Shape(blocks_for(n, threads or usual_threads()), threads or usual_threads())
+        self._keep = Prepared(_keep, (self._asked, costs, self.distances), shape)
+
+    def search(self, source: int) -> None:
+        """Searches from each vertex and copies its distances into a row."""
+        for each in range(self._costs.shape[0]):
+            super().search(each)
+            self._keep.launch()
+            cuda.synchronize()  # the kernel reads `_asked` in host memory, which the next search changes
+
+
+@cuda.jit(cache=True)
+def _keep(asked, costs, matrix):
+    """Copies costs, int32[n], to row asked[0] of matrix, int32[n, n]."""
+    for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
+        matrix[asked[0], v] = costs[v]

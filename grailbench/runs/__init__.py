@@ -1,1 +1,0 @@
-"""Runs on disk and in memory: folders, rows, cells and statistics."""

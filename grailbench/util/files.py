@@ -1,0 +1,239 @@
+"""Files that a user names: each is opened and read only once, and never beyond the memory that is available.
+
+Format, checksum and content all come from the same bytes. So a file cannot change in between, and a pipe works as well
+as a file. Folders, devices, terminals and sockets are refused, and a pipe that stays silent for too long is an error.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import io
+import mmap
+import os
+import select
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from grailbench.errors import InputError, TooLittleMemory
+from grailbench.util import memory, outputs
+
+REFETCH = "the file is not whole: fetch or copy it again"
+SILENCE_S = 30.0  #: how long to wait for the next bytes of a pipe
+SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
+RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
+_SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest
+_BLOCK = 1 << 20
+_KINDS = (
+    (stat.S_ISDIR, "it is a folder, no file"),
+    (stat.S_ISCHR, "it is a device or a terminal, no file"),
+    (stat.S_ISBLK, "it is a device, no file"),
+    (stat.S_ISSOCK, "it is a socket, no file"),
+    (stat.S_ISFIFO, "it is a pipe, and this file is read more than once"),
+)
+_INSTEAD = "write it to a file first"
+
+
+@dataclass(frozen=True)
+class Source:
+    """The content of a file or pipe that was opened once.
+
+    path    the path for messages
+    origin  the name for records: the absolute path, 'standard input' or 'a pipe'
+    raw     uint8[size]: the bytes; a file is mapped copy-on-write, which is twice as fast as reading it
+    """
+
+    path: Path
+    origin: str
+    raw: np.ndarray
+
+    @cached_property
+    def sha256(self) -> str:
+        """SHA-256 of `raw`, as 64 hex digits."""
+        return hashlib.sha256(self.raw).hexdigest()
+
+    @cached_property
+    def text(self) -> np.ndarray:
+        """uint8[size]: the content, decompressed if it is gzip data.
+
+        Raises InputError if the data is damaged or unpacks to implausibly many bytes, TooLittleMemory if it does not
+        fit the memory.
+        """
+        if not self._zipped:
+            return self.raw
+        length = int.from_bytes(self.raw[-4:].tobytes(), "little")  # gzip ends with the length modulo 2^32
+        try:
+            with self._unzipping() as stream:
+                return self._filled(stream, min(length, 16 * self.raw.size))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._damaged(error) from None
+
+    def head(self, size: int) -> bytes:
+        """At most `size` bytes from the beginning of `text`. Raises InputError if the data is damaged."""
+        if not self._zipped:
+            return self.raw[:size].tobytes()
+        try:
+            with self._unzipping() as stream:
+                return stream.read1(size)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise self._damaged(error) from None
+
+    @property
+    def _zipped(self) -> bool:
+        return self.raw[:2].tobytes() == b"\x1f\x8b"
+
+    def _unzipping(self) -> gzip.GzipFile:
+        return gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw)))
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH)
+
+    def _filled(self, stream, size: int) -> np.ndarray:
+        """uint8: the whole content of a stream, within the limits; `size` is its expected length."""
+        plausible, most = max(SLACK, RATIO * self.raw.size), _most_text()
+        text = np.empty(min(size, plausible, most) + 1, np.uint8)
+        filled = 0
+        while got := stream.readinto(memoryview(text)[filled : filled + _BLOCK]):
+            filled += got
+            if filled > plausible:
+                raise InputError(
+                    f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size",
+                    path=self.path,
+                    remedy="unpack it first, if it is meant to",
+                )
+            if filled > most:
+                raise _too_much(self.path, "unpacks to", most)
+            if filled == text.size:
+                longer = np.empty(2 * text.size, np.uint8)
+                longer[:filled] = text
+                text = longer
+        return text[:filled]
+
+
+@contextmanager
+def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
+    """Opens a file, or if `pipes` also a pipe; '-' is the standard input.
+
+    Raises InputError if it cannot be read, is neither a file nor a pipe, gives nothing for `SILENCE_S` seconds, or
+    changes while the block uses it; TooLittleMemory if a pipe gives more than memory allows.
+    """
+    shown = Path("standard input") if str(path) == "-" else Path(path)
+    with _readable(shown):
+        handle = os.dup(0) if str(path) == "-" else os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+    outputs.protect("/dev/stdin" if str(path) == "-" else path)
+    try:
+        with _readable(shown):
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode) and not (pipes and stat.S_ISFIFO(found.st_mode)):
+                why = next((why for is_kind, why in _KINDS if is_kind(found.st_mode)), "it is no regular file")
+                raise InputError(why, path=shown, remedy=_INSTEAD)
+            if stat.S_ISREG(found.st_mode) and found.st_size:  # files of /proc have size 0 and cannot be mapped
+                raw = _mapped(handle, found.st_size, shown)
+            else:
+                raw = np.frombuffer(_drained(handle, shown), np.uint8)
+        piped = stat.S_ISFIFO(found.st_mode)
+        origin = str(shown) if str(path) == "-" else "a pipe" if piped else str(shown.resolve())
+        yield Source(shown, origin, raw)
+        now = os.fstat(handle)
+        if not piped and (now.st_size, now.st_mtime_ns) != (found.st_size, found.st_mtime_ns):
+            raise InputError("the file changed while it was read", path=shown, remedy="try again once it is whole")
+    finally:
+        os.close(handle)
+
+
+def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETTINGS) -> str:
+    """The text of a small file or a pipe, such as a config.
+
+    Raises FileNotFoundError, UnicodeDecodeError, and InputError as `opened` does or if there are over `most` bytes.
+    """
+    if str(path) != "-":
+        os.stat(path)  # raises FileNotFoundError: callers treat a missing file differently
+    with opened(path) as source:
+        if source.raw.size > most:
+            raise InputError(f"{source.raw.size:,} bytes; at most {most:,} are read", path=source.path)
+        return source.raw.tobytes().decode(encoding)
+
+
+def git_blob(path: str | os.PathLike) -> str:
+    """The id of a file in git, in hex: SHA-1 of 'blob <size>\\0' and the content."""
+    digest = hashlib.sha1(b"blob %d\0" % os.stat(path).st_size, usedforsecurity=False)
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns an OSError in the block into an InputError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError("there is no such file", path=path) from None
+    except (OSError, ValueError) as error:  # a path with a zero byte raises ValueError
+        raise InputError(f"the file cannot be read: {getattr(error, 'strerror', None) or error}", path=path) from None
+
+
+def _mapped(handle: int, size: int, path: Path) -> np.ndarray:
+    try:
+        return np.frombuffer(mmap.mmap(handle, 0, access=mmap.ACCESS_COPY), np.uint8)
+    except OSError as error:
+        if error.errno != errno.ENOMEM:
+            raise
+        raise TooLittleMemory(f"{path}: a file of {size:,} bytes is more than memory allows here") from None
+
+
+def _drained(handle: int, path: Path) -> bytearray:
+    """The content of a pipe. Raises InputError if it stays silent, TooLittleMemory if it gives too much."""
+    waiting, content, most = select.poll(), bytearray(), _most_text()
+    waiting.register(handle, select.POLLIN)
+    while True:
+        if not waiting.poll(1000 * SILENCE_S):
+            raise InputError(f"the pipe gave nothing for {SILENCE_S:g} s", path=path, remedy=_INSTEAD)
+        if not (block := os.read(handle, _BLOCK)):
+            return content
+        content += block
+        if len(content) > most:
+            raise _too_much(path, "gives", most)
+
+
+def _most_text() -> int:
+    return memory.available() // _SHARE
+
+
+def _too_much(path: Path, gives: str, most: int) -> TooLittleMemory:
+    return TooLittleMemory(f"{path}: it {gives} more than {most:,} bytes, which is all that memory allows here")
+
+
+class Bytes(io.RawIOBase):
+    """An array (uint8[size]) as a seekable stream, without a copy."""
+
+    def __init__(self, content: np.ndarray):
+        self._content, self._at = memoryview(content), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        begin = (0, self._at, len(self._content))[whence]
+        if begin + offset < 0:
+            raise ValueError(f"no place {begin + offset} in a stream")
+        self._at = begin + offset
+        return self._at
+
+    def readinto(self, into) -> int:
+        some = self._content[self._at : self._at + len(into)]
+        into[: len(some)] = some
+        self._at += len(some)
+        return len(some)

@@ -1,0 +1,345 @@
+"""Protects runs from implementations that crash or take too long, and runs and users of the library from interrupts at
+a bad moment."""
+
+from __future__ import annotations
+
+import _signal  # what `signal` is made of: it names numbers by enumerations, which takes ten times as long
+import os
+import signal
+import sys
+import threading
+import traceback
+import weakref
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from types import FrameType, FunctionType
+from typing import Any, ParamSpec, TypeVar
+
+from grailbench.errors import GpuFailed, GrailbenchError, MachineLacks, TooLittleMemory
+from grailbench.util import faults, kernelcache
+
+PATIENCE_SECONDS = 1.0
+MOST_SECONDS = 1e9  #: of a limit, 31 years: timers of the system and of Python take no such numbers as 1e300
+INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_C = TypeVar("_C", bound=type)
+#: signals whose handlers often raise
+_RAISING = tuple(int(number) for number in (*INTERRUPTS, getattr(signal, "SIGALRM", signal.SIGINT)))
+_AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
+_UNBOXED = os.path.join("numba", "core", "serialize.py")
+_COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
+_REGISTRIES = tuple(os.path.join("numba", "core", *name) for name in (("base.py",), ("typing", "context.py")))
+_WEAK = weakref.finalize.__call__.__code__.co_filename
+
+
+class TimeLimit(Exception):
+    """A cell has used up its time."""
+
+
+_LATE = "the cell's time limit was reached"
+_heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
+_postponed: threading.Timer | None = None  # will send a postponed signal again
+_patient = False  # whether the main thread is in an `interruptible` function
+_taking = threading.Lock()  # guards `_postponed`, which its timer and the main thread may take
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How guarded work ended. `status` is ok, skipped, failed, timeout or out of memory."""
+
+    status: str
+    reason: str | None = None
+    value: Any = None
+    trace: str | None = None
+
+
+def guarded(work: Callable[[], Any], seconds: float | None = None) -> Outcome:
+    """Calls `work` with a time limit and turns every exception into an outcome, except KeyboardInterrupt.
+
+    Raises KeyboardInterrupt also if an interrupt arrived that `work` swallowed or turned into another exception.
+    """
+    outcome = _outcome(work, seconds)
+    if threading.current_thread() is threading.main_thread():
+        _raise_pending_interrupt()
+    return outcome
+
+
+def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
+    try:
+        with deadline(seconds):
+            return Outcome("ok", value=work())
+    except TimeLimit:
+        return Outcome("timeout", _LATE)
+    except (TooLittleMemory, MemoryError) as error:
+        return Outcome("out of memory", str(faults.explained(error) or error) or "an allocation failed")
+    except GpuFailed as error:
+        return Outcome("failed", str(error), trace=traceback.format_exc())
+    except MachineLacks as error:
+        return Outcome("skipped", str(error))
+    except GrailbenchError as error:
+        return Outcome("failed", str(error))
+    except Exception as error:  # whatever an implementation raises, the run goes on and the row has the reason
+        if _caused_by(error, KeyboardInterrupt):
+            raise KeyboardInterrupt from error
+        if _caused_by(error, TimeLimit):
+            return Outcome("timeout", _LATE)
+        if kernelcache.forget(error):
+            return _outcome(work, seconds)
+        trace = traceback.format_exc()
+        if (found := faults.explained(error)) is not None:
+            status = "out of memory" if isinstance(found, TooLittleMemory) else "failed"
+            return Outcome(status, str(found), trace=trace)
+        return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
+
+
+def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
+    """Whether an exception is of that kind or has one among its causes; compiled code that a signal interrupts may
+    raise a SystemError instead."""
+    seen: set[int] = set()
+    at: BaseException | None = error
+    while at is not None and id(at) not in seen:
+        if isinstance(at, kind):
+            return True
+        seen.add(id(at))
+        at = at.__cause__ or at.__context__
+    return False
+
+
+def _must_wait(frame: FrameType | None) -> bool:
+    """Whether an exception of a signal handler that was called in this frame would be lost or do harm.
+
+    numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
+    signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
+    has compiled something: an exception there is printed, and lost, and so is one in a destructor, or in what is called
+    when an object is gone. numba takes the functions that it knows from endless generators: one that an exception ends
+    raises StopIteration from then on, and no kernel is compiled or loaded any more.
+    """
+    if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
+        return True
+    depth = 0
+    while frame is not None:
+        code = frame.f_code
+        if depth < 6 and code.co_filename.endswith(_UNBOXED):
+            return True
+        if code.co_name == "__del__" or code.co_filename == _WEAK:
+            return True
+        if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
+            return True
+        if code.co_name == "refresh" and code.co_filename.endswith(_REGISTRIES):
+            return True
+        frame, depth = frame.f_back, depth + 1
+    return False
+
+
+@contextmanager
+def deadline(seconds: float | None):
+    """Raises TimeLimit in the block once `seconds` have passed; None means no limit.
+
+    Python cannot stop a running kernel, so TimeLimit is raised once it returns. There is no limit in other threads
+    than the main one, as they get no signals. More than `MOST_SECONDS` are no limit.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or seconds > MOST_SECONDS or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+    if seconds <= 0:
+        raise TimeLimit
+    armed, postponed = True, False
+
+    def ring(number, frame):
+        nonlocal postponed
+        if armed and _must_wait(frame):
+            postponed = True
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_SECONDS, 1.0)
+        elif armed:
+            raise TimeLimit
+
+    before = signal.signal(signal.SIGALRM, ring)
+    try:
+        try:
+            # It rings again every second: an exception in a destructor or a callback of the garbage collector is lost.
+            # A timer of less than a microsecond would never ring. A very short one rings here already, so this stands
+            # where the clock is stopped whatever happens.
+            signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-6), 1.0)
+            yield
+        finally:
+            armed = False
+            if postponed:
+                raise TimeLimit
+    finally:
+        armed = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@contextmanager
+def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
+    """Lets Ctrl-C, SIGTERM or a lost terminal end the block soon, even while a long kernel runs in the main thread.
+
+    The main thread gets a KeyboardInterrupt. The block also raises KeyboardInterrupt if that became another exception,
+    such as a SystemError of compiled code. If the main thread is still in the block after `PATIENCE_SECONDS`, another
+    thread calls `before_exit` and ends the process with code 130; with `leave=False`, only if the signal handler has
+    not run yet, as during a kernel. That other thread waits in a read until a signal arrives, so it disturbs no
+    measurement. Blocks may be nested. Signals that the process was started to ignore stay ignored.
+    """
+    numbers = [number for number in INTERRUPTS if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+    if threading.current_thread() is not threading.main_thread() or not numbers:
+        yield
+        return
+    heard, spoken = os.pipe()
+    os.set_blocking(spoken, False)
+    left = threading.Event()
+
+    def watch():
+        while word := os.read(heard, 64):
+            if set(numbers) & set(word) and not left.wait(PATIENCE_SECONDS) and (leave or not _heard.is_set()):
+                before_exit()
+                os._exit(130)
+
+    outer = _heard.is_set()
+    before_fd = signal.set_wakeup_fd(spoken, warn_on_full_buffer=False)
+    before = {number: signal.signal(number, _interrupt) for number in numbers}
+    watcher = threading.Thread(target=watch, name="grailbench-interrupts", daemon=True)
+    watcher.start()
+    try:
+        yield
+        _raise_pending_interrupt()
+    except Exception as error:
+        interrupted = _take_postponed() or _heard.is_set() or _caused_by(error, KeyboardInterrupt)
+        if not interrupted or getattr(error, "exit_code", None) == 130:
+            raise
+        raise KeyboardInterrupt from error
+    finally:
+        left.set()
+        _take_postponed()
+        signal.set_wakeup_fd(before_fd)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if not outer:
+            _heard.clear()
+        os.close(spoken)
+        watcher.join()
+        os.close(heard)
+
+
+def _interrupt(number: int, frame: FrameType | None):
+    """Signal handler: raises KeyboardInterrupt, or postpones the signal if an exception would do harm in this frame."""
+    if _must_wait(frame):
+        _postpone(number)
+        return
+    _heard.set()
+    raise KeyboardInterrupt
+
+
+def _postpone(number: int) -> None:
+    """Has a signal sent again soon."""
+    global _postponed
+    _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
+    _postponed.daemon = True
+    _postponed.start()
+
+
+def _send_again(number: int) -> None:
+    """Sends a postponed signal to the main thread, unless that has taken it meanwhile."""
+    if _taken(threading.current_thread()):
+        signal.pthread_kill(threading.main_thread().ident, number)
+
+
+def _take_postponed() -> bool:
+    """Whether a signal was postponed; it is then not sent again."""
+    return (timer := _postponed) is not None and _taken(timer)
+
+
+def _taken(timer: threading.Timer | threading.Thread) -> bool:
+    """Whether the signal of this timer was still postponed, and takes it: only the first caller gets True."""
+    global _postponed
+    with _taking:
+        waited = _postponed is timer
+        if waited:
+            _postponed = None
+    if waited and isinstance(timer, threading.Timer):
+        timer.cancel()
+    return waited
+
+
+def _raise_pending_interrupt() -> None:
+    """Raises KeyboardInterrupt if an interrupt arrived that has not been raised yet."""
+    if _take_postponed() or _heard.is_set():
+        _heard.set()
+        raise KeyboardInterrupt
+
+
+# ------------------------------------------------------------------ functions of the library
+
+
+def interruptible(work: Callable[_P, _R]) -> Callable[_P, _R]:
+    """A function for users, through which an exception of their signal handlers comes, such as KeyboardInterrupt.
+
+    In its place numba gives a SystemError, or a tuple with a hole, which crashes the process when it is read, if the
+    handler is called while a result of compiled code is made (`_must_wait`). So meanwhile handlers of `_RAISING` are
+    called a little later, at the latest when `work` ends.
+    """
+
+    @wraps(work)
+    def called(*given: _P.args, **named: _P.kwargs) -> _R:
+        global _patient
+        if _patient or threading.get_ident() != threading.main_thread().ident:
+            return work(*given, **named)
+        held = {number: handler for number in _RAISING if callable(handler := _signal.getsignal(number))}
+        late: list[int] = []
+
+        def wait(number: int, frame: FrameType | None) -> None:
+            if _must_wait(frame):
+                late.append(number)
+                _postpone(number)
+            else:
+                held[number](number, frame)
+
+        def restore() -> None:
+            global _patient
+            for number, handler in held.items():
+                if _signal.getsignal(number) is wait:
+                    _signal.signal(number, handler)
+            _patient = False
+
+        try:
+            _patient = True
+            for number in held:
+                _signal.signal(number, wait)
+            return work(*given, **named)
+        except SystemError as error:
+            if _caused_by(error, KeyboardInterrupt):  # of another signal
+                raise KeyboardInterrupt from error
+            raise
+        finally:
+            try:
+                restore()
+            except BaseException:  # of a handler that was called meanwhile
+                restore()
+                raise
+            if late and _take_postponed():
+                held[late[-1]](late[-1], sys._getframe())
+
+    return called
+
+
+def interruptible_but(*names: str) -> Callable[[_C], _C]:
+    """A decorator of a class for users: its public functions and what it keeps as attributes are `interruptible`, but
+    for some names."""
+
+    def decorate(kind: _C) -> _C:
+        for name, member in list(vars(kind).items()):
+            if name.startswith("_") or name in names:
+                continue
+            if isinstance(member, FunctionType):
+                setattr(kind, name, interruptible(member))
+            elif isinstance(member, classmethod | staticmethod):
+                setattr(kind, name, type(member)(interruptible(member.__func__)))
+            elif isinstance(member, cached_property):
+                member.func = interruptible(member.func)
+        return kind
+
+    return decorate

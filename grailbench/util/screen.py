@@ -1,0 +1,225 @@
+"""Output for people on stdout: lines that are folded between words, and tables that fit the window. A line stays one
+line whatever names are in it, as it is shown by `visible`.
+
+The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. Words
+are never broken: a word that is longer than the window makes its line longer.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions
+from rich.text import Text
+
+from grailbench.util.visible import visible
+
+_ANY_WIDTH = 10_000
+_LEAST_WIDTH = 20  #: the width that is assumed for narrower windows
+_EDGE = " "  #: left of a table
+_GAP, _LEAST_GAP = 3, 2  #: spaces between columns of a table, and of a narrow table
+_READABLE = 20  #: the least width of a folded text
+
+
+def console() -> Console:
+    """A rich console on stdout; it has no colors if stdout is no terminal or NO_COLOR is set."""
+    columns = os.environ.get("COLUMNS", "")
+    bounded = sys.stdout.isatty() or (columns.isdigit() and int(columns) > 0)
+    width = shutil.get_terminal_size().columns if bounded else _ANY_WIDTH  # COLUMNS first, then the terminal
+    return Console(file=_bare(sys.stdout), highlight=False, width=max(width, _LEAST_WIDTH))
+
+
+def apart() -> Console:
+    """A rich console on stderr."""
+    return Console(file=_bare(sys.stderr), highlight=False)
+
+
+def _bare(stream):
+    """The stream for a console, which is given visible texts alone: that below a stream of `cli.streams`, which would
+    show the console's own colours as text."""
+    return getattr(stream, "bare", stream)
+
+
+def put(parts: Iterable[Grid | str], to: Console | None = None) -> None:
+    """Prints tables and lines of text, each of which is one line or, folded, one paragraph."""
+    to = to or console()
+    for part in parts:
+        if isinstance(part, str):
+            part = Text("\n".join(fold(visible(part), to.width)))
+        to.print(part, soft_wrap=True)  # only lines of one word are longer than the window
+
+
+def fold(text: str, width: int) -> list[str]:
+    """Splits a line at spaces into lines of at most `width` columns, all with the indentation of the first."""
+    if cell_len(text) <= width:
+        return [text]
+    lines, indent = [], " " * (len(text) - len(text.lstrip()))
+    for word in text.split():
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(indent + word)
+    return lines
+
+
+def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterator[str]:
+    """Lines 'key   value' with aligned values; a long value is folded and stays aligned."""
+    pairs = [(visible(key), visible(value)) for key, value in pairs]
+    left = 2 + max((cell_len(key) for key, _ in pairs), default=0)
+    for key, value in pairs:
+        for i, line in enumerate(fold(value, max(width - left, _LEAST_WIDTH))):
+            yield f"{'' if i else key:<{left}}{line}".rstrip()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table for people that fits the window.
+
+    If the window is too narrow for the texts, headers and texts are folded and empty columns are left out. If that is
+    not enough, the first `keys` columns, which say what a line is about, are printed as a line of their own with the
+    other columns below, in several tables if necessary.
+
+    title  printed above the table; '' for none
+    lines  the cells of each line: texts, or a `Text` with a style
+    right  headers of right-aligned columns, whose cells are never folded
+    ends   indices of the lines that are followed by a blank line
+    """
+
+    title: str
+    headers: list[str]
+    lines: list[list[str | Text]]
+    right: frozenset[str] = frozenset()
+    keys: int = 1
+    ends: frozenset[int] = frozenset()
+
+    def __post_init__(self):
+        shown = {
+            "title": visible(self.title),
+            "headers": [visible(header) for header in self.headers],
+            "lines": [[_seen(cell) for cell in line] for line in self.lines],
+            "right": frozenset(map(visible, self.right)),
+        }
+        for name, value in shown.items():
+            object.__setattr__(self, name, value)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        width = max(options.max_width, _LEAST_WIDTH)
+        rule = "-" if options.ascii_only else "─"
+        every = list(range(len(self.headers)))
+        for line in fold(self.title, width) if self.title else ():
+            yield Text(line, style="table.title")
+        filled = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
+        for columns, gap in ((every, _GAP), (every, _LEAST_GAP), (filled, _LEAST_GAP)):
+            if (widths := self._fit(columns, width, gap)) is not None:
+                yield from self._drawn(columns, widths, gap, rule)
+                return
+        heads = [self._head(line) for line in self.lines]
+        for columns in self._parts([i for i in filled if i >= self.keys], width):
+            widths = self._fit(columns, width, _LEAST_GAP) or [self._sizes[i][2] for i in columns]
+            yield from self._drawn(columns, widths, _LEAST_GAP, rule, heads, width)
+
+    @cached_property
+    def _sizes(self) -> list[tuple[int, int, int]]:
+        """Three widths of each column: nothing folded, the header folded, and texts in cells folded too."""
+        found = []
+        for i, header in enumerate(self.headers):
+            cells = [line[i] for line in self.lines]
+            body = max([_longest_word(header), *(cell_len(str(cell)) for cell in cells)])
+            words = max([_longest_word(header), min(body, _READABLE), *(_longest_word(str(cell)) for cell in cells)])
+            fixed = header in self.right or any(isinstance(cell, Text) for cell in cells)
+            found.append((max(cell_len(header), body), body, body if fixed else words))
+        return found
+
+    def _fit(self, columns: list[int], width: int, gap: int) -> list[int] | None:
+        """Widths with which columns fit side by side, with as little folding as possible; None if they do not."""
+        room = width - len(_EDGE) - gap * (len(columns) - 1)
+        whole, bodies, least = ([self._sizes[i][way] for i in columns] for way in range(3))
+        if sum(whole) <= room:
+            return whole
+        if sum(bodies) <= room:
+            return _between(bodies, whole, room)
+        return _between(least, bodies, room) if sum(least) <= room else None
+
+    def _parts(self, columns: list[int], width: int) -> list[list[int]]:
+        """Distributes the columns to as few tables as possible, of similar widths; a first column without a header is
+        repeated in each."""
+        first = [i for i in columns[:1] if not self.headers[i]]
+
+        def parted(width: int) -> list[list[int]]:
+            parts = [first]
+            for i in columns[len(first) :]:
+                if parts[-1] != first and self._fit([*parts[-1], i], width, _LEAST_GAP) is None:
+                    parts.append(first)
+                parts[-1] = [*parts[-1], i]
+            return parts
+
+        fewest = found = parted(width)
+        while width > _LEAST_WIDTH and len(found) == len(fewest):
+            fewest, width = found, width - 1
+            found = parted(width)
+        return fewest
+
+    def _head(self, line: list[str | Text]) -> str:
+        """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
+        named = zip(self.headers[: self.keys], map(str, line), strict=False)
+        words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
+        return ", ".join(word.strip() for word in words)
+
+    def _drawn(
+        self, columns: list[int], widths: list[int], gap: int, rule: str, heads: list[str] | None = None, width: int = 0
+    ) -> Iterator[Text]:
+        """The printed lines of a table of some columns. If given, `heads` has a text for each line, which is printed
+        above it, folded to `width`, unless the line before has the same."""
+        yield Text()
+        if columns:
+            heading = [self.headers[i] for i in columns]
+            yield from self._line(heading, columns, widths, gap, style="table.header", low=True)
+            yield Text(_EDGE + rule * (sum(widths) + gap * (len(widths) - 1)))
+        for number, line in enumerate(self.lines):
+            if heads and heads[number] and (number == 0 or heads[number] != heads[number - 1]):
+                yield from (Text(each) for each in fold(heads[number], width))
+            yield from self._line([line[i] for i in columns], columns, widths, gap)
+            if number in self.ends:
+                yield Text()
+        yield Text()
+
+    def _line(
+        self, cells: list[str | Text], columns: list[int], widths: list[int], gap: int, style="", low=False
+    ) -> Iterator[Text]:
+        """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
+        stacks = [fold(str(cell), width) for cell, width in zip(cells, widths, strict=True)]
+        styles = [cell.style if isinstance(cell, Text) else style for cell in cells]
+        tall = max(map(len, stacks), default=0)
+        for at in range(tall):
+            out = Text(_EDGE)
+            for i, (column, stack) in enumerate(zip(columns, stacks, strict=True)):
+                own = at - (tall - len(stack) if low else 0)
+                text = stack[own] if 0 <= own < len(stack) else ""
+                pad = " " * (widths[i] - cell_len(text))
+                text = pad + text if self.headers[column] in self.right else text + pad
+                out.append(text + " " * gap, styles[i])
+            out.rstrip()
+            yield out
+
+
+def _seen(cell: str | Text) -> str | Text:
+    return Text(visible(cell.plain), style=cell.style) if isinstance(cell, Text) else visible(cell)
+
+
+def _longest_word(text: str) -> int:
+    return max(map(cell_len, text.split()), default=0)
+
+
+def _between(low: list[int], high: list[int], room: int) -> list[int]:
+    """Widths between `low` and `high` with the sum `room`, the narrowest widened first."""
+    widths = list(low)
+    for _ in range(min(room, sum(high)) - sum(low)):
+        at = min((i for i in range(len(widths)) if widths[i] < high[i]), key=widths.__getitem__)
+        widths[at] += 1
+    return widths
