@@ -2,7 +2,7 @@
 
 from commands import ROOT
 
-from grailbench.cuda.leveled import leveled_bytes
+from grailbench.cuda.graphs import leveled_bytes
 from grailbench.harness.cells import load
 from grailbench.harness.plan import config_from_flags, make_plan
 
