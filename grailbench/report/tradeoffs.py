@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from grailbench.compare.costs import front
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
@@ -17,7 +18,6 @@ from grailbench.report import figures as frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.report.fronts import front
 from grailbench.report.measured import median
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.util.words import short, size, some

@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from grailbench.compare import stability
+from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.rows import cell_of
-from grailbench.harness.stability import Verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, measured, recorded, strips, unstable
+from grailbench.report import answer, measured, recorded, strips
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
@@ -178,7 +179,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(up + data_address(found.source))
-    if loud := unstable.lines(run.cells, run.environment):
+    if loud := stability.warnings(run.cells, run.environment):
         yield "loud", loud
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
@@ -187,7 +188,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
 
 def _cells(run: Run, up: str) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html").module.cells
-    verdicts = unstable.verdicts(run.cells, run.environment)
+    verdicts = stability.verdicts(run.cells, run.environment)
     for problem in run.problems:
         own = run.of(problem)
         if len(run.problems) > 1:

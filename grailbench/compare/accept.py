@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from grailbench.compare.runs import Comparison
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import pack, provenance
 from grailbench.harness.rows import SOUND
-from grailbench.report.compare import Comparison
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, some
 
