@@ -31,7 +31,7 @@ from grailbench.report.footnotes import Footnotes
 from grailbench.util import paths
 from grailbench.util.screen import Grid, apart, fold
 from grailbench.util.visible import visible
-from grailbench.util.words import count, grouped, some, steady
+from grailbench.util.words import count, grouped, listing, median
 
 
 class RunView:
@@ -79,7 +79,7 @@ class RunView:
         took = monotonic() - self._began
         verdicts = [(cell, verdict(cell)) for cell in cells(self._rows)]
         names = [f"{cell.name} ({', '.join(said.rules)})" for cell, said in verdicts if not said.stable]
-        self.note(f"  done in {took:.1f} s" + (f"; unstable: {some(names)}" if names else ""))
+        self.note(f"  done in {took:.1f} s" + (f"; unstable: {listing(names)}" if names else ""))
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
         if self.live is not None:
@@ -184,7 +184,7 @@ def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
 
 def _median(cell: Measured, phase: str) -> str:
     """Median ms of a phase; '' if it has no times."""
-    return "" if (found := cell.stats(phase)) is None else steady(found.median)
+    return "" if (found := cell.stats(phase)) is None else median(found.median)
 
 
 def _text(value) -> str:

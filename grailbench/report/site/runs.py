@@ -27,7 +27,7 @@ from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
-from grailbench.util.words import BLANK, count, grouped, machine, short, size, some
+from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line
@@ -142,7 +142,7 @@ def description(source: Source) -> str:
     """A sentence on a run: how many cells of which problems, on which machine."""
     run = source.run
     graphs = {(cell.problem, cell.dataset) for cell in run.cells}
-    what = f"{count(len(run.cells), 'cell')} of {some(run.problems, 4)} on {count(len(graphs), 'graph')}"
+    what = f"{count(len(run.cells), 'cell')} of {listing(run.problems, 4)} on {count(len(graphs), 'graph')}"
     return f"{what}. {kind_of_machine(run)}."
 
 
@@ -158,7 +158,7 @@ def table(found: Iterable[Described], up: str = "") -> Table:
         run = source.run
         graphs = list(dict.fromkeys(cell.dataset for cell in run.cells))
         lines.append([
-            source.name, ", ".join(run.problems), kind_of_machine(run), some(graphs, SHOWN, "graph"),
+            source.name, ", ".join(run.problems), kind_of_machine(run), listing(graphs, SHOWN, "graph"),
             recorded.counted(run.cells), (run.environment.get("at") or "")[:10],
             (", ".join(commits) or BLANK) + foot.mark(notes), source.origin,
         ])  # fmt: skip
@@ -252,7 +252,7 @@ def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
             yield f"energy: {cell.energies.reason}"
     if cell.counters:
         known = [f"{name} {grouped(value)}" for name, value in cell.counters.items()]
-        yield f"counted: {some(known, LONGEST, 'counter')}"
+        yield f"counted: {listing(known, LONGEST, 'counter')}"
 
 
 def _phase(under: str, phase: str, found: Stats) -> Phase:
