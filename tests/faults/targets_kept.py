@@ -32,6 +32,7 @@ from kept_files import (
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
 from grailbench.api import shards
+from grailbench.compare import gate
 from grailbench.data import cache, extract, registry
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile, streams
@@ -40,7 +41,7 @@ from grailbench.graph.ids import Counted, Named
 from grailbench.harness import folder, pack, plan
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.peers import description, output
-from grailbench.report import fields, gate, pages, stalls
+from grailbench.report import fields, pages, stalls
 from grailbench.util import settings
 
 

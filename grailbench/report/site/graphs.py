@@ -20,7 +20,7 @@ from grailbench.report.site.indexes import by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
 from grailbench.util.visible import quoted
-from grailbench.util.words import BLANK, count, short, some
+from grailbench.util.words import BLANK, count, listing, short
 
 LIKE = "-like"
 ANSWERS = 10_000  #: of the time in the index
@@ -200,7 +200,7 @@ def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
     yield "heading", "Best of each budget"
     mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
     if mixed:
-        yield "text", f"In no comparison, since measured on several machines: {some(mixed, 6)}."
+        yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
     compared: dict[tuple, list[Entry]] = {}
     for entry in own:
         if (at := measures.machine(entry)) is not None:
