@@ -86,7 +86,7 @@ def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error, simul
 @pytest.mark.parametrize("before", ["", "import numba\n"])
 def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
     code, out = in_python(
-        f"{before}from grailbench import device\n"
+        f"{before}from grailbench import cuda as device\n"
         "device.simulate()\n"
         "device.simulate()\n"
         "from grailbench.cuda import gateway\n"
@@ -97,7 +97,7 @@ def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
 
 def test_simulate_after_the_real_module_is_loaded_is_refused():
     code, out = in_python(
-        "from grailbench import device; import grailbench.cuda.gateway\n"
+        "from grailbench import cuda as device; import grailbench.cuda.gateway\n"
         "try: device.simulate()\n"
         "except RuntimeError: raise SystemExit(7)"
     )

@@ -61,7 +61,7 @@ def test_a_chosen_package_that_is_not_installed_is_what_the_machine_lacks(named,
 
 def test_simulate_is_not_asked_what_compiles_kernels():
     code, out = in_python(
-        "from grailbench import device; device.simulate()\n"
+        "from grailbench import cuda as device; device.simulate()\n"
         "from grailbench.cuda import gateway\n"
         "gateway.require(); raise SystemExit(0 if gateway.simulated and not gateway.mlir else 'real')",
         NUMBA_ENABLE_CUDASIM="",

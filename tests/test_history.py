@@ -9,10 +9,10 @@ from commands import call
 from compared import HERE, THERE, cell, steady, writer
 from stored import HOSTILE
 
+from grailbench.compare.gate import Gate
 from grailbench.harness.cells import Run, read
 from grailbench.harness.changes import LEAST, Change, divergences, e_divisive
 from grailbench.report import draw, history, series
-from grailbench.report.gate import Gate
 from grailbench.report.series import E_DIVISIVE, RULE, time_steps
 
 

@@ -53,7 +53,8 @@ def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page
     """
     from grailbench.cli.views import history as view
     from grailbench.cli.views import put_json
-    from grailbench.report import compare, history
+    from grailbench.compare import runs as compare
+    from grailbench.report import history
 
     found, left_out = view.read(runs)
     gate = compare.gate_of(gate_file, metrics=list(phase))

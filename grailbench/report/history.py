@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from grailbench.compare.gate import Gate
 from grailbench.compare.ratios import span
+from grailbench.compare.runs import with_last_phases
 from grailbench.errors import NothingMeasured
 from grailbench.harness import plugins
 from grailbench.harness.cells import Cell, Run
-from grailbench.report.compare import with_last_phases
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.report.gate import Gate
 from grailbench.report.page.sections import Block
 from grailbench.report.render.csv import csv
 from grailbench.report.series import COUNTERS, STATUS, TIME, History, Step, began, history, steps

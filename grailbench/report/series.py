@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.compare.gate import Gate
 from grailbench.compare.ratios import Ratio
+from grailbench.compare.runs import MIN_TRIALS, Clock, TimeChange, counter_changed, counter_verdict, group_of
 from grailbench.harness import machines, statistics
 from grailbench.harness.cells import Cell, Run, of_machine
 from grailbench.harness.changes import e_divisive
 from grailbench.harness.statistics import Interval
-from grailbench.report.compare import MIN_TRIALS, Clock, TimeChange, counter_changed, counter_verdict, group_of
-from grailbench.report.gate import Gate
 
 LEAST_RUNS = 12  #: fewer are too few for a permutation test
 TAIL = 3  #: newest runs that are judged by the rule of `compare`, as they are too few for a segment

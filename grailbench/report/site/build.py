@@ -10,8 +10,8 @@ from pathlib import Path
 
 from grailbench.errors import NothingMeasured
 from grailbench.harness.cells import Run
-from grailbench.harness.detail import detail
 from grailbench.report import history
+from grailbench.report.detail import detail
 from grailbench.report.page.sections import Section
 from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import templates

@@ -13,12 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from grailbench.compare.gate import Gate, load_gate
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import statistics
 from grailbench.harness.cells import Cell, Run, load
 from grailbench.harness.statistics import Interval
 from grailbench.problems.contract import problem, registered
-from grailbench.report.gate import Gate, load_gate
 from grailbench.util import words
 
 ABSENT = "absent"
