@@ -23,7 +23,7 @@ from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
 from grailbench.report.table import Table
-from grailbench.util.words import count, gib, short, some, times
+from grailbench.util.words import count, gib, listing, short, times
 
 MEANS = (
     "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
@@ -176,7 +176,7 @@ def _summary(report: Report) -> Iterator[Block]:
     yield "lines", lines
     foot = Footnotes()
     troubled = [
-        [each.graph, some(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
+        [each.graph, listing(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
         for each in figures.absent(figures.edges(figures.ordered(report.run.cells)), incomplete=True)
     ]
     if troubled:
