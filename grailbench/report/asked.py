@@ -9,7 +9,7 @@ from functools import cached_property
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures as frames
+from grailbench.report import frames
 from grailbench.report.fronts import Cost, Timed
 from grailbench.report.measured import median
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -174,7 +174,7 @@ class Page:
     def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
-        figure = Drawn(Path(block.figure).name, *data, words=(block.title, block.caption))
+        figure = Figure(Path(block.figure).name, *data, words=(block.title, block.caption))
         self.every_figure[file] = figure
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
             self.figures.pop(file, None)
@@ -300,21 +300,6 @@ class _Values:
         if what not in words:
             raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(words)}")
         return str(words[what])
-
-
-@dataclass(frozen=True)
-class Drawn(Figure):
-    """A figure with its own title and caption, `words`."""
-
-    words: tuple[str, str] = ("", "")
-
-    @property
-    def title(self) -> str:
-        return self.words[0]
-
-    @property
-    def caption(self) -> str:
-        return self.words[1]
 
 
 def stamp(figure: Figure) -> bytes:

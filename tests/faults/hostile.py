@@ -98,7 +98,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     from grailbench.cli.views import compare as compared
     from grailbench.cli.views import inventory
     from grailbench.harness.cells import read
-    from grailbench.report import cite, compare, document, draw, plots
+    from grailbench.report import cite, compare, document, draw, figures
     from grailbench.report.gate import Gate
     from grailbench.report.page import page
     from grailbench.report.render.json import json as of_table
@@ -125,7 +125,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     found = cite.of_run(str(run))
     yield "cite", found.text(), attacks.terminal
     yield "bibtex", found.bibtex(), lambda text: [] if text.isascii() else ["not ASCII"]
-    for figure in [each for each in plots.of_report(report).values() if each.drawable][: 2 * site]:
+    for figure in [each for each in figures.of_report(report).values() if each.drawable][: 2 * site]:
         for name, data in draw.files(figure, report.title, "svg"):
             yield name, data.decode(), attacks.SCANNERS["." + name.rpartition(".")[2]]
     both = compare.compare(read(run), read(run), Gate())

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from grailbench.harness.rows import SOUND
-from grailbench.report.page.shell import asset
+from grailbench.report.page import asset
 from grailbench.report.render.html import templates
 from grailbench.report.site.encoded import DIGITS, FROM_EDGES, RANDOM, encoded
 from grailbench.report.site.entries import Entry

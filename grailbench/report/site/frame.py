@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from grailbench.report.page import asset, rendered
 from grailbench.report.page.sections import Block, Section
-from grailbench.report.page.shell import asset, rendered
 from grailbench.report.site.entries import slug
 
 #: titles and addresses of the pages that every page leads to

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from grailbench.errors import InputError
 from grailbench.harness import provenance
-from grailbench.report import document, draw, plots
+from grailbench.report import document, draw, figures
 from grailbench.report.figure import Figure
 from grailbench.report.pages import Page, stamp
 from grailbench.report.places import save
@@ -61,4 +61,4 @@ def _figures() -> Iterator[tuple[Figure, str]]:
         if not folder.is_dir():
             raise InputError("is not among the recorded runs", path=folder)
         report = document.of_run(str(folder))
-        yield plots.of_report(report)[name], f"{report.title}. {report.machine}"
+        yield figures.of_report(report)[name], f"{report.title}. {report.machine}"

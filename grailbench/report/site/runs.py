@@ -18,7 +18,7 @@ from grailbench.harness.stability import Verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, measured, recorded, strips, unstable
+from grailbench.report import answer, draw, measured, recorded, unstable
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
@@ -258,7 +258,7 @@ def _phase(under: str, phase: str, found: Stats) -> Phase:
     many = found.trials > 1
     strip = Markup("")
     if many and not under:
-        strip = strips.inline(found.times, found.median_low, found.median, found.median_high)
+        strip = draw.strip(found.times, found.median_low, found.median, found.median_high)
     return Phase(
         f"{under}/{phase}" if under else phase, str(found.trials), short(found.median),
         f"{short(found.median_low)} – {short(found.median_high)}" if many else "", short(found.least), strip,
