@@ -127,7 +127,7 @@ def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
     places = [noted(cache, "graphs", f"{name}.gra", 3000, day) for day, name in enumerate(("used", "not"), 1)]
     monkeypatch.setenv(caches.SIZE, "1")
     using = (
-        "import sys; from pathlib import Path; from grailbench import caches\n"
+        "import sys; from pathlib import Path; from grailbench.util import caches\n"
         "caches.use(Path(sys.argv[1])); print('ready', flush=True); sys.stdin.read()"
     )
     pipe = subprocess.PIPE
@@ -143,7 +143,7 @@ def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
 
 def test_what_killed_processes_said_goes_when_another_ends(cache):
     code = (
-        "import os, signal, sys; from pathlib import Path; from grailbench import caches\n"
+        "import os, signal, sys; from pathlib import Path; from grailbench.util import caches\n"
         "path = Path(sys.argv[1]); caches.use(path); child = os.fork()\n"
         "if child == 0: caches.use(path); os.kill(os.getpid(), signal.SIGKILL)\n"
         "os.waitpid(child, 0); print(len(os.listdir(path.parents[1] / 'using')))"

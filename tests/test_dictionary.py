@@ -13,11 +13,11 @@ from commands import ROOT, call
 from stored import evaluation, everything, made, store, trials, unguided
 from test_pays import sweep, timed
 
-from grailbench.graph import outline
+from grailbench.graph import profile
 from grailbench.harness.cells import load
 from grailbench.problems import contract
 from grailbench.problems.counts.export import COLUMNS
-from grailbench.report import dictionary, document, figures, floors, history, outlined, stalls
+from grailbench.report import dictionary, document, figures, floors, history, profiled, stalls
 from grailbench.report.render.csv import csv as rendered
 
 #: recorded runs of the other problems, and of workers: small ones
@@ -53,7 +53,7 @@ def written():
                 found.append((table.file or table.name, rendered([table]), table.data))
         for name, figure in figures.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
-    for figure in [*outlined.figures(outline.recorded()["kegg"]), *histories()]:
+    for figure in [*profiled.of_outline(profile.recorded()["kegg"]), *histories()]:
         found.append((figure.name, figure.csv, figure.frame))
     return found
 

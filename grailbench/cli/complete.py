@@ -130,7 +130,7 @@ def _known() -> dict:
     names = _look_up()
     from grailbench.util.outputs import atomic_file
 
-    with suppress(OSError), atomic_file(kept, lasting=False) as stream:
+    with suppress(OSError), atomic_file(kept, durable=False) as stream:
         stream.write(json.dumps({"stamp": stamp, "names": names}).encode())
     return names
 

@@ -29,7 +29,7 @@ from grailbench.harness.processes import Named
 from grailbench.harness.rows import cell_of, sampled
 from grailbench.harness.sitting import Sitting
 from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps
-from grailbench.util.words import count, some
+from grailbench.util.words import count, listing
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -208,7 +208,7 @@ class Handing:
             self._hear()
             self._look()
         hosts = dict.fromkeys(chair.seat.host for chair in self.chairs.values())
-        self.watcher.note(f"{count(len(self.chairs), 'worker')} on {some(hosts, 4)}")
+        self.watcher.note(f"{count(len(self.chairs), 'worker')} on {listing(hosts, 4)}")
         most = max((len(chair.seat.cores) for chair in self.chairs.values()), default=0)
         many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > most})
         if many and most:

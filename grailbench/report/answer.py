@@ -16,7 +16,7 @@ from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report.ranking import Place, Ranking, every
 from grailbench.util.visible import quoted
-from grailbench.util.words import count, some
+from grailbench.util.words import count, listing
 
 TITLE = "Who is fastest"
 OTHERS = 3  #: configurations that the fastest is compared with in a sentence
@@ -127,12 +127,12 @@ def _of(ranking: Ranking) -> Iterator[str]:
         ends = _ends(own)
         yield f"  {timed[0].name} is the fastest on {len(own)} of {len(found)}: {ends} times as fast as the next."
     most = sorted(won, key=lambda name: len(won[name]), reverse=True)
-    yield from (f"  {name} is the fastest on {some(won[name], GRAPHS)}." for name in won if name in most[:RIVALS])
+    yield from (f"  {name} is the fastest on {listing(won[name], GRAPHS)}." for name in won if name in most[:RIVALS])
     if rest := most[RIVALS:]:
         graphs = count(sum(len(won[name]) for name in rest), "graph")
         yield f"  {count(len(rest), 'more configuration')} won on {graphs}."
     if equal := [graph for graph, (_, value) in found.items() if not value.order]:
-        yield f"  The first two are {EQUAL} on {some(equal, GRAPHS)}."
+        yield f"  The first two are {EQUAL} on {listing(equal, GRAPHS)}."
 
 
 def _over(ranking: Ranking, first: Place, *others: Place) -> str:

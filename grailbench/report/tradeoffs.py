@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from grailbench.compare.costs import front
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
@@ -17,10 +18,9 @@ from grailbench.report import frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.report.fronts import front
 from grailbench.report.measured import median
 from grailbench.report.papers.thesis import on_gpu
-from grailbench.util.words import short, size, some
+from grailbench.util.words import listing, short, size
 
 if TYPE_CHECKING:
     import pandas
@@ -121,7 +121,7 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
     notes = []
     if left:
         graphs = dict.fromkeys(each.graph for each in left)
-        notes.append(f"Drawn are the {MOST} largest graphs of a query set; left out: {some(graphs, 6, 'graph')}.")
+        notes.append(f"Drawn are the {MOST} largest graphs of a query set; left out: {listing(graphs, 6, 'graph')}.")
     if name == "tradeoff-build" and (alone := _alone(found)):
         notes.append(alone)
     missing = [frames.missing(frame), *(_lacking(drawn, m) for m in measures)] if panels else []
@@ -134,7 +134,7 @@ def _alone(found: list[Group]) -> str:
     alone = dict.fromkeys(cell.label for cell in gpu if median(cell, "label") is not None and not cell.stats("ready"))
     if not gpu:
         return ""
-    from_edges = f" From edges: {NOT_FROM_EDGES} ({some(alone, 3)})." if alone else ""
+    from_edges = f" From edges: {NOT_FROM_EDGES} ({listing(alone, 3)})." if alone else ""
     return f"Labels on a GPU are of a graph that is there already.{from_edges}"
 
 
@@ -179,7 +179,7 @@ def _panel(group: Group, measure: Measure, link: Callable[[Cell], str] | None) -
 def _lacking(found: list[Group], measure: Measure) -> str:
     """A sentence on the configurations of some groups without a value of a measure, with the reason."""
     lost = dict.fromkeys(p.name for each in found for p in each.points if measure.value(p.cell) is None)
-    return f"Without {measure.title} ({measure.why}): {some(lost, 3, 'configuration')}." if lost else ""
+    return f"Without {measure.title} ({measure.why}): {listing(lost, 3, 'configuration')}." if lost else ""
 
 
 def _frame(cells: list[Cell], found: list[Group], measures: Iterable[Measure]) -> pandas.DataFrame:

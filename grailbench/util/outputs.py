@@ -102,7 +102,7 @@ def replaced(
 
 @contextmanager
 def atomic_file(
-    path: Path, lasting: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
+    path: Path, durable: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Iterator[IO[bytes]]:  # fmt: skip
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
@@ -111,7 +111,7 @@ def atomic_file(
     OSError without a file name, such as that of a full disk, gets the name of this file. A pipe or a character device
     is opened for writing instead. Raises InputError as `require_writable` does, with `seeks` and `over`.
 
-    lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
+    durable  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
              old file or the new one; not for what is made anew when it is found damaged
     follow   whether to replace what a symbolic link leads to, and not the link
     check    called when the file is about to get its name; if it raises, the file does not. No other process that gives
@@ -134,7 +134,7 @@ def atomic_file(
             with open(handle, "r+b") as stream:
                 yield stream
                 stream.flush()
-                if lasting:
+                if durable:
                     os.fsync(stream.fileno())
                 require_writable(output, seeks, over)  # which may have been read meanwhile
                 if check is not None:
@@ -146,7 +146,7 @@ def atomic_file(
             if not named:
                 os.replace(made, path)
         _remember(written, "")
-        if lasting:
+        if durable:
             disk.sync(path.parent)
     except OSError as error:
         if error.filename in (None, str(path), str(made)):

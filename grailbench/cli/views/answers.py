@@ -9,7 +9,7 @@ from grailbench.cli.views.output import output
 from grailbench.errors import InputError
 from grailbench.harness.plan import Plan
 from grailbench.problems.contract import Workload, problem
-from grailbench.util.words import some
+from grailbench.util.words import listing
 
 
 class Answers:
@@ -31,7 +31,7 @@ class Answers:
             ("query set", dict.fromkeys(cell.queries.name for cell in plan.cells)),
         ):
             if len(found) > 1:
-                raise InputError(f"--answers is for one {what}; this run has {some(found)}", remedy="a run for each")
+                raise InputError(f"--answers is for one {what}; this run has {listing(found)}", remedy="a run for each")
 
     def __call__(self, workload: Workload, answers: Any) -> None:
         """Writes the answers."""

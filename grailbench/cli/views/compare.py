@@ -10,13 +10,13 @@ import click
 
 from grailbench.cli.views import put_json
 from grailbench.compare.ratios import span
-from grailbench.harness.stability import loads
-from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
+from grailbench.compare.runs import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
+from grailbench.compare.stability import loads
 from grailbench.report.render.markdown import content, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util import screen
-from grailbench.util.words import brief, count, fine_ratio, grouped, some
+from grailbench.util.words import brief, count, fine_ratio, grouped, listing
 
 FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
@@ -125,7 +125,7 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
         groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each)
     most = len(apart) if everything else 3
     lines = [
-        [run, label, f"{len(cells)}", some(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
+        [run, label, f"{len(cells)}", listing(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
         for (run, label, word), cells in groups.items()
     ]
     shown = lines if everything else lines[:_FEW]

@@ -22,7 +22,7 @@ from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
 from grailbench.report.table import Table
-from grailbench.util.words import count, gib, short, some, times
+from grailbench.util.words import count, gib, listing, short, times
 
 MEANS = (
     "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
@@ -192,7 +192,7 @@ def _summary(report: Report) -> Iterator[Block]:
     yield "lines", lines
     foot = Footnotes()
     troubled = [
-        [each.graph, some(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
+        [each.graph, listing(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
         for each in frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True)
     ]
     if troubled:

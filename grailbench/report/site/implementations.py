@@ -9,8 +9,8 @@ from statistics import median
 from typing import NamedTuple
 
 from grailbench.compare.ratios import EQUAL, span
-from grailbench.graph import outline
-from grailbench.graph.outline import Outline
+from grailbench.graph import profile
+from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
@@ -25,7 +25,7 @@ from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
 from grailbench.util.visible import quoted
-from grailbench.util.words import BLANK, count, grouped, ratio, short, some
+from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
@@ -97,7 +97,7 @@ def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
     statuses = Counter(cell.status for cell in cells)
     kinds = ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status])
     yield "cells", f"{kinds}, on {count(len({cell.dataset for cell in cells}), 'graph')}"
-    yield "runs", some(dict.fromkeys(entry.source.name for entry in own), 12)
+    yield "runs", listing(dict.fromkeys(entry.source.name for entry in own), 12)
 
 
 def _version(name: str, entry: Entry) -> str:
@@ -165,7 +165,7 @@ def features(found: Iterable[Round]) -> list[str]:
     from scipy.stats import mannwhitneyu
 
     found = list(found)
-    known = outline.recorded()
+    known = profile.recorded()
     checksums = {each.graph[0]: each.graph[1] for each in found}
 
     def outlines(names: Iterable[str]) -> list[Outline]:
@@ -200,7 +200,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
         yield "text", f"{count(alone, 'graph')} or query sets have no other to compare it with, or no time of it."
     mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
     if mixed:
-        yield "text", f"In no comparison, since measured on several machines: {some(mixed, 6)}."
+        yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
 
 
 def _table(name: str, title: str, group: list[Round], up: str) -> Table:

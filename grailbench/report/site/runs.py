@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from grailbench.compare import stability
+from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.rows import cell_of
-from grailbench.harness.stability import Verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, draw, measured, recorded, unstable
+from grailbench.report import answer, draw, measured, recorded
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
@@ -26,7 +27,7 @@ from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
 from grailbench.report.table import Table
-from grailbench.util.words import BLANK, count, grouped, machine, short, size, some
+from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line
@@ -141,7 +142,7 @@ def description(source: Source) -> str:
     """A sentence on a run: how many cells of which problems, on which machine."""
     run = source.run
     graphs = {(cell.problem, cell.dataset) for cell in run.cells}
-    what = f"{count(len(run.cells), 'cell')} of {some(run.problems, 4)} on {count(len(graphs), 'graph')}"
+    what = f"{count(len(run.cells), 'cell')} of {listing(run.problems, 4)} on {count(len(graphs), 'graph')}"
     return f"{what}. {kind_of_machine(run)}."
 
 
@@ -157,7 +158,7 @@ def table(found: Iterable[Described], up: str = "") -> Table:
         run = source.run
         graphs = list(dict.fromkeys(cell.dataset for cell in run.cells))
         lines.append([
-            source.name, ", ".join(run.problems), kind_of_machine(run), some(graphs, SHOWN, "graph"),
+            source.name, ", ".join(run.problems), kind_of_machine(run), listing(graphs, SHOWN, "graph"),
             recorded.counted(run.cells), (run.environment.get("at") or "")[:10],
             (", ".join(commits) or BLANK) + foot.mark(notes), source.origin,
         ])  # fmt: skip
@@ -178,7 +179,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(up + data_address(found.source))
-    if loud := unstable.lines(run.cells, run.environment):
+    if loud := stability.warnings(run.cells, run.environment):
         yield "loud", loud
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
@@ -187,7 +188,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
 
 def _cells(run: Run, up: str) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html").module.cells
-    verdicts = unstable.verdicts(run.cells, run.environment)
+    verdicts = stability.verdicts(run.cells, run.environment)
     for problem in run.problems:
         own = run.of(problem)
         if len(run.problems) > 1:
@@ -251,7 +252,7 @@ def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
             yield f"energy: {cell.energies.reason}"
     if cell.counters:
         known = [f"{name} {grouped(value)}" for name, value in cell.counters.items()]
-        yield f"counted: {some(known, LONGEST, 'counter')}"
+        yield f"counted: {listing(known, LONGEST, 'counter')}"
 
 
 def _phase(under: str, phase: str, found: Stats) -> Phase:

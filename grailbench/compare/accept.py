@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from grailbench.compare.runs import Comparison
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import pack, provenance
 from grailbench.harness.rows import SOUND
-from grailbench.report.compare import Comparison
 from grailbench.util.visible import quoted
-from grailbench.util.words import count, some
+from grailbench.util.words import count, listing
 
 _NAMED = 3  #: cells that an error names
 
@@ -53,4 +53,4 @@ def _faults(found: Comparison):
 
 
 def _named(what: str, names: list[str]) -> str:
-    return f"{count(len(names), 'cell')} {what}: {some(names, _NAMED)}"
+    return f"{count(len(names), 'cell')} {what}: {listing(names, _NAMED)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
-from grailbench.harness.stability import Verdict
 
 if TYPE_CHECKING:
     import pandas
