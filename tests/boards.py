@@ -68,7 +68,7 @@ def _time(draw: random.Random, phase: tuple[str, str]) -> float:
 
 
 def decoded(data: dict) -> list[dict]:
-    """The cells of `encoded.encoded`, with the names and addresses that its dictionaries stand for."""
+    """The cells of `board.encoded`, with the names and addresses that its dictionaries stand for."""
     graphs, impls, runs, asked = data["graphs"], data["impls"], data["runs"], data["queries"]
     cells = {name: values for name, values in data["cells"].items() if name != "anchors"}
     found = []

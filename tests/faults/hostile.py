@@ -136,9 +136,9 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
 def of_site(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
     """The files of a site of the run."""
-    from grailbench.report.site import build, sources
+    from grailbench.report.site import build, entries
 
-    for path in build.build(sources.sources(sources.chosen([run])), out):
+    for path in build.build(entries.sources(entries.chosen([run])), out):
         if path.suffix in attacks.SCANNERS:
             yield f"site/{path.name}", path.read_bytes().decode(), attacks.SCANNERS[path.suffix]
 

@@ -25,7 +25,7 @@ from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
+from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
 from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
@@ -69,11 +69,6 @@ class Group(NamedTuple):
     address: str
     about: str
     cells: list[Line]
-
-
-def data_address(source: Source) -> str:
-    """The address of the CSV file with every time of a run."""
-    return f"data/runs/{slug(source.name)}.csv"
 
 
 def data(source: Source) -> Iterator[bytes]:
@@ -178,7 +173,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time; its column cell has the '
         "names of the links below.</p>"
     )
-    yield "markup", data.format(up + data_address(found.source))
+    yield "markup", data.format(up + found.source.data_address)
     if loud := stability.warnings(run.cells, run.environment):
         yield "loud", loud
     if said := answer.sentences(run.cells):
