@@ -29,7 +29,7 @@ from grailbench.graph.generate.releases import releases
 from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
 from grailbench.harness.plan import Config, load_config, make_plan
-from grailbench.problems.reachability.ends import ends
+from grailbench.problems.reachability.profile import ends
 
 FAMILIES = ("dense-random", "citations", "commits", "dependencies", "layered")
 SMALL = catalogue.sets()["hard-small"].members

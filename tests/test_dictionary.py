@@ -13,11 +13,11 @@ from commands import ROOT, call
 from stored import evaluation, everything, made, store, trials, unguided
 from test_pays import sweep, timed
 
-from grailbench.graph import outline
+from grailbench.graph import profile
 from grailbench.harness.cells import load
 from grailbench.problems import contract
 from grailbench.problems.counts.export import COLUMNS
-from grailbench.report import dictionary, document, floors, history, outlined, plots
+from grailbench.report import dictionary, document, floors, history, plots, profiled
 from grailbench.report.papers import computation_figures
 from grailbench.report.render.csv import csv as rendered
 
@@ -54,7 +54,7 @@ def written():
                 found.append((table.file or table.name, rendered([table]), table.data))
         for name, figure in plots.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
-    for figure in [*outlined.figures(outline.recorded()["kegg"]), *histories()]:
+    for figure in [*profiled.of_outline(profile.recorded()["kegg"]), *histories()]:
         found.append((figure.name, figure.csv, figure.frame))
     return found
 

@@ -327,7 +327,7 @@ def test_flags_that_do_not_go_together_are_refused(flags):
 
 def test_every_graph_of_the_grail_papers_has_a_look_alike_of_its_printed_size():
     from grailbench.data.registry import sets
-    from grailbench.problems.reachability.ends import SETS
+    from grailbench.problems.reachability.survey import SETS
 
     for dataset in (dataset for name in SETS for dataset in sets()[name]):
         profile = generate.profile_of(f"{dataset.name}-like")

@@ -35,7 +35,7 @@ from grailbench.api import shards
 from grailbench.compare import gate
 from grailbench.data import cache, extract, registry
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.graph import outline, streams
+from grailbench.graph import profile, streams
 from grailbench.graph.generate import catalogue
 from grailbench.graph.ids import Counted, Named
 from grailbench.harness import folder, pack, plan
@@ -228,7 +228,7 @@ TARGETS = (
     Target("printed", _printed, "what programs print", (b"took 5\n", b"took 1e400\n", b"yes\n", b"no\n", b"1\n",
            b"0\n", b"e", *_NUMBERS),
            files=("stdout",), names=None, lines=False),
-    Target("outline", of_path(outline.read), "outlines of graphs", _JSON),
+    Target("outline", of_path(profile.read), "outlines of graphs", _JSON),
     Target("records", of_path(lambda path: fields.read(path, {"a": "a"}, {"b": 1}).words), "files of records",
            (b'{"a":1,"b":1}\n', *_JSON), lines=False),
     Target("stalls", of_path(stalls.read), "profiles of Nsight Compute",

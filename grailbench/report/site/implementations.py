@@ -9,8 +9,8 @@ from statistics import median
 from typing import NamedTuple
 
 from grailbench.compare.ratios import EQUAL, span
-from grailbench.graph import outline
-from grailbench.graph.outline import Outline
+from grailbench.graph import profile
+from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
@@ -165,7 +165,7 @@ def features(found: Iterable[Round]) -> list[str]:
     from scipy.stats import mannwhitneyu
 
     found = list(found)
-    known = outline.recorded()
+    known = profile.recorded()
     checksums = {each.graph[0]: each.graph[1] for each in found}
 
     def outlines(names: Iterable[str]) -> list[Outline]:

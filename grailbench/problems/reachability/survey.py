@@ -1,15 +1,21 @@
-"""How far reductions reach: what the core of a graph loses without its chains, its twins and its transitive edges.
+"""What the benchmark graphs ask of an index, counted for `docs/benchmark-graphs.md`, a JSON line a graph:
 
-`python -m grailbench.problems.reachability.reductions > docs/reductions.jsonl` counts them in the graphs of `GRAPHS`
-and of the set `hard`; with names, in these graphs. Equivalence and transitive reduction are those of Zhou, Zhou, Yu,
-Wei, Chen and Tang, *DAG Reduction: Fast answering reachability queries*, SIGMOD 2017. Everything here is counted; what
-`core` builds of it is the contraction of chains, and that equal rows and words of the closure are kept once.
+    python -m grailbench.problems.reachability.survey ends [GRAPH]...        > docs/benchmark-graphs.jsonl
+    python -m grailbench.problems.reachability.survey reductions [GRAPH]...  > docs/reductions.jsonl
+
+`ends` has the trees at the ends and the core of each graph of the papers' tables, and of the sets that come with them;
+look-alikes stand for those that cannot be had. `reductions` has what the core of a graph loses without its chains, its
+twins and its transitive edges, for `GRAPHS` and the set `hard`. Equivalence and transitive reduction are those of Zhou,
+Zhou, Yu, Wei, Chen and Tang, *DAG Reduction: Fast answering reachability queries*, SIGMOD 2017. They are counted; what
+`core` builds of them is the contraction of chains, and that equal rows and words of the closure are kept once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import click
 import numpy as np
@@ -17,17 +23,21 @@ from numba import njit
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from grailbench.data.library import open_graph
+from grailbench.data.library import BenchGraph, open_graph
+from grailbench.data.registry import registry
+from grailbench.errors import GrailbenchError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.generate import catalogue
+from grailbench.graph.generate import HOME_MADE, catalogue
 from grailbench.graph.hashing import draw, permutation, stream
-from grailbench.problems.reachability.core.index import Core as Closed
+from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.core.rows import count, graph_of_core
-from grailbench.problems.reachability.ends import write_lines
 from grailbench.problems.reachability.index import NoTimer, Params
+from grailbench.problems.reachability.profile import ends
 
+SETS = ("small-sparse", "small-dense", "large", "scale-free")  #: those of the graphs that the papers compare
+_LIKE = "-like"
 GRAPHS = ("arxiv", "citeseer", "go", "pubmed", "yago", "cit-patents-like", "citeseerx-like", "dag_01-like")
 EXACT = 100_000  #: edges up to which every one is tested
 RECORDS = ("tree", "sources", "targets")  #: the arrays of the vertices in an index of `core`
@@ -35,7 +45,7 @@ SAMPLE = 20_000  #: edges that are tested of a larger core: those from, and to, 
 
 
 @dataclass(frozen=True)
-class Core:
+class CoreGraph:
     """The edges between k vertices in topological order, without duplicates: int64[k + 1] and int32[m], as CSR."""
 
     starts: np.ndarray
@@ -57,7 +67,7 @@ class Core:
         columns, rows = count(self.starts, self.targets, parents)
         return rows, columns
 
-    def without(self, edges: np.ndarray) -> Core:
+    def without(self, edges: np.ndarray) -> CoreGraph:
         """The core without the edges of a mask, bool[m]."""
         return _core(self.size, self.sources[~edges], self.targets[~edges])
 
@@ -73,7 +83,7 @@ class Core:
         found[order[1:][same]] = True  # lexsort is stable: the first of equals stays
         return found
 
-    def merged(self) -> Core:
+    def merged(self) -> CoreGraph:
         """The core with one vertex in place of each group of twins."""
         kept = ~self.twins()
         place, sources = np.cumsum(kept) - 1, self.sources
@@ -81,17 +91,17 @@ class Core:
         return _core(int(kept.sum()), place[sources[both]], place[self.targets[both]])
 
 
-def _core(size: int, sources: np.ndarray, targets: np.ndarray) -> Core:
+def _core(size: int, sources: np.ndarray, targets: np.ndarray) -> CoreGraph:
     """The core of edges that are sorted by source."""
     starts = np.concatenate(([0], np.cumsum(np.bincount(sources, minlength=size)))).astype(np.int64)
-    return Core(starts, targets.astype(np.int32))
+    return CoreGraph(starts, targets.astype(np.int32))
 
 
-def core_of(dag: Dag) -> Core:
+def core_of(dag: Dag) -> CoreGraph:
     """What peeling leaves of a condensed graph."""
     peeled = peel(dag)
     starts, targets, _, _ = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
-    return Core(starts, targets)
+    return CoreGraph(starts, targets)
 
 
 @njit(cache=True, nogil=True)
@@ -136,60 +146,35 @@ def transitive(starts, targets, sources, edges):
     return found
 
 
-@dataclass(frozen=True)
-class Reductions:
-    """What each reduction leaves of the core of a graph. A closure of r rows and c columns takes r * c / 16 bytes.
+def reductions(core: CoreGraph, exact: int = EXACT, sample: int = SAMPLE) -> dict[str, int | float | None]:
+    """Counts what each reduction leaves of a core. The sample is the same for the same core.
 
     core, edges       of what peeling leaves
     rows, columns     of the closure once chains are contracted
     twins             vertices with the same parents and the same children as another one that stays
     components        weakly connected components of the core
     largest           vertices of the largest of them
-    tested            edges that were tested for another path between their ends: all of them up to `EXACT`
+    tested            edges that were tested for another path between their ends: all of them up to `exact`
     transitive_share  the share of these that have one
     irreducible_rows, irreducible_columns
                       without transitive edges and then twins and chains; of a sample, vertices that keep two children
                       or more, and two parents or more: estimates, with twins left in, no more than `rows` and
                       `columns`
+    closure_bytes, chains_bytes, twins_bytes, components_bytes, both_bytes, all_bytes
+                      of the closure of r rows and c columns, r * c / 16: of the core, without chains, with one of the
+                      twins, with a closure for each component, without chains after twins are merged, and without
+                      transitive edges, twins and chains
     packed_bytes, packed_irreducible_bytes
                       what `core` keeps of the closure, and what it would keep without transitive edges; None if they
                       were sampled
-    *_bytes           others, of the closure: of the core, without chains, with one of the twins, with a closure for
-                      each component, without chains after twins are merged, and without transitive edges, twins and
-                      chains
     """
-
-    core: int
-    edges: int
-    rows: int
-    columns: int
-    twins: int
-    components: int
-    largest: int
-    tested: int
-    transitive_share: float
-    irreducible_rows: int
-    irreducible_columns: int
-    closure_bytes: int
-    chains_bytes: int
-    twins_bytes: int
-    components_bytes: int
-    both_bytes: int
-    all_bytes: int
-    packed_bytes: int | None
-    packed_irreducible_bytes: int | None
-
-
-def reductions(core: Core, exact: int = EXACT, sample: int = SAMPLE) -> Reductions:
-    """Counts what each reduction leaves of a core. The sample is the same for the same core."""
     k, merged, sources = core.size, core.merged(), core.sources
     edges = core.targets.shape[0]
     rows, columns = core.rows_and_columns()
-    packed = None, None
-    parts, labels = connected_components(
-        csr_array((np.ones(edges, np.int8), core.targets, core.starts), shape=(k, k)), False
-    )
+    adjacency = csr_array((np.ones(edges, np.int8), core.targets, core.starts), shape=(k, k))
+    components, labels = connected_components(adjacency, directed=False)
     sizes = np.bincount(labels, minlength=1).astype(np.int64)
+    packed = None, None
     if edges <= exact:
         tested = edges
         known = transitive(core.starts, core.targets, sources, np.arange(edges))
@@ -200,26 +185,28 @@ def reductions(core: Core, exact: int = EXACT, sample: int = SAMPLE) -> Reductio
         out, share = _sampled(core, sources, sources, sample)
         into, _ = _sampled(core, sources, core.targets, sample)
         tested, left = sample, (min(out, rows), min(into, columns))
-    return Reductions(
-        k, edges, rows, columns, k - merged.size, parts, int(sizes.max()), tested, share, *left,
-        *(_bytes(a, b) for a, b in ((k, k), (rows, columns), (merged.size, merged.size))),
-        _bytes(1, int((sizes**2).sum())), *(_bytes(*each) for each in (merged.rows_and_columns(), left)), *packed,
-    )  # fmt: skip
+    return {
+        "core": k, "edges": edges, "rows": rows, "columns": columns, "twins": k - merged.size,
+        "components": components, "largest": int(sizes.max()), "tested": tested, "transitive_share": share,
+        "irreducible_rows": left[0], "irreducible_columns": left[1],
+        "closure_bytes": _bytes(k, k), "chains_bytes": _bytes(rows, columns),
+        "twins_bytes": _bytes(merged.size, merged.size), "components_bytes": _bytes(1, int((sizes**2).sum())),
+        "both_bytes": _bytes(*merged.rows_and_columns()), "all_bytes": _bytes(*left),
+        "packed_bytes": packed[0], "packed_irreducible_bytes": packed[1],
+    }  # fmt: skip
 
 
-def _packed(core: Core) -> int:
+def _packed(core: CoreGraph) -> int:
     """Bytes of the closure as `core` keeps it, without the records of the vertices."""
-    dag = condense(Graph(core.size, core.sources, core.targets))
-    index = Closed.build(dag, Params(), NoTimer())
-    arrays = {name: each.nbytes for name, each in index.arrays.items() if name not in ("shape", *RECORDS)}
-    return sum(arrays.values())
+    index = Core.build(condense(Graph(core.size, core.sources, core.targets)), Params(), NoTimer())
+    return sum(array.nbytes for name, array in index.arrays.items() if name not in ("shape", *RECORDS))
 
 
 def _bytes(rows: int, columns: int) -> int:
     return -(-rows * columns // 16)
 
 
-def _sampled(core: Core, sources: np.ndarray, ends: np.ndarray, sample: int) -> tuple[int, float]:
+def _sampled(core: CoreGraph, sources: np.ndarray, ends: np.ndarray, sample: int) -> tuple[int, float]:
     """Tests all edges of vertices drawn at random, about `sample` edges. Returns how many vertices of the core keep two
     edges or more, and which share of the edges is transitive, as the sample has it.
 
@@ -235,24 +222,72 @@ def _sampled(core: Core, sources: np.ndarray, ends: np.ndarray, sample: int) -> 
     return round(core.size * float(np.mean(kept[drawn] >= 2))), float(found.mean())
 
 
-# ------------------------------------------------------------------ the page
+# ------------------------------------------------------------------ the records
 
 
-def records(names: list[str]) -> Iterator[dict]:
-    """The record of each graph: its name, whether every edge was tested, and its reductions.
+def published() -> list[str]:
+    """The graphs of `SETS`, with the look-alikes of those whose files cannot be had, and the home-made graphs of
+    Computation 2020."""
+    known = [(name, dataset.sha256) for name, dataset in registry().items() if dataset.set in SETS]
+    real = [name if sha256 else f"{name}{_LIKE}" for name, sha256 in known]
+    return [*real, *(f"{name}{_LIKE}" for name in HOME_MADE)]
+
+
+def ends_record(graph: BenchGraph) -> dict:
+    """A record of a graph: its name, whether it is generated, the tables that print it, its SHA-256, the number of
+    distinct edges between its vertices, and what `Ends` says of the graph alone, with shares."""
+    found = ends(graph.dag)
+    whole = max(1, found.vertices)
+    return {
+        "name": graph.name,
+        "generated": graph.kind == "synthetic",
+        "tables": _tables(graph.name.removesuffix(_LIKE)),
+        "sha256": graph.sha256,
+        "edges": int(graph.dag.offsets[-2]),
+        **{name: value for name, value in vars(found).items() if name != "needed_bytes"},
+        "forest": found.forest,
+        **{f"{part}_share": getattr(found, part) / whole for part in ("sources", "sinks", "core")},
+    }
+
+
+def _tables(name: str) -> str:
+    """'thesis, table 2.3; Computation 2020, table 1'."""
+    if name in HOME_MADE:
+        return "Computation 2020, table 2"
+    dataset = registry().get(name)
+    return "; ".join(row.where for row in dataset.published) if dataset else ""
+
+
+def reductions_record(graph: BenchGraph) -> dict:
+    """A record of a graph: its name, whether every edge was tested, and its reductions."""
+    found = reductions(core_of(graph.dag))
+    return {"name": graph.name, "exact": found["tested"] == found["edges"], **found}
+
+
+def records(kind: str, names: Iterable[str] = ()) -> Iterator[dict]:
+    """The record of each graph, of a kind: 'ends' or 'reductions'; without names, of the graphs of the page.
 
     Raises the errors of `open_graph`.
     """
-    for name in names:
-        found = reductions(core_of(open_graph(name).dag))
-        yield {"name": name, "exact": found.tested == found.edges, **asdict(found)}
+    record, usual = {
+        "ends": (ends_record, published),
+        "reductions": (reductions_record, lambda: [*GRAPHS, *catalogue.sets()["hard"].names]),
+    }[kind]
+    for name in names or usual():
+        yield record(open_graph(name))
 
 
 @click.command()
+@click.argument("kind", type=click.Choice(["ends", "reductions"]))
 @click.argument("names", nargs=-1, metavar="[GRAPH]...")
-def main(names: tuple[str, ...]) -> None:
-    """Writes a JSON line for each GRAPH, or for `GRAPHS` and each graph of the set `hard`."""
-    write_lines(records([*names] or [*GRAPHS, *catalogue.sets()["hard"].names]))
+def main(kind: str, names: tuple[str, ...]) -> None:
+    """Writes a JSON line for each GRAPH, or for each graph of the page, once it is measured."""
+    try:
+        for each in records(kind, names):
+            click.echo(json.dumps(each))
+    except GrailbenchError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":
