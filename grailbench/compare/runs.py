@@ -8,6 +8,7 @@ is.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,6 +23,7 @@ from grailbench.problems.contract import problem, registered
 from grailbench.util import words
 
 ABSENT = "absent"
+OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
 MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distribution are disjoint by chance too often
 #: counters of outcomes and of forms, where more is neither better nor worse
@@ -117,6 +119,9 @@ class LeftOut:
     label: str
     phase: str
     reason: str
+
+
+Change = CellChange | CounterChange | TimeChange | LeftOut
 
 
 @dataclass(frozen=True)
@@ -229,6 +234,7 @@ def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
 
 
 def other_graph(old: Cell, now: Cell) -> bool:
+    """True if two cells of one name of a graph are known to be of unlike graphs."""
     return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
 
 
@@ -251,61 +257,68 @@ def _check_names(base: Run, new: Run, gate: Gate) -> None:
 
 
 def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: Clock) -> None:
-    def note(reason: str, verdict: Verdict) -> None:
-        found.cells.append(CellChange(old.dataset, old.name, old.status, now.status, reason, verdict))
+    lists = {CellChange: found.cells, CounterChange: found.counters, TimeChange: found.times, LeftOut: found.left_out}
+    for change in changes(old, now, gate, clock):
+        if isinstance(change, CounterChange):
+            found.counted += None not in (change.base, change.new)
+            if change.verdict == "same":
+                continue
+        lists[type(change)].append(change)
+
+
+def changes(old: Cell, now: Cell, gate: Gate, clock: Clock) -> Iterator[Change]:
+    """What is found of a cell in two runs: that it is lost, found again, or has other answers; or else its counters and
+    the times of the gate's phases, also those that are the same or cannot be compared."""
+
+    def of_cell(reason: str, verdict: Verdict) -> CellChange:
+        return CellChange(old.dataset, old.name, old.status, now.status, reason, verdict)
 
     if not old.sound:
         if now.sound:
-            note(old.reason, "note")
+            yield of_cell(old.reason, "note")
     elif not now.sound:
-        note(now.reason, "regression")
+        yield of_cell(now.reason, "regression")
     elif old.checksum and now.checksum and old.checksum != now.checksum:
-        note("answers differ: the queries are others, or a side is wrong", "regression")
+        yield of_cell(OTHER_ANSWERS, "regression")
     else:
         if now.status != old.status:  # one is incomplete or sampled: what both have can be compared
-            note(now.reason or old.reason, "note")
-        _compare_counters(found, old, now, gate)
+            yield of_cell(now.reason or old.reason, "note")
+        yield from _counter_changes(old, now, gate)
         for phase in gate.metrics:
             if phase in old.timed or phase in now.timed:
                 change = clock.change(old, now, phase)
                 if isinstance(change, TimeChange) and "sampled" in (old.status, now.status):
                     change = replace(change, unit=change.unit + SAMPLED)
-                (found.times if isinstance(change, TimeChange) else found.left_out).append(change)
+                yield change
 
 
 # ------------------------------------------------------------------ counters
 
 
-def _compare_counters(found: Comparison, old: Cell, now: Cell, gate: Gate) -> None:
+def _counter_changes(old: Cell, now: Cell, gate: Gate) -> Iterator[CounterChange]:
+    """The counters of both cells. One that the timing of threads changes is left out if it is another one.
+
+    More work is a regression and less is an improvement. A counter that only the base run has is a regression; one that
+    only the new run has is a regression if all are required.
+    """
     before, after = old.counters or {}, now.counters or {}
+    known = registered(now.impl, now.problem)
+    varying = () if known is None else known.varying
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
-        changed = counter_changed(now, name, a, b)
-        found.counted += name in before and name in after and (changed or a == b)
-        if changed:
-            verdict = counter_verdict(name, a, b, gate.require_all)
-            found.counters.append(CounterChange(old.dataset, old.name, name, a, b, verdict))
-
-
-def counter_changed(cell: Cell, name: str, before: int | None, after: int | None) -> bool:
-    """Whether a counter of a cell is another one, or is lost or found. Those that the timing of threads changes may be
-    another one."""
-    if before == after or None in (before, after):
-        return before != after
-    known = registered(cell.impl, cell.problem)
-    return known is None or name not in known.varying
-
-
-def counter_verdict(name: str, before: int | None, after: int | None, require_all: bool) -> Verdict:
-    """More work is a regression and less is an improvement. A counter that only the base run has is a regression; one
-    that only the new run has is a regression if `require_all`."""
-    if before is None:
-        return "regression" if require_all else "note"
-    if after is None:
-        return "regression"
-    if name in NEUTRAL:
-        return "changed"
-    return "regression" if after > before else "improvement"
+        if a == b:
+            verdict = "same"
+        elif a is None:
+            verdict = "regression" if gate.require_all else "note"
+        elif b is None:
+            verdict = "regression"
+        elif name in varying:
+            continue
+        elif name in NEUTRAL:
+            verdict = "changed"
+        else:
+            verdict = "regression" if b > a else "improvement"
+        yield CounterChange(old.dataset, old.name, name, a, b, verdict)
 
 
 # ------------------------------------------------------------------ times

@@ -96,7 +96,7 @@ def _about(frame: Frame, sources: list[Source]) -> Page:
 
 
 def _history(frame: Frame, sources: list[Source]) -> Page:
-    description = "Each cell over the runs of one machine, and where its times or its work make a step."
+    description = "Each cell over the runs of one machine, and where its times or its work changed."
     runs_of = {id(run): (run, source) for source in sources for run in [_of_one_machine(source)]}
     blocks = history.blocks(
         [run for run, _ in runs_of.values()], link=lambda run, cell: Entry(runs_of[id(run)][1], cell).address

@@ -1,4 +1,8 @@
-"""A DAG renumbered by level, on the device."""
+"""A DAG on the device, by rows of children and of parents, or renumbered by level.
+
+The thesis (section 3.2) recommends separate arrays of row lengths (cardinalities): a kernel that sorts vertices by
+degree makes one coalesced read a vertex instead of two reads of row starts.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,46 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.cuda.parts import copied
+from grailbench.cuda.device_arrays import copied
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.launch import typed
+from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import Leveled
+
+
+class Rows(NamedTuple):
+    """One direction of a graph on the device; row v is edges[starts[v] : starts[v] + cards[v]].
+
+    starts int64[n], cards int32[n], edges int32[m]
+    """
+
+    starts: object
+    cards: object
+    edges: object
+
+
+class DeviceDag(NamedTuple):
+    """Both directions of a DAG on the device."""
+
+    children: Rows
+    parents: Rows
+
+
+def upload_rows(offsets: np.ndarray, edges: np.ndarray) -> Rows:
+    """Copies a CSR of the host (offsets int64[n + 1], edges int32[m]) to the device."""
+    starts, cards = np.ascontiguousarray(offsets[:-1]), np.diff(offsets).astype(np.int32)
+    edges = edges if edges.size else np.zeros(1, np.int32)  # the device has no empty arrays
+    return typed(Rows(*map(cuda.to_device, (starts, cards, edges))))
+
+
+def upload_dag(dag: Dag) -> DeviceDag:
+    """Copies a DAG to the device."""
+    return DeviceDag(upload_rows(dag.offsets, dag.children), upload_rows(dag.parent_offsets, dag.parents))
+
+
+def rows_bytes(vertices: int, edges: int) -> int:
+    """The size of a `Rows` on the device in bytes."""
+    return 12 * vertices + 4 * edges
 
 
 class DeviceLeveled(NamedTuple):
@@ -29,7 +71,10 @@ class DeviceLeveled(NamedTuple):
     parents: object = None
 
 
-LEVELS, EDGES = 256, 64  #: a graph is deep if, at some level beyond the first ones, it has fewer edges a level
+DEEP_LEVELS, DEEP_EDGES = (
+    256,
+    64,
+)  #: a graph is deep if it has fewer edges a level at some level beyond the first ones
 
 
 class Outline(NamedTuple):
@@ -60,14 +105,14 @@ class Outline(NamedTuple):
         """Whether a level of the graph, beyond `LEVELS`, has fewer than `EDGES` edges for each level before it.
 
         A level costs the device some microseconds, however narrow it is, and an edge one core some tens of nanoseconds:
-        such graphs are condensed and labelled on the host. `device.edges.walk` finds the same while it walks.
+        such graphs are condensed and labelled on the host. `cuda.edges.walk` finds the same while it walks.
         """
         depth = self.level_starts.shape[0] - 1
-        beyond = np.arange(1, depth + 1) - LEVELS
-        return depth > LEVELS and bool(np.any(beyond * EDGES > self.edge_starts[:-1]))
+        beyond = np.arange(1, depth + 1) - DEEP_LEVELS
+        return depth > DEEP_LEVELS and bool(np.any(beyond * DEEP_EDGES > self.edge_starts[:-1]))
 
 
-def upload(graph: Leveled, parents: tuple[np.ndarray, np.ndarray] | None = None) -> DeviceLeveled:
+def upload_leveled(graph: Leveled, parents: tuple[np.ndarray, np.ndarray] | None = None) -> DeviceLeveled:
     """Copies a graph to the device, and also `parents`, the result of `graph.parents()`, if they are given."""
     fields = [_narrow(field) for field in tuple(graph) + (() if parents is None else parents)]
     return DeviceLeveled(*copied(*fields))
