@@ -10,12 +10,15 @@ from graphlib import TopologicalSorter
 import pytest
 from commands import ROOT, in_python
 
+from grailbench.problems.contract import MORE
+
 PAGE = ROOT / "docs" / "architecture.md"
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "grailbench").rglob("*.py")
 }
 PROBLEMS = {"reachability", "traversal", "closure", "reading", "counts"}
+IMPLEMENTATIONS = {module for modules in MORE.values() for module in modules}  #: of packages above `problems`
 CUDA = re.compile(r"numba\.cuda|numba_cuda|cupy|pynvml|cuda|nvidia|pycuda")
 PACKAGES = {"walk 1": 2, "walk 2": 2, "walk 3": 1, "walk 4": 2}  #: that a walk may touch below the command
 
@@ -60,10 +63,11 @@ def problem(module):
 
 @functools.cache
 def ours(name, text):
-    """The modules of the package that a module imports. `PROBLEMS` of the contract names modules of problems, which are
-    imported when they are asked for; that is the one place where they may be named."""
+    """The modules of the package that a module imports. The contract names modules of problems and those above that
+    bring implementations, which are imported when they are asked for; that is the one place where they may be named."""
     found = {other for other in imports(text) if other in MODULES and other != name}
-    return {other for other in found if not (name == "grailbench.problems.contract" and problem(other))}
+    named = name == "grailbench.problems.contract"
+    return {other for other in found if not (named and (problem(other) or other in IMPLEMENTATIONS))}
 
 
 def forbidden(sources):
