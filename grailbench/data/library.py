@@ -128,13 +128,13 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
 def _stored(found: Location) -> tuple[Path, Graph | None]:
     """The stored file of a graph that is not real, which is generated if it is missing; then also its edges, which
     need not be read back. Raises InputError or MachineLacks if it cannot be stored."""
-    from grailbench.graph.generate import made_by_name
+    from grailbench.graph.generate import made, recipe_of
 
     caches.use(found.path)
     if found.here:
         return found.path, None
     try:
-        return made_by_name(found.name)
+        return made(recipe_of(found.name))
     except OSError as error:
         raise of_system(error) from error
 

@@ -21,9 +21,8 @@ from grailbench.graph.arguments import check_path, id_columns, shown, whole_numb
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
+from grailbench.graph.readers.cells import ends_of, needed, parsing, unrecognised
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
-from grailbench.graph.readers.labelled import needed, parsing
-from grailbench.graph.readers.table import ends_of, unrecognised
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 from grailbench.util import outputs
 from grailbench.util.files import REFETCH
