@@ -55,7 +55,7 @@ def command(check, workers, scheduler, datasets, as_json):
     """
     from grailbench.cli.views import cluster as view
     from grailbench.cli.views import put_json, say
-    from grailbench.distributed.check import records
+    from grailbench.distributed.workers import records
     from grailbench.errors import MachineLacks
     from grailbench.util.screen import put
 

@@ -21,8 +21,7 @@ def command(as_json, **flags):
     """
     from grailbench.cli.views import put_json
     from grailbench.cli.views.run import plan_table
-    from grailbench.harness.provide import missing
-    from grailbench.harness.resume import plan_of
+    from grailbench.harness.prepare import missing, plan_of
     from grailbench.util.screen import put
 
     plan, _ = plan_of(options.fields(flags))

@@ -29,7 +29,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """
     from grailbench.cli.views import run as console
     from grailbench.harness import runner
-    from grailbench.harness.resume import plan_of
+    from grailbench.harness.prepare import plan_of
     from grailbench.problems.contract import Checks
     from grailbench.util.screen import put
 
