@@ -56,8 +56,8 @@ FROM_EDGES = ("answers", "ready")  #: times that say in a word when they were no
 
 def headers(problem: str) -> dict[str, str]:
     """The times of a problem by their keys in `TIMES`, in words. Times that it cannot have are missing."""
-    its, asked = contract.problem(problem), shown(problem).ranked
-    last = asked[its.phases[-1]]
+    its = contract.problem(problem)
+    last = its.ranked[its.phases[-1]]
     found = {"answers": "From edges to answers"} if its.from_edges else {}
     if _indexed(problem):
         found["ready"] = "From edges to index"

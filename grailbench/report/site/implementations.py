@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator
 from statistics import median
 from typing import NamedTuple
 
-from grailbench.compare.ratios import EQUAL, span
+from grailbench.compare import measures
+from grailbench.compare.measures import PLACES, Best
+from grailbench.compare.ranking import Duel
+from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.graph import profile
 from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
@@ -18,15 +21,25 @@ from grailbench.harness.statistics import PENALTY, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
-from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry
 from grailbench.report.site.indexes import by_implementation
-from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
-from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
+from grailbench.report.site.rounds import (
+    LOSES,
+    WINS,
+    Machine,
+    Round,
+    graphs_lost,
+    graphs_won,
+    machine,
+    rounds,
+    tables,
+    to,
+)
 from grailbench.report.table import Table
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
+PEERS = "peers"
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
 CHANCE = 0.05  #: the most probable chance difference of all features together that is told
@@ -128,9 +141,9 @@ def _standing(found: list[Round]) -> Iterator[Block]:
     lines, values, rows, notes = [], [], [], []
     for (place, at, asked), group in groups.items():
         won, lost = (sum(each.verdict == verdict for each in group) for verdict in (WINS, LOSES))
-        first = geometric_mean(each.answering.ratio for each in group)
+        first = geometric_mean(each.answering.value for each in group)
         edges = [each for each in group if each.whole.other and (each.whole.own or each.lost)]
-        whole = geometric_mean(each.whole.ratio for each in edges)
+        whole = geometric_mean(each.whole.value for each in edges)
         ways = [(each and each.value, each.measured + each.missing if each else 0) for each in (first, whole)]
         lines.append([place, at.title, asked, *map(grouped, (won, lost, len(group))),
                       *(text for mean, graphs in ways for text in (ratio(mean), grouped(graphs)))])  # fmt: skip
@@ -198,7 +211,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
     alone = sum(each.verdict is None for each in found)
     if alone:
         yield "text", f"{count(alone, 'graph')} or query sets have no other to compare it with, or no time of it."
-    mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
+    mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
         yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
 
@@ -211,7 +224,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
     unit = "ns a pair" if pairwise else "ms"
     heads = [unit, f"other: {unit}", "ratio", "ratio: 95 %", "from edges: ms", "other from edges: ms",
              "from edges: ratio", "from edges: 95 %"]  # fmt: skip
-    ordered = sorted(group, key=lambda each: (each.answering.ratio is None, each.answering.ratio or 0, each.graph[0],
+    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph[0],
                                               each.asked))  # fmt: skip
     foot, lines, links, values, rows = Footnotes(), [], [], [], []
     for each in ordered:
@@ -220,14 +233,14 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         sides = _side(whole.own, up), _side(whole.other, up)
         lost = each.lost and each.lost.cell
         verdict = each.verdict if lost is None else foot.status(lost.status, lost.reason)
-        at = to(up, (each.lost or first.own.entry).address)
-        page_of = to(up, (first.own or first.other).entry.graph_address)
+        at = to(up, (each.lost or first.own.item).address)
+        page_of = to(up, (first.own or first.other).item.graph_address)
         cells: list[tuple[str, str | None, object]] = [
             (each.graph[0], page_of, None), (each.asked, None, None), (verdict, at, None),
             own.name, own.time, other.name, other.time,
-            (ratio(first.ratio), at if first.ratio else None, first.ratio), _bounds(first, at),
+            (ratio(first.value), at if first.value else None, first.value), _bounds(first, at),
             sides[0].name, sides[0].time, sides[1].name, sides[1].time,
-            (ratio(whole.ratio), at if whole.ratio else None, whole.ratio), _bounds(whole, at),
+            (ratio(whole.value), at if whole.value else None, whole.value), _bounds(whole, at),
         ]  # fmt: skip
         lines.append([text for text, _, _ in cells])
         links.append([link for _, link, _ in cells])
@@ -238,7 +251,8 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
                "from edges: ratio", "from edges: 95 %"]  # fmt: skip
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
-        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it.",
+        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
+        "of a side are unstable, and trials of the two overlap.",
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
         *foot.lines(),
@@ -259,9 +273,8 @@ class _Side(NamedTuple):
 def _side(least: Best | None, up: str) -> _Side:
     if least is None:
         return _Side((BLANK, None, None), (BLANK, None, None))
-    part = "" if least.cell.part is None else f" (first {least.cell.part:,} pairs)"
-    name = least.cell.label + part, to(up, least.entry.implementation_address), None
-    return _Side(name, (short(least.value), to(up, least.entry.address), least.value))
+    name = measures.named(least.cell), to(up, least.item.implementation_address), None
+    return _Side(name, (short(least.value), to(up, least.item.address), least.value))
 
 
 def _bounds(duel: Duel, link: str) -> tuple[str, str | None, object]:
@@ -277,7 +290,7 @@ def _record(each: Round) -> dict:
         for side, least in (("own", duel.own), ("other", duel.other)):
             found |= {f"{key}{side}": least and least.cell.label, f"{key}{side}_time": least and least.value}
         bounds = duel.interval
-        found |= {f"{key}ratio": duel.ratio, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
+        found |= {f"{key}ratio": duel.value, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
     return found
 
 
