@@ -27,7 +27,7 @@ from grailbench.report.detail import detail
 from grailbench.report.measured import details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
-from grailbench.report.render.json import records
+from grailbench.report.render import records
 from grailbench.util import words
 
 # ------------------------------------------------------------------ statistics

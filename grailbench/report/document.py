@@ -31,10 +31,10 @@ from grailbench.report.papers.beside import Filled
 from grailbench.report.places import place, recorded, save
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown, paragraph, text
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 

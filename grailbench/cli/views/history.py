@@ -17,9 +17,9 @@ from grailbench.report import draw, history
 from grailbench.report.page import checked, whole
 from grailbench.report.page.sections import Section
 from grailbench.report.places import save
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.markdown import markdown, paragraph
-from grailbench.report.render.terminal import terminal
 from grailbench.util import screen
 from grailbench.util.words import count
 

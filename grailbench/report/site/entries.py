@@ -149,8 +149,8 @@ def chosen(runs: Iterable[str | Path]) -> list[Chosen]:
     """
     folders = [run if isinstance(run, Path) else pack.place_of(run) for run in runs] or _usual()
     unique = list({folder.resolve(): folder for folder in folders})
-    home = provenance.baselines().resolve()
-    recorded = {each: each.relative_to(home).as_posix() for each in unique if provenance.is_recorded(each)}
+    recorded = {each: each.relative_to(provenance.baselines().resolve()).as_posix()
+                for each in unique if provenance.is_recorded(each)}  # fmt: skip
     others = [folder for folder in unique if folder not in recorded]
     parts = [(*each.parts[:-1], pack.name_of(each)) if each.is_file() else each.parts for each in others]
     names: list[str] = []
