@@ -34,13 +34,8 @@ _ACCENTS = {
 _GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (ALPHA|BETA|GAMMA|DELTA|EPSILON|ZETA|ETA|THETA|IOTA|KAPPA|LAMDA|MU"
                     r"|NU|XI|PI|RHO|SIGMA|TAU|UPSILON|PHI|CHI|PSI|OMEGA)")  # fmt: skip
 #: Greek capitals that are Latin ones
-_UPRIGHT = dict(
-    zip(
-        ["ALPHA", "BETA", "EPSILON", "ZETA", "ETA", "IOTA", "KAPPA", "MU", "NU", "RHO", "TAU", "UPSILON", "CHI"],
-        "ABEZHIKMNPTYX",
-        strict=True,
-    )
-)
+_UPRIGHT = {"ALPHA": "A", "BETA": "B", "EPSILON": "E", "ZETA": "Z", "ETA": "H", "IOTA": "I", "KAPPA": "K", "MU": "M",
+            "NU": "N", "RHO": "P", "TAU": "T", "UPSILON": "Y", "CHI": "X"}  # fmt: skip
 _LIGATURES = re.compile(r"([-',])(?=\1)")  # of which LaTeX would make one character
 _NUMBER = re.compile(r"(?P<number>[-+]?\d[\d,]*(?P<rest>\.\d+)?)(?P<mark> ?\[[\d,]+\])?")
 
