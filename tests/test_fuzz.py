@@ -235,8 +235,8 @@ def test_a_reader_that_dies_or_hangs_is_found_and_a_later_call_goes_on(tmp_path)
     words += ["--out", str(tmp_path)]
     first = subprocess.run([*words, "--executions", "12"], capture_output=True, text=True)
     assert first.returncode == 1, first.stdout + first.stderr
-    assert "FINDING broken: crash -6" in first.stdout
-    assert "FINDING broken: hang" in first.stdout
+    assert "WRONG: broken: crash -6" in first.stderr
+    assert "WRONG: broken: hang" in first.stderr
     kinds = {path.name.split("-")[1]: path.read_bytes()[:1] for path in (tmp_path / "findings").glob("*.input")}
     assert kinds == {"crash": b"c", "hang": b"h"}
 

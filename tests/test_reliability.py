@@ -110,7 +110,7 @@ def test_a_program_runs_says_its_figure_and_writes_its_record_with_the_command_t
     done = CliRunner().invoke(program, ["--count", "2", "--name", "a b", "--out", "x", "--nightly", "--record", "it"])
     assert (done.exit_code, done.output.partition(",")[0]) == (0, "2 tried")
     found = json.loads((tmp_path / "it.json").read_text())
-    assert found["command"] == "python tests/faults/test_reliability.py --nightly --record it --name 'a b' --count 2"
+    assert found["command"] == "python tests/faults/test_reliability.py --nightly --record it --count 2 --name 'a b'"
     assert (found["figure"], found["kept"], found["details"]) == ("2 tried", True, {"count": 2})
     assert CliRunner().invoke(program, ["--count", "3", "--record", "it"]).exit_code == 1
     assert json.loads((tmp_path / "it.json").read_text())["kept"] is False
@@ -122,8 +122,8 @@ def test_a_program_runs_says_its_figure_and_writes_its_record_with_the_command_t
 def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
     ends = {"a.py": 0, "b.py": 1, "c.py": 4}
     for name, code in ends.items():
-        text = f"'python {name} --record it'\nimport sys\nprint(sys.argv[1:])\nsys.exit({code})\n"
-        (tmp_path / name).write_text(text + "@record.program(night='Long.')\n")
+        text = f"'''python {name} --record it\n@record.program(night='Long.')\n'''\nimport sys\n"
+        (tmp_path / name).write_text(f"{text}print(sys.argv[1:])\nsys.exit({code})\n")
     (tmp_path / "other.py").write_text("1 / 0\n")
     assert [path.name for path in night.programs(tmp_path)] == [*ends]
     found = {path.name: (code, said) for path, code, said, _ in night.ran(night.programs(tmp_path), 2, True)}
