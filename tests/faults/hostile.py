@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import attacks
 import click
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import attacks
 import record
 from attacks import ATTACKS
 from stored import ENVIRONMENT, store, trials
