@@ -12,8 +12,8 @@ from archives import GRAPH, OTHER, dataset, files, one, sha256, tar_of
 from grailbench.data import cache as cached
 from grailbench.data import library
 from grailbench.data.cache import local_file
-from grailbench.data.extract import Limits, unpack
 from grailbench.data.fetch import fetch
+from grailbench.data.sources import Limits, unpack
 from grailbench.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("cache")

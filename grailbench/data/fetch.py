@@ -19,17 +19,19 @@ from pathlib import Path
 
 from grailbench.data import cache
 from grailbench.data.cache import Held
-from grailbench.data.extract import LIMITS, Limits, unpack
 from grailbench.data.registry import Archive, Dataset, Form
 from grailbench.data.sources import (
     HOSTS,
+    LIMITS,
     UNREGISTERED,
     Cancelled,
     Hosts,
+    Limits,
     Progress,
     SourceFailed,
     folder_of,
     transfer,
+    unpack,
 )
 from grailbench.errors import InputError, of_system
 from grailbench.graph.store import sha256_file
