@@ -101,7 +101,7 @@ def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
         path = one(fetch([wanted], mirror=str(folder))).path
         path.write_bytes(OTHER)
         with pytest.raises(InputError, match=f"grailbench fetch {wanted.name}"):
-            cached.held(wanted)
+            cached.cached_file(wanted)
         assert one(fetch([wanted], mirror=str(folder))).status == "fetched"
         assert path.read_bytes() == GRAPH
 

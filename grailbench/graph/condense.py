@@ -15,7 +15,7 @@ from numba import njit
 from grailbench.graph import kahn, rows
 from grailbench.graph.csr import VERTEX, Dag, Graph
 from grailbench.graph.instructions import prefetch
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 
 _EDGES_PER_THREAD = 1 << 18  #: at least this many edges justify one more thread
 
@@ -26,17 +26,17 @@ def condense(graph: Graph, threads: int = 1) -> Dag:
     `threads` is the most that work on it: each has at least 262,144 edges, and strong components are one thread's. The
     result does not depend on it.
     """
-    with Team(_useful(threads, graph)) as team:
+    with ThreadPool(_useful(threads, graph)) as pool:
         n, sources, targets = graph.vertices, graph.sources, graph.targets
-        offsets, children, loops = rows.sorted_rows(n, sources, targets, team)
+        offsets, children, loops = rows.sorted_rows(n, sources, targets, pool)
         component = np.arange(n, dtype=VERTEX)
-        covered, *arrays = _rooted(offsets, children, team)
+        covered, *arrays = _rooted(offsets, children, pool)
         if not covered:
             n, component = strong_components(offsets[:-1], children[: offsets[-2]], arrays[2])
-            sources, targets = _between(component, sources, targets, team)
-            offsets, children, _ = rows.sorted_rows(n, sources, targets, team)
+            sources, targets = _between(component, sources, targets, pool)
+            offsets, children, _ = rows.sorted_rows(n, sources, targets, pool)
             loops = graph.edges - sources.shape[0]
-            covered, *arrays = _rooted(offsets, children, team)
+            covered, *arrays = _rooted(offsets, children, pool)
             if not covered:
                 raise RuntimeError("the condensation that was made here has a cycle")
     kept = int(offsets[-2])
@@ -52,8 +52,8 @@ def rooted(offsets: np.ndarray, inner: np.ndarray) -> Dag:
     n, m = offsets.shape[0] - 1, inner.shape[0]
     wider, children = np.empty(n + 2, np.int64), np.empty(n + m, VERTEX)
     wider[:-1], children[:m] = offsets, inner
-    with Team(1) as team:
-        covered, *arrays = _rooted(wider, children, team)
+    with ThreadPool(1) as pool:
+        covered, *arrays = _rooted(wider, children, pool)
     if not covered:
         raise ValueError("the rows have a cycle")
     return Dag(*arrays, np.arange(n, dtype=VERTEX))
@@ -61,16 +61,16 @@ def rooted(offsets: np.ndarray, inner: np.ndarray) -> Dag:
 
 def simple_rows(graph: Graph, threads: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """The CSR (int64[n + 1], int32[k]) of a raw graph without duplicates and self-loops; rows ascend."""
-    with Team(_useful(threads, graph)) as team:
-        offsets, children, _ = rows.sorted_rows(graph.vertices, graph.sources, graph.targets, team)
+    with ThreadPool(_useful(threads, graph)) as pool:
+        offsets, children, _ = rows.sorted_rows(graph.vertices, graph.sources, graph.targets, pool)
     return offsets[:-1], children[: offsets[-2]]
 
 
-def _between(component: np.ndarray, sources: np.ndarray, targets: np.ndarray, team: Team):
+def _between(component: np.ndarray, sources: np.ndarray, targets: np.ndarray, pool: ThreadPool):
     """The components at both ends of each edge, of edges between different ones: two int32[k]."""
     found = np.empty((2, sources.shape[0]), VERTEX)
-    cuts = team.cuts(sources.shape[0], _EDGES_PER_THREAD)
-    ends = team.each(partial(_find_between, component, sources, targets, *found), cuts[:-1], cuts[1:])
+    cuts = pool.cuts(sources.shape[0], _EDGES_PER_THREAD)
+    ends = pool.each(partial(_find_between, component, sources, targets, *found), cuts[:-1], cuts[1:])
     return [np.concatenate([side[lo:end] for lo, end in zip(cuts, ends, strict=False)]) for side in found]
 
 
@@ -90,14 +90,14 @@ def load_kernels() -> None:
     condense(Graph(3, np.array([0, 1, 1], VERTEX), np.array([1, 2, 0], VERTEX)))
 
 
-def _rooted(offsets, children, team):
+def _rooted(offsets, children, pool):
     """Adds a super-root to a CSR that has room for it (`sorted_rows`), and walks it.
 
     Returns (covered, offsets int64[n + 2], children int32[m'], levels int32[n + 1], order int32[n + 1]). If `covered`
     is False, the graph has a cycle, the CSR is as it was, and levels and order are as of `kahn`.
     """
     n, m = offsets.shape[0] - 2, int(offsets[-2])
-    found, levels, order = kahn.kahn(n, offsets[:-1], children[:m], team)
+    found, levels, order = kahn.kahn(n, offsets[:-1], children[:m], pool)
     if found < n + 1:
         return False, offsets, children, levels, order
     roots = _roots(levels, order)

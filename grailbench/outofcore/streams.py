@@ -145,7 +145,7 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
             if end:
                 part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
                 columns = first, MAX_VERTICES - 1 + first, 0, 2, False
-                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
+                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighted=False)
                 if status != DONE:
                     raise edge_fault(path, part, state, status, first)
                 line = int(state[LINE])

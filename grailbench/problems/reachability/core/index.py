@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.team import helpers
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.core import checked, decided, form, packing
 from grailbench.problems.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
 from grailbench.problems.reachability.core.closure import close, words
