@@ -92,7 +92,7 @@ def real_graphs(mirror):
     """Names of the graphs of the GRAIL papers that the mirror has, fetched; 17 at least."""
     from grailbench.data.fetch import fetch
     from grailbench.data.registry import sets
-    from grailbench.problems.reachability.ends import SETS
+    from grailbench.problems.reachability.survey import SETS
 
     wanted = [dataset for name in SETS for dataset in sets()[name]]
     names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]

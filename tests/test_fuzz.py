@@ -151,7 +151,7 @@ def test_a_reader_that_accepts_a_wrong_edge_is_found(name, data, attribute, chan
     import importlib
     from dataclasses import replace
 
-    module = importlib.import_module(f"grailbench.graph.readers.{readers._MODULES[name]}")
+    module = importlib.import_module(f"grailbench.graph.readers.{readers._FORMATS[name].module}")
     true = getattr(module, f"read_{name}")
 
     def wrong(*arguments, **options):
@@ -167,7 +167,7 @@ def test_a_reader_that_refuses_a_right_file_is_found(place, monkeypatch):
     def refuse(path, text):
         raise InputError("no", path=path)
 
-    monkeypatch.setattr("grailbench.graph.readers.gra.read_gra", refuse)
+    monkeypatch.setattr("grailbench.graph.readers.rows.read_gra", refuse)
     assert "although it is right" in judge(TARGETS["gra"], b"1\n0: #\n", place).finding.text
 
 
@@ -259,7 +259,7 @@ def test_executions_of_several_calls_add_up(tmp_path):
 
 def test_the_kernels_of_the_cpu_are_found_in_the_source():
     kernels = bounds.written(Path(grailbench.__file__).parent)
-    assert "graph/readers/gra.py:_parse" in kernels
+    assert "graph/readers/rows.py:_parse_gra" in kernels
     assert "problems/reachability/cpu/traverse.py:label_pair" in kernels
     assert len(kernels) > 200
     assert not any(name.startswith("cuda/scan") for name in kernels), "a kernel of a GPU"
@@ -340,4 +340,4 @@ def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, mon
     said = bounds.run(5, 1, 0, tmp_path).wrong
     assert "corpus: index 9 is out of bounds" in said
     assert "not done: tests x" in said
-    assert "not reached: graph/readers/gra.py:_parse" in said
+    assert "not reached: graph/readers/rows.py:_parse_gra" in said

@@ -21,9 +21,9 @@ from tabled import (
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import cells
-from grailbench.harness.detail import detail
 from grailbench.harness.statistics import Stats
 from grailbench.report import document, published
+from grailbench.report.detail import detail
 from grailbench.report.measured import details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis

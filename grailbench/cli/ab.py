@@ -37,8 +37,8 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
     """
     from grailbench.cli.views import compare as compare_view
     from grailbench.cli.views import note
+    from grailbench.compare import runs as compare
     from grailbench.harness.ab import ab
-    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
     runs = ab((rev_a, rev_b), options.fields(flags), rounds, note, out=out, fetch=not no_fetch)

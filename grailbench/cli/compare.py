@@ -57,9 +57,9 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     """
     from grailbench.cli.views import compare as compare_view
     from grailbench.cli.views import note
+    from grailbench.compare import accept as taking
+    from grailbench.compare import runs as compare
     from grailbench.harness import baseline
-    from grailbench.report import accept as taking
-    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times,
                            require_all=require_all)  # fmt: skip

@@ -1,4 +1,4 @@
-"""`grailbench history`: each cell over the runs of one machine, and its steps."""
+"""`grailbench history`: each cell over the runs of one machine, and what `compare` marks."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from grailbench.cli import complete, options
 @click.option("--phase", multiple=True, type=complete.METRIC, metavar="PHASE",
               help="Times of this phase, or label/NAME for a part; may repeat. [default: the gate's]")  # fmt: skip
 @click.option("--metric", "kinds", multiple=True, type=click.Choice(("time", "counters", "status")),
-              help="Only steps of times, of work counters, or of cells lost and found; may repeat.")  # fmt: skip
+              help="Mark only times, work counters, or cells lost and found; may repeat.")  # fmt: skip
 @click.option("--gate", "gate_file", type=complete.FILE, metavar="FILE",
-              help="A gate file of 'grailbench compare': smaller changes are no steps.")  # fmt: skip
+              help="A gate file of 'grailbench compare': smaller changes are not marked.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("table", "markdown")), default="table", show_default=True,
               help="For people, or for a page.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
@@ -30,19 +30,18 @@ from grailbench.cli import complete, options
               help="Write one HTML page. [default: history.html, in --out DIR if given]")  # fmt: skip
 @options.as_json
 def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page, as_json):
-    """Show each cell over runs: the medians in the order in which the runs began, and where they make a step.
+    """Show each cell over runs: its medians in the order in which the runs began, and what 'grailbench compare' marks.
 
     RUNS are folders or names of runs; without any, all of results/runs. Runs of one machine make one history; those of
-    unlike machines, or of one run on several, are never joined. Times have a step where E-divisive (Matteson and James
-    2014, a permutation test) finds one in the medians of twelve runs or more, and the gate of 'grailbench compare' is
-    passed; with fewer runs, and for the newest three of more, neighbours are judged as 'grailbench compare' does. Work
-    counters are exact: any change is a step. Each step is told with its cell and between which commits it is, the worst
-    first.
+    unlike machines, or of one run on several, are never joined. Several runs of one commit, and of one code of a
+    plug-in, are one point with its spread. Between two points something is marked if 'grailbench compare' finds it
+    between each run of the one and each of the other: times beyond the gate, work counters, lost cells, other answers.
+    What is marked is listed first, the worst on top, then each cell over runs.
 
-    It tells and does not judge: 'grailbench compare' is the gate.
+    It only shows: 'grailbench compare' is the gate.
 
     \b
-    Exit codes: 0 with and without steps, 2 bad input, 3 when no cell is in two runs of one machine.
+    Exit codes: 0 with and without marks, 2 bad input, 3 when no cell is in two runs of one machine.
 
     \b
     Examples:
@@ -53,15 +52,17 @@ def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page
     """
     from grailbench.cli.views import history as view
     from grailbench.cli.views import put_json
-    from grailbench.report import compare, history
+    from grailbench.compare import history
+    from grailbench.compare import runs as compare
+    from grailbench.report.history import records
 
-    found, left_out = view.read(runs)
+    stored, left_out = view.read(runs)
     gate = compare.gate_of(gate_file, metrics=list(phase))
-    told = history.of_runs(found, gate, kinds or history.KINDS, view.wanted(dataset, impl, words), phase)
+    found = history.of_runs(stored, gate, kinds or history.KINDS, view.wanted(dataset, impl, words), phase)
     view.left_out(left_out)
     if as_json:
-        put_json(history.records(told))
+        put_json(records(found))
     else:
-        view.put(told, form)
-    view.write(told, out, page)
-    told.check()
+        view.put(found, form)
+    view.write(found, out, page)
+    found.check()

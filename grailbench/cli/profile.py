@@ -86,8 +86,8 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     from grailbench.cli.views import note
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.graph import outline as outlines
-    from grailbench.problems.reachability.outline import outline
+    from grailbench.graph import profile as outlines
+    from grailbench.problems.reachability.profile import outline
 
     found = outlines.read(path)
     wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))

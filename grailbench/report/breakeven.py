@@ -11,11 +11,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from grailbench.compare.costs import Step, envelope, front, pays_from, pays_interval
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Interval
 from grailbench.problems.contract import USUAL
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
-from grailbench.report.fronts import Step, envelope, front, pays_from, pays_interval
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, short, size

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from grailbench.compare import stability
+from grailbench.compare.stability import Verdict
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
-from grailbench.harness.stability import Verdict
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
     answer,
@@ -23,7 +24,6 @@ from grailbench.report import (
     published,
     ranking,
     rivals,
-    unstable,
     workers,
 )
 from grailbench.report.papers import beside, computation, peers, thesis
@@ -159,7 +159,7 @@ class Report:
     def unstable(self) -> list[str]:
         """What is said loudly of times that cannot be trusted, with the remedy; nothing if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
-        return unstable.lines(self.run.cells, self.run.environment, name, self.verdicts or None)
+        return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
 
     def _printed(self) -> list[str]:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
@@ -198,7 +198,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    verdicts = unstable.verdicts(run.cells, run.environment)
+    verdicts = stability.verdicts(run.cells, run.environment)
     names, problems = list(dict.fromkeys(names)), _problem_tables(run, verdicts)
     known = [*thesis.NAMES, *(table.name for table in problems)]
     for name in names:

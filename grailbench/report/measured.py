@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grailbench.compare.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.graph.generate import catalogue
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
-from grailbench.harness.detail import detail
 from grailbench.harness.energies import METERS, SUMMED
-from grailbench.harness.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
+from grailbench.report.detail import detail
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table, numbers
 from grailbench.util.words import BLANK, grouped, ms, short, size
@@ -248,7 +248,7 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
     """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
     key); notes say why cells have no times.
 
-    Its CSV, `grailbench.harness.detail`, has the cells of reachability only: each other problem has its own file.
+    Its CSV, `grailbench.report.detail`, has the cells of reachability only: each other problem has its own file.
     """
     own = [cell for cell in found if cell.problem == USUAL]
     named = len(own) < len(found)

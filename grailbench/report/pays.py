@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import inf
 
+from grailbench.compare.costs import Cost, pays_from
 from grailbench.harness.cells import Cell
-from grailbench.report.fronts import Cost, pays_from
 from grailbench.report.measured import generated_kind, median
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.report.table import Table

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+from grailbench.compare.costs import front
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures as frames
+from grailbench.report import frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.report.fronts import front
 from grailbench.report.measured import median
 from grailbench.report.papers.thesis import on_gpu
 from grailbench.util.words import listing, short, size

@@ -43,7 +43,7 @@ SKIPPED = ("limits/",)
 #: by patterns of 'file:function: condition is outcome' why no graph takes a branch
 REASONS: dict[str, str] = {
     r".*STEPS\) is True|.*WARP - 1 is False|.*% (shuffle\.)?WARP == 0 is False": "a simulated warp has one lane",
-    r"cuda/scan.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
+    r"cuda/primitives.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
     r".*gpu/fused/segments.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
     "a simulated warp has one lane",
     r".*gpu/core/trees.py:add_at: all_lanes.* is False": "a simulated warp has one lane",

@@ -74,10 +74,10 @@ class Memory:
 
     def live(self) -> int:
         """Bytes in use, when all that is only kept for later was let go."""
-        from grailbench.cuda.allocator import spare
+        from grailbench.cuda.allocator import drops
 
         gc.collect()
-        for drop in spare:
+        for drop in drops:
             drop()
         return self.bytes()
 
@@ -142,10 +142,10 @@ class OnDevice(Memory):
     """The driver's calls, under this package's memory manager, and CuPy's own pool."""
 
     def __init__(self):
-        from grailbench.cuda import allocator, gateway, memory
+        from grailbench.cuda import allocator, describe, gateway
 
         gateway.require()
-        memory.device()
+        describe.current_device()
         super().__init__()
         self._manager = allocator.managers[0]
         module = gateway.cuda.cudadrv.driver

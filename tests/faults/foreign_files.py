@@ -87,8 +87,7 @@ def begun(folder: Path) -> None:
     """Begins a build in a folder, whose first stage alone is whole."""
     import numpy as np
 
-    from grailbench.graph import streams
-    from grailbench.outofcore import edges
+    from grailbench.outofcore import edges, streams
     from grailbench.outofcore.folder import STAGES, Folder
 
     stream = streams.opened("graph.edges")

@@ -95,9 +95,10 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
     from grailbench.cli.views import compare as compared
     from grailbench.cli.views import inventory
+    from grailbench.compare import runs as compare
+    from grailbench.compare.gate import Gate
     from grailbench.harness.cells import read
-    from grailbench.report import cite, compare, document, draw, plots
-    from grailbench.report.gate import Gate
+    from grailbench.report import cite, document, draw, figures
     from grailbench.report.page import page
     from grailbench.report.render.json import json as of_table
     from grailbench.report.render.latex import latex
@@ -123,7 +124,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     found = cite.of_run(str(run))
     yield "cite", found.text(), attacks.terminal
     yield "bibtex", found.bibtex(), lambda text: [] if text.isascii() else ["not ASCII"]
-    for figure in [each for each in plots.of_report(report).values() if each.drawable][: 2 * site]:
+    for figure in [each for each in figures.of_report(report).values() if each.drawable][: 2 * site]:
         for name, data in draw.files(figure, report.title, "svg"):
             yield name, data.decode(), attacks.SCANNERS["." + name.rpartition(".")[2]]
     both = compare.compare(read(run), read(run), Gate())
@@ -133,9 +134,9 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
 def of_site(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
     """The files of a site of the run."""
-    from grailbench.report.site import build, sources
+    from grailbench.report.site import build, entries
 
-    for path in build.build(sources.sources(sources.chosen([run])), out):
+    for path in build.build(entries.sources(entries.chosen([run])), out):
         if path.suffix in attacks.SCANNERS:
             yield f"site/{path.name}", path.read_bytes().decode(), attacks.SCANNERS[path.suffix]
 

@@ -210,7 +210,7 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
                 yield f"left {foreign}"
         if found := leftovers(where):
             yield f"left {found}"
-        if cache.held(first) is None or cache.local_file(first).read_bytes() != GRAPH:
+        if cache.cached_file(first) is None or cache.local_file(first).read_bytes() != GRAPH:
             yield "the graph that was fetched before is gone"
         (where / "mirror").mkdir()
         (where / "mirror" / "a.gra.gz").write_bytes(PACKED)

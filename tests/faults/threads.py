@@ -208,7 +208,7 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
     from grailbench.graph.leveled import by_level
     from grailbench.graph.oracle import swept_answers
     from grailbench.graph.readers import read_graph
-    from grailbench.graph.team import Team
+    from grailbench.graph.threads import ThreadPool
 
     graph, dag = digraph.graph, digraph.dag
     pairs = np.random.default_rng(6).integers(0, dag.vertices, (2, PAIRS)).astype(np.int32)
@@ -226,8 +226,8 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
     path.write_text("".join(f"{u} {v}\n" for u, v in digraph.edges))
 
     def read(threads: int) -> dict:
-        with Team(threads) as team:
-            found = team.each(lambda _: read_graph(path), range(threads))
+        with ThreadPool(threads) as pool:
+            found = pool.each(lambda _: read_graph(path), range(threads))
         checks = {digest([each.vertices, each.sources, each.targets]) for each in found}
         return {"graphs": sorted(checks)}
 

@@ -10,8 +10,8 @@ import click
 
 from grailbench.cli.views import put_json
 from grailbench.compare.ratios import span
-from grailbench.harness.stability import loads
-from grailbench.report.compare import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
+from grailbench.compare.runs import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
+from grailbench.compare.stability import loads
 from grailbench.report.render.markdown import content, paragraph, text
 from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 from grailbench.cli.views import note
+from grailbench.compare.history import History
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness import folder
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.cells import read as read_run
 from grailbench.report import draw, history
-from grailbench.report.history import Told
 from grailbench.report.page import checked, whole
 from grailbench.report.page.sections import Section
 from grailbench.report.places import save
@@ -61,31 +61,31 @@ def wanted(datasets: Iterable[str], impls: Iterable[str], names: Iterable[str]) 
     return fits
 
 
-def put(told: Told, form: str) -> None:
+def put(found: History, form: str) -> None:
     """Print a history on stdout."""
-    found, runs = history.tables(told)
-    shown = [each for each in (found, runs) if each.lines]
+    shown = history.tables(found)
     if form == "markdown":
-        lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(told))
+        lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(found))
         click.echo("\n".join([f"# {history.TITLE}\n", lines, *map(markdown, shown)]), nl=False)
         return
-    screen.put(history.summary(told))
+    screen.put(history.summary(found))
     for table in shown:
         screen.put(["", *terminal(table)])
 
 
-def write(told: Told, out: Path | None, page: str | None) -> None:
+def write(found: History, out: Path | None, page: str | None) -> None:
     """Write figure and data into a folder, and the page, and say so."""
     files: list[tuple[Path, bytes]] = []
     if out is not None:
-        source = "; ".join(history.summary(told))
-        drawn = [each for each in history.figures(told) if each.drawable]
+        source = "; ".join(history.summary(found))
+        drawn = [each for each in history.figures(found) if each.drawable]
         files += [(out / name, data) for each in drawn for name, data in draw.files(each, source)]
-        files.append((out / "steps.csv", csv([history.steps_table(told)]).encode()))
+        files.append((out / "marks.csv", csv([history.marks_table(found)]).encode()))
     if page is not None:
         path = out / page if out is not None and page == "history.html" else Path(page)
-        sections = [Section("summary", "Steps over runs", history.told_blocks(told))]
-        lead = f"{count(len(told.runs), 'run')}, {count(len(told.steps), 'step')}"
+        sections = [Section("summary", "Each cell over runs", history.blocks_of(found))]
+        runs = sum(len(machine.runs) for machine in found.machines)
+        lead = f"{count(runs, 'run')}, {count(len(found.marks), 'mark')}"
         files.append((checked(path), whole(history.TITLE, lead, sections).encode()))
     for path, data in files:
         note(f"written: {save(path, data)}")

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from grailbench.graph.profile import QUANTILES, Structure
-from grailbench.problems.reachability.ends import FORESTS, Ends
-from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Profile, Reach, Settled
+from grailbench.graph.profile import QUANTILES, Structure, level_bins
+from grailbench.problems.reachability.profile import (
+    FORESTS,
+    INDEX,
+    PAIRS,
+    STAGES,
+    STEPS,
+    Ends,
+    Profile,
+    Reach,
+    Settled,
+)
 from grailbench.report.table import Table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
@@ -94,7 +102,7 @@ def _ends(ends: Ends) -> Table:
 
 def _levels(graph: Structure) -> Table:
     depth = graph.depth
-    cuts = np.linspace(0, depth, min(BINS, depth) + 1).round().astype(int)
+    cuts = level_bins(depth, BINS)
     means = [float(graph.widths[low:high].mean()) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
     lines = []
     for low, high, mean in zip(cuts[:-1], cuts[1:], means, strict=True):
@@ -146,9 +154,8 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     """
     from grailbench.report import draw as drawing
     from grailbench.report.places import save
-    from grailbench.report.profiled import figures
+    from grailbench.report.profiled import of_profile
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    ends = None if profile.ends is None else asdict(profile.ends)
-    drawn = figures(profile.structure, ends, map(asdict, profile.settled))
+    drawn = of_profile(profile.structure, profile.ends and vars(profile.ends), map(vars, profile.settled))
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

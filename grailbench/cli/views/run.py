@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grailbench.cli.views import put_json
 from grailbench.cli.views.live import LiveView
+from grailbench.compare.stability import verdict, warnings
 from grailbench.harness import axes
 from grailbench.harness.axes import Axis
 from grailbench.harness.cells import Cell as Measured
@@ -23,11 +24,9 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.rows import cell_of, sampled
 from grailbench.harness.runner import Finished
-from grailbench.harness.stability import verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report import answer
-from grailbench.report import unstable as loud
 from grailbench.report.footnotes import Footnotes
 from grailbench.util import paths
 from grailbench.util.screen import Grid, apart, fold
@@ -144,7 +143,7 @@ def answered(found: list[Measured]) -> list[str]:
 
 def unstable(done: Finished) -> list[str]:
     """What is said loudly of times that cannot be trusted, machine by machine, with the remedy."""
-    return [line for own, found in done.by_machine for line in loud.lines(found, own, spoken(done.folder))]
+    return [line for own, found in done.by_machine for line in warnings(found, own, spoken(done.folder))]
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:

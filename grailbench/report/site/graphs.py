@@ -6,17 +6,16 @@ from collections.abc import Iterable, Iterator
 
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import GrailbenchError
-from grailbench.graph import generate, outline
+from grailbench.graph import generate, profile
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.networks import NETWORKS
-from grailbench.graph.outline import Outline
+from grailbench.graph.profile import Outline
 from grailbench.problems.contract import PROBLEMS, USUAL
 from grailbench.report import breakeven, tradeoffs
-from grailbench.report.outlined import figures
 from grailbench.report.page.sections import Block
+from grailbench.report.profiled import of_outline
 from grailbench.report.site import budgets, measures
-from grailbench.report.site.entries import Entry
-from grailbench.report.site.indexes import by_graph
+from grailbench.report.site.entries import Entry, by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
 from grailbench.util.visible import quoted
@@ -39,7 +38,7 @@ def page(name: str, entries: Iterable[Entry], up: str = "../") -> list[Block]:
 
 def _outline(name: str, own: Iterable[Entry]) -> Outline | None:
     """The recorded outline of a graph, unless that is of another graph of this name."""
-    found = outline.recorded().get(name)
+    found = profile.recorded().get(name)
     known = {entry.cell.graph_sha256 for entry in own} - {None}
     return found if found is not None and (not known or found.sha256 in known) else None
 
@@ -159,7 +158,7 @@ def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
         made = f"grailbench profile {quoted(name)} --record outlines.jsonl"
         yield "text", f"No outline of this graph is recorded. This command makes one: {made}"
         return
-    for figure in figures(recorded):
+    for figure in of_outline(recorded):
         if figure.form.empty:
             yield "text", f"{figure.title}: {figure.note.removeprefix('Unavailable: ')}"
         else:

@@ -9,8 +9,8 @@ from statistics import median
 from typing import NamedTuple
 
 from grailbench.compare.ratios import EQUAL, span
-from grailbench.graph import outline
-from grailbench.graph.outline import Outline
+from grailbench.graph import profile
+from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
@@ -19,8 +19,7 @@ from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
-from grailbench.report.site.entries import Entry
-from grailbench.report.site.indexes import by_implementation
+from grailbench.report.site.entries import Entry, by_implementation
 from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Table
@@ -165,7 +164,7 @@ def features(found: Iterable[Round]) -> list[str]:
     from scipy.stats import mannwhitneyu
 
     found = list(found)
-    known = outline.recorded()
+    known = profile.recorded()
     checksums = {each.graph[0]: each.graph[1] for each in found}
 
     def outlines(names: Iterable[str]) -> list[Outline]:

@@ -10,21 +10,22 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from grailbench.compare import stability
+from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.rows import cell_of
-from grailbench.harness.stability import Verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, measured, recorded, strips, unstable
+from grailbench.report import answer, draw, measured, recorded
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
+from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
 from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
@@ -68,11 +69,6 @@ class Group(NamedTuple):
     address: str
     about: str
     cells: list[Line]
-
-
-def data_address(source: Source) -> str:
-    """The address of the CSV file with every time of a run."""
-    return f"data/runs/{slug(source.name)}.csv"
 
 
 def data(source: Source) -> Iterator[bytes]:
@@ -177,8 +173,8 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time; its column cell has the '
         "names of the links below.</p>"
     )
-    yield "markup", data.format(up + data_address(found.source))
-    if loud := unstable.lines(run.cells, run.environment):
+    yield "markup", data.format(up + found.source.data_address)
+    if loud := stability.warnings(run.cells, run.environment):
         yield "loud", loud
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
@@ -187,7 +183,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
 
 def _cells(run: Run, up: str) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html").module.cells
-    verdicts = unstable.verdicts(run.cells, run.environment)
+    verdicts = stability.verdicts(run.cells, run.environment)
     for problem in run.problems:
         own = run.of(problem)
         if len(run.problems) > 1:
@@ -258,7 +254,7 @@ def _phase(under: str, phase: str, found: Stats) -> Phase:
     many = found.trials > 1
     strip = Markup("")
     if many and not under:
-        strip = strips.inline(found.times, found.median_low, found.median, found.median_high)
+        strip = draw.strip(found.times, found.median_low, found.median, found.median_high)
     return Phase(
         f"{under}/{phase}" if under else phase, str(found.trials), short(found.median),
         f"{short(found.median_low)} – {short(found.median_high)}" if many else "", short(found.least), strip,
