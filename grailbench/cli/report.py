@@ -94,8 +94,8 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.cli.views import note
+    from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.answer import next_steps
     from grailbench.report.places import WHY
     from grailbench.report.render import json, terminal
     from grailbench.util.screen import put

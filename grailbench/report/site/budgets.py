@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from grailbench.compare import measures
+from grailbench.compare.measures import AT_HAND, FROM_EDGES, Best, Measure, best, of_value, total
 from grailbench.compare.ratios import span
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
-from grailbench.report.site import measures
+from grailbench.harness.statistics import Interval
 from grailbench.report.site.entries import Entry
-from grailbench.report.site.measures import AT_HAND, FROM_EDGES, Best, best, interval, middle, to, totals
+from grailbench.report.site.rounds import first_named, to
 from grailbench.report.table import Table
 from grailbench.util.words import BLANK, short, size
 
@@ -60,7 +62,7 @@ def whole(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
 
 def _least(entries: Iterable[Entry], way: str, answers: int | None) -> Best | None:
     start = AT_HAND if way == AT_HAND else FROM_EDGES
-    return best(entries, lambda cell: middle(totals(cell, start, answers)))
+    return best(entries, total(start, answers), first_named)
 
 
 def _table(name: str, title: str, found: list[tuple[str, int | None, str, Best | None]], up: str) -> Table | None:
@@ -72,8 +74,8 @@ def _table(name: str, title: str, found: list[tuple[str, int | None, str, Best |
     leasts: dict[tuple[str, Entry], tuple[int | None, Best]] = {}
     for text, answers, way, least in found:
         if least is not None:
-            merged.setdefault((text, least.entry), []).append(way)
-            leasts[text, least.entry] = answers, least
+            merged.setdefault((text, least.item), []).append(way)
+            leasts[text, least.item] = answers, least
     if not merged:
         return None
     lines, links, values, rows = [], [], [], []
@@ -84,7 +86,7 @@ def _table(name: str, title: str, found: list[tuple[str, int | None, str, Best |
         links.append([None, None, *link])
         values.append([answers, None, *value])
         rows.append({_PAIRS: answers, "least": ", ".join(ways), **row})
-    timed = any(totals(entry.cell, FROM_EDGES, None) for _, entry in merged)
+    timed = any(total(FROM_EDGES).trials(entry.cell) for _, entry in merged)
     return Table(
         name, title, [_PAIRS, "least", "configuration", *_TIMES, "queries"], lines, frozenset({_PAIRS, *_TIMES}),
         keys=3, notes=[] if timed else [f"From edges: {NOT_FROM_EDGES}."], values=values, links=links, records=rows,
@@ -94,18 +96,19 @@ def _table(name: str, title: str, found: list[tuple[str, int | None, str, Best |
 
 def _shown(least: Best, answers: int | None, up: str) -> tuple[list[str], list[str | None], list, dict]:
     """Texts, links and sort keys of the columns after the first two, and the typed values."""
-    cell, address = least.cell, to(up, least.entry.address)
-    line, link, value = [cell.label], [to(up, least.entry.implementation_address)], [None]
+    cell, address = least.cell, to(up, least.item.address)
+    line, link, value = [cell.label], [to(up, least.item.implementation_address)], [None]
     row = {"configuration": cell.label}
     for way, key in ((FROM_EDGES, "from_edges_ms"), (AT_HAND, "at_hand_ms")):
-        sample = totals(cell, way, answers)
-        time, bounds = middle(sample), interval(sample)
+        found = total(way, answers).stats(cell)
+        time = found and found.median
+        bounds = Interval(found.median_low, found.median_high) if found and found.trials > 1 else None
         line += [BLANK if time is None else short(time), span(bounds, short)]
         link += [None if time is None else address, None if bounds is None else address]
         value += [time, bounds and bounds.low]
         row |= {key: time, f"{key}_low": bounds and bounds.low, f"{key}_high": bounds and bounds.high}
     line.append(measures.asked(cell))
-    row |= {"queries": cell.query_set, "run": least.entry.source.name}
+    row |= {"queries": cell.query_set, "run": least.item.source.name}
     return line, [*link, None], [*value, None], row
 
 
@@ -113,25 +116,23 @@ def _shown(least: Best, answers: int | None, up: str) -> tuple[list[str], list[s
 
 
 def _memory(cell: Cell) -> int | None:
-    if not cell.sound or cell.host_peak_bytes is None:
+    if cell.host_peak_bytes is None:
         return None
     return cell.host_peak_bytes + (cell.device_peak_bytes or 0 if measures.place(cell) == measures.GPU else 0)
 
 
 def _energy(cell: Cell) -> float | None:
-    spent = measures.joules(cell)
+    spent = cell.joules(cell.last_phase)
     if spent is None or not measures.by_pair(cell):
         return spent
     return spent * 1e6 / cell.queries if cell.queries else None
 
 
-def _resources(pairwise: bool) -> Iterator[tuple[str, Callable[[Cell], float | None], Callable[[float], str]]]:
-    def index(cell: Cell) -> int | None:
-        return cell.index_bytes if cell.sound and cell.index_bytes else None
-
-    yield ("bytes of the index" if pairwise else "bytes held"), index, lambda value: size(int(value))
-    yield "peak memory", _memory, lambda value: size(int(value))
-    yield ("joules of a million pairs" if pairwise else "joules"), _energy, short
+def _resources(pairwise: bool) -> Iterator[tuple[str, Measure, Callable[[float], str]]]:
+    index = "bytes of the index" if pairwise else "bytes held"
+    yield index, of_value(lambda cell: cell.index_bytes), lambda value: size(int(value))
+    yield "peak memory", of_value(_memory), lambda value: size(int(value))
+    yield ("joules of a million pairs" if pairwise else "joules"), of_value(_energy), short
 
 
 def resources(name: str, title: str, entries: list[Entry], up: str) -> Table | None:
@@ -140,19 +141,18 @@ def resources(name: str, title: str, entries: list[Entry], up: str) -> Table | N
 
     pairwise = all(measures.by_pair(each.cell) for each in entries)
     lines, links, values, rows = [], [], [], []
-    for what, value, text in _resources(pairwise):
-        least = best(entries, value)
+    for what, measure, text in _resources(pairwise):
+        least = best(entries, measure, first_named)
         if least is None:
             continue
-        sample = totals(least.cell, FROM_EDGES, None)
-        time = middle(sample)
+        time = total(FROM_EDGES).value(least.cell)
         lines.append([what, text(least.value), least.cell.label, BLANK if time is None else short(time),
                       measures.asked(least.cell)])  # fmt: skip
-        address = to(up, least.entry.address)
-        links.append([None, address, to(up, least.entry.implementation_address), time and address, None])
+        address = to(up, least.item.address)
+        links.append([None, address, to(up, least.item.implementation_address), time and address, None])
         values.append([None, least.value, None, time, None])
         rows.append({"least": what, "value": least.value, "configuration": least.cell.label, "from_edges_ms": time,
-                     "queries": least.cell.query_set, "run": least.entry.source.name})  # fmt: skip
+                     "queries": least.cell.query_set, "run": least.item.source.name})  # fmt: skip
     if not lines:
         return None
     head = "its batch from edges: ms"

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from statistics import median
 
-from grailbench.compare.ratios import EQUAL, span
+from grailbench.compare import measures
+from grailbench.compare.measures import PLACES, Best
+from grailbench.compare.ranking import Duel
+from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.graph import profile
 from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
@@ -18,14 +21,24 @@ from grailbench.harness.statistics import PENALTY, Interval, Mean, geometric_mea
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
-from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry, by_implementation
-from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
-from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
+from grailbench.report.site.rounds import (
+    LOSES,
+    WINS,
+    Machine,
+    Round,
+    graphs_lost,
+    graphs_won,
+    machine,
+    rounds,
+    tables,
+    to,
+)
 from grailbench.report.table import Column, Table, of_rows
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
+PEERS = "peers"
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
 CHANCE = 0.05  #: the most probable chance difference of all features together that is told
@@ -122,12 +135,12 @@ def _standing(found: list[Round]) -> Iterator[Block]:
         yield "text", "There is no other on the same machine, graph and questions to compare it with."
         return
     rows, means = [], []
-    for (place, machine, asked), group in groups.items():
+    for (place, title, asked), group in groups.items():
         verdicts = Counter(each.verdict for each in group)
-        row = {"place": place, "machine": machine, "queries": asked, "won": verdicts[WINS], "lost": verdicts[LOSES],
+        row = {"place": place, "machine": title, "queries": asked, "won": verdicts[WINS], "lost": verdicts[LOSES],
                "graphs": len(group)}  # fmt: skip
-        edges = [each.whole.ratio for each in group if each.whole.other and (each.whole.own or each.lost)]
-        means.append([geometric_mean(each.answering.ratio for each in group), geometric_mean(edges)])
+        edges = [each.whole.value for each in group if each.whole.other and (each.whole.own or each.lost)]
+        means.append([geometric_mean(each.answering.value for each in group), geometric_mean(edges)])
         row |= dict(
             zip(("mean_ratio", "mean_ratio_from_edges"), (mean and mean.value for mean in means[-1]), strict=True)
         )
@@ -202,7 +215,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
     alone = sum(each.verdict is None for each in found)
     if alone:
         yield "text", f"{count(alone, 'graph')} or query sets have no other to compare it with, or no time of it."
-    mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
+    mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
         yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
 
@@ -210,15 +223,15 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
 def _table(name: str, title: str, group: list[Round], up: str) -> Table:
     first = next(side for each in group for side in (each.answering.own, each.answering.other) if side is not None)
     unit = "ns a pair" if measures.by_pair(first.cell) else "ms"
-    ordered = sorted(group, key=lambda each: (each.answering.ratio is None, each.answering.ratio or 0, each.graph[0],
+    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph[0],
                                               each.asked))  # fmt: skip
     foot = Footnotes()
 
     def rows_of(each: Round) -> str:
-        return to(up, (each.lost or each.answering.own.entry).address)
+        return to(up, (each.lost or each.answering.own.item).address)
 
     def graph_page(each: Round) -> str:
-        return to(up, (each.answering.own or each.answering.other).entry.graph_address)
+        return to(up, (each.answering.own or each.answering.other).item.graph_address)
 
     def verdict(each: Round) -> str:
         return foot.status(each.lost.cell.status, each.lost.cell.reason) if each.lost else each.verdict
@@ -227,8 +240,8 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         """The columns of one side: its configuration and its time."""
         return [
             Column(headers[0], lambda each: _name(least(each)),
-                   link=lambda each: to(up, least(each).entry.implementation_address)),
-            Column(headers[1], f"{key}_time", short, lambda each: to(up, least(each).entry.address)),
+                   link=lambda each: to(up, least(each).item.implementation_address)),
+            Column(headers[1], f"{key}_time", short, lambda each: to(up, least(each).item.address)),
         ]  # fmt: skip
 
     def bounds(header: str, duel: Callable[[Round], Duel]) -> Column:
@@ -249,7 +262,8 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
     table = of_rows(name, title, columns, list(map(_record, ordered)), ordered, keys=2)
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
-        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it.",
+        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
+        "of a side are unstable, and trials of the two overlap.",
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
     ]
@@ -258,8 +272,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
 
 
 def _name(least: Best | None) -> str | None:
-    part = "" if least is None or least.cell.part is None else f" (first {least.cell.part:,} pairs)"
-    return least and least.cell.label + part
+    return least and measures.named(least.cell)
 
 
 def _record(each: Round) -> dict:
@@ -270,7 +283,7 @@ def _record(each: Round) -> dict:
         for side, least in (("own", duel.own), ("other", duel.other)):
             found |= {f"{key}{side}": least and least.cell.label, f"{key}{side}_time": least and least.value}
         bounds = duel.interval
-        found |= {f"{key}ratio": duel.ratio, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
+        found |= {f"{key}ratio": duel.value, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
     return found
 
 

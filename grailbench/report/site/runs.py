@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grailbench.compare import stability
+from grailbench.compare import answer, stability
 from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
@@ -19,7 +19,7 @@ from grailbench.harness.rows import cell_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, draw, measured, recorded
+from grailbench.report import draw, measured, recorded
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
