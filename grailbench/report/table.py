@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.harness import axes
+from grailbench.harness.statistics import Interval
 from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
@@ -97,14 +98,17 @@ def of_rows(
 
     lines, values, links = [], [], []
     for row, thing in zip(rows, things or rows, strict=True):
-        found = [row[each.value] if isinstance(each.value, str) else each.value(thing) for each in columns]
-        lines.append([BLANK if value is None else (column.text or str)(value)
-                      for column, value in zip(columns, found, strict=True)])  # fmt: skip
-        values.append([value if column.text else None for column, value in zip(columns, found, strict=True)])
-        links.append([column.link(thing) if column.link and value is not None else None
-                      for column, value in zip(columns, found, strict=True)])  # fmt: skip
+        found = [(each, row[each.value] if isinstance(each.value, str) else each.value(thing)) for each in columns]
+        lines.append([BLANK if value is None else (each.text or str)(value) for each, value in found])
+        values.append([_key(value) if each.text else None for each, value in found])
+        links.append([each.link(thing) if each.link and value is not None else None for each, value in found])
     numeric = frozenset(column.header for column in columns if column.text)
     return Table(
         name, title, [column.header for column in columns], lines, numeric, values=values, links=links,
         **{"records": rows, "data": pandas.DataFrame(rows), **more},
     )  # fmt: skip
+
+
+def _key(value: object) -> object:
+    """What a value is sorted by: an interval by its low end, a word in place of a number by nothing."""
+    return value.low if isinstance(value, Interval) else None if isinstance(value, str) else value

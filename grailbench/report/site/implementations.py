@@ -17,7 +17,7 @@ from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
-from grailbench.harness.statistics import PENALTY, Interval, Mean, geometric_mean
+from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
@@ -141,10 +141,9 @@ def _standing(found: list[Round]) -> Iterator[Block]:
                "graphs": len(group)}  # fmt: skip
         edges = [each.whole.value for each in group if each.whole.other and (each.whole.own or each.lost)]
         means.append([geometric_mean(each.answering.value for each in group), geometric_mean(edges)])
-        row |= dict(
-            zip(("mean_ratio", "mean_ratio_from_edges"), (mean and mean.value for mean in means[-1]), strict=True)
-        )
-        rows.append(row | {"graphs_from_edges": _over(means[-1][1])})
+        first, whole = means[-1]
+        row |= {"mean_ratio": first and first.value, "mean_ratio_from_edges": whole and whole.value}
+        rows.append(row | {"graphs_from_edges": _over(whole)})
     notes = [
         "Won: faster than every other; lost: slower than one. Ratio: its time over that of the best other, geometric "
         "mean over so many graphs; below 1 it is faster. From edges: the same by the whole way from edges in memory to "
@@ -267,8 +266,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
     ]
-    values = [[value.low if isinstance(value, Interval) else value for value in line] for line in table.values]
-    return replace(table, values=values, notes=[*notes, *foot.lines()])
+    return replace(table, notes=[*notes, *foot.lines()])
 
 
 def _name(least: Best | None) -> str | None:
