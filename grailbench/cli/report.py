@@ -96,7 +96,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     from grailbench.cli.views import note
     from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.places import WHY
+    from grailbench.report.destination import WHY
     from grailbench.report.render import json, terminal
     from grailbench.util.screen import put
 

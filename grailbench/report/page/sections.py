@@ -179,7 +179,7 @@ def _headed(figure: Figure) -> list[Block]:
 
 def _summary(report: Report) -> Iterator[Block]:
     if report.unstable:
-        yield "loud", report.unstable
+        yield "caution", report.unstable
     if report.answer:
         yield "heading", answer.TITLE
         yield "answer", report.answer
@@ -301,10 +301,10 @@ def _counters(report: Report) -> list[Block]:
 def environment(found: Mapping) -> Iterator[Block]:
     """The facts of an environment, and of those of earlier sessions and other workers."""
     yield "facts", _facts({key: value for key, value in found.items() if key not in ("earlier", "workers")})
-    for sitting in found.get("earlier") or []:
-        where = "On another worker" if "pinned" in sitting else "An earlier session"
-        yield "heading", f"{where}, {sitting.get('at', 'at an unknown time')}"
-        yield "facts", _facts(sitting)
+    for session in found.get("earlier") or []:
+        where = "On another worker" if "pinned" in session else "An earlier session"
+        yield "heading", f"{where}, {session.get('at', 'at an unknown time')}"
+        yield "facts", _facts(session)
 
 
 def _facts(record: Mapping) -> list[tuple[str, str]]:

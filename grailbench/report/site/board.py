@@ -365,8 +365,8 @@ def _text(data: dict[str, Any], place: Place, column: Column, up: str) -> Text:
     if key == "rank":
         return Text(f"{place.rank} of {place.of:,}", row, "num")
     if key == "note":
-        word, standing, sign = data["statuses"][cells["status"][i]]
-        return Text(", ".join(filter(None, (f"{sign} {word}", data["notes"][cells[key][i]]))), "", f"status {standing}")
+        word, kind, sign = data["statuses"][cells["status"][i]]
+        return Text(", ".join(filter(None, (f"{sign} {word}", data["notes"][cells[key][i]]))), "", f"status {kind}")
     if key == "machine":
         return Text(data["machines"][_machine_of(data, i)]["name"])
     if key in ("config", "queries"):

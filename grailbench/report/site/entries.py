@@ -173,7 +173,7 @@ def _usual() -> list[Path]:
 def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
     """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
 
-    note  is told of the runs that are left out because they have no row
+    note  is called with a sentence for each run that is left out because it has no row
 
     The folder of a source from a pack is gone once the next one is asked for. Raises InputError, which names file and
     line, for a run that is damaged, and for a file that is no whole pack.

@@ -41,7 +41,7 @@ from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 PEERS = "peers"
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
-CHANCE = 0.05  #: the most probable chance difference of all features together that is told
+CHANCE = 0.05  #: the most probable chance difference of all features together that is named
 _FEATURES = {
     "levels": lambda graph: graph.depth, "edges a vertex": lambda graph: graph.density,
     "share in trees": lambda graph: graph.in_trees, "positive share": lambda graph: graph.rate,
@@ -57,7 +57,7 @@ def page(name: str, problem: str, entries: Iterable[Entry], up: str = "../") -> 
     entries = list(entries)
     own = [entry for entry in entries if (entry.cell.impl, entry.cell.problem) == (name, problem)]
     found = rounds(name, problem, entries)
-    return [*_about(name, problem, own), *_standing(found), *_compared(found, own, up), *_troubled(own, up)]
+    return [*_about(name, problem, own), *_wins(found), *_compared(found, own, up), *_troubled(own, up)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -124,7 +124,7 @@ def _version(name: str, entry: Entry) -> str:
 # ------------------------------------------------------------------ where it wins
 
 
-def _standing(found: list[Round]) -> Iterator[Block]:
+def _wins(found: list[Round]) -> Iterator[Block]:
     """How often it wins and loses, in a line for each machine, place and query set; then in which graphs."""
     yield "heading", "Where it wins and where it loses"
     groups: dict[tuple[str, str, str], list[Round]] = {}
@@ -132,7 +132,7 @@ def _standing(found: list[Round]) -> Iterator[Block]:
         if each.verdict is not None:
             groups.setdefault((each.place, each.machine.title, each.asked), []).append(each)
     if not groups:
-        yield "text", "There is no other on the same machine, graph and questions to compare it with."
+        yield "text", "No other implementation ran on the same machine, graph and queries."
         return
     rows, means = [], []
     for (place, title, asked), group in groups.items():
@@ -213,7 +213,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
         yield from tables(_table(f"against-{number}", f"{_capital(place)}, {at.title}", group, up))
     alone = sum(each.verdict is None for each in found)
     if alone:
-        yield "text", f"{count(alone, 'graph')} or query sets have no other to compare it with, or no time of it."
+        yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
     mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
         yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
@@ -296,7 +296,7 @@ def _troubled(own: list[Entry], up: str) -> Iterator[Block]:
         rows.append([cell.dataset, cell.label, measures.asked(cell), foot.status(cell.status, cell.reason),
                      each.source.name])  # fmt: skip
         links.append([to(up, each.graph_address), None, None, to(up, each.address), to(up, each.source.address)])
-    yield "heading", "Not right, not finished, or checked in part"
+    yield "heading", "Wrong, unfinished or partly checked"
     headers = ["graph", "configuration", "query set", "status", "run"]
     yield "table", Table("troubled", count(len(rows), "cell"), headers, rows, notes=foot.lines(), links=links)
 

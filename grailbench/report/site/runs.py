@@ -30,7 +30,7 @@ from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
-LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line
+LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are named in a line
 #: the columns of a run's data, a line a time; `cell` is the anchor on its page
 COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set", "phase", "under", "trial", "ms",
            "rate", "status", "reason", "at")  # fmt: skip
@@ -131,7 +131,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
     run = found.source.run
     yield "facts", found.facts
     if run.mixed:
-        yield "text", "Its sittings were on different machines: see Environment before comparing its times."
+        yield "text", "Its sessions were on different machines: see Environment before comparing its times."
     if run.damage.torn or run.damage.rows:
         yield "text", "It was interrupted: an incomplete trial at the end is left out."
     data = Markup(
@@ -139,8 +139,8 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(up + found.source.data_address)
-    if loud := stability.warnings(run.cells, run.environment):
-        yield "loud", loud
+    if warned := stability.warnings(run.cells, run.environment):
+        yield "caution", warned
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
         yield "answer", said
