@@ -25,7 +25,7 @@ from grailbench.report.document import FOLDER, Report
 from grailbench.report.draw import style
 from grailbench.report.page import sections
 from grailbench.report.render.html import templates
-from grailbench.util.version import __version__
+from grailbench.util import __version__
 
 FILE = "report.html"
 COLOURS = {
