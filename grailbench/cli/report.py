@@ -96,9 +96,8 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     from grailbench.cli.views import note
     from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.places import WHY
-    from grailbench.report.render.json import json
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.destination import WHY
+    from grailbench.report.render import json, terminal
     from grailbench.util.screen import put
 
     if pages:

@@ -54,9 +54,9 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     from grailbench.cli.views import run as console
     from grailbench.cli.views.answers import Answers
     from grailbench.compare.answer import next_steps
+    from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
-    from grailbench.harness.handing import Workers
     from grailbench.harness.resume import plan_of
     from grailbench.problems.contract import Checks
     from grailbench.util.screen import apart as stderr
@@ -79,8 +79,8 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:
             with cluster.client(workers, scheduler) as client:
-                team = None if client is None else Workers(client)
-                done = runner.run(plan, screen, out=out, resume=folder, workers=team, **checking)
+                elsewhere = None if client is None else on_workers(client)
+                done = runner.run(plan, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
     apart = answers == "-"  # the standard output has the answers alone
     to = stderr() if apart else None
     if not as_json and simulate:

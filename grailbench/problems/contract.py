@@ -37,6 +37,8 @@ PROBLEMS = {
     "read": ("grailbench.problems.reading.problem", "Reading"),
     "counts": ("grailbench.problems.counts.problem", "Counts"),
 }
+#: problem -> modules of packages above `problems` whose import registers more implementations of it
+MORE = {"reachability": ("grailbench.outofcore.index", "grailbench.distributed.implementations")}
 MOST_THREADS = 4096  #: each has memory of its own from the start
 USUAL = "reachability"  #: the problem of flags, configs and rows that do not name one
 ENTRY_POINTS = "grailbench.implementations"
@@ -152,7 +154,7 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
     with _loading:
         if solved not in _loaded:
             _loaded.add(solved)
-            for module in problem(solved).modules:
+            for module in (*problem(solved).modules, *MORE.get(solved, ())):
                 import_module(module)
         if ENTRY_POINTS not in _loaded:
             _loaded.add(ENTRY_POINTS)

@@ -22,15 +22,15 @@ from grailbench.report import (
     published,
     rankings,
 )
+from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.places import place, recorded, save
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown, paragraph, text
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 
@@ -153,7 +153,7 @@ class Report:
 
     @cached_property
     def unstable(self) -> list[str]:
-        """What is said loudly of times that cannot be trusted, with the remedy; nothing if all are stable."""
+        """Warnings of times that cannot be trusted, with the remedy; none if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
         return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
 
@@ -336,7 +336,7 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
     """
-    folder = place(report.run.folder, FOLDER, out)
+    folder = folder_for(report.run.folder, FOLDER, out)
     if folder is None:
         return []
     files: dict[str, str] = {}

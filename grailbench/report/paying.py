@@ -24,7 +24,7 @@ from grailbench.compare.costs import (
 from grailbench.compare.measures import GPU, NS, median, named, place
 from grailbench.compare.ranking import generated_kind
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
-from grailbench.report import figures
+from grailbench.report import frames
 from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, short, size
 
@@ -36,8 +36,8 @@ OURS, OTHERS = "ours", "others"
 
 def groups_of(cells: Iterable[Cell], machine: Callable[[Cell], str] | None = None) -> list[Group]:
     """The groups of some cells, named as figures name them."""
-    cells = figures.ordered(cells)
-    heads = figures.heads(cells)
+    cells = frames.ordered(cells)
+    heads = frames.heads(cells)
     return groups(((cell, head["config"], head["queries"]) for cell, head in zip(cells, heads, strict=True)), machine)
 
 

@@ -19,8 +19,8 @@ class Shown:
     title   its name as a heading, '' for the name that users type
     tables  the module in `papers` whose `table(cells, verdicts)` makes the table; problems with the same module share
             one. '' if `measured.table` makes it
-    drawn   the module in `papers` whose `figures(cells)` makes the figures; '' for none. Those of reachability are in
-            `run_figures`
+    drawn   the function of `papers.figures` that makes the figures of cells; '' for none. Those of reachability are in
+            `report.figures`
     beside  the module in `papers` whose `tables(cells)` makes further tables, of graphs that have some; '' for none
     """
 
@@ -42,11 +42,11 @@ class Shown:
     @property
     def figures(self) -> Callable | None:
         """The function that makes the figures from cells."""
-        return import_module(_PAPERS + self.drawn).figures if self.drawn else None
+        return getattr(import_module(f"{_PAPERS}figures"), self.drawn) if self.drawn else None
 
 
 def _traversal(what: str) -> Shown:
-    return Shown("traversals", "traversals_figures", title=what.capitalize())
+    return Shown("traversals", "traversals", title=what.capitalize())
 
 
 SHOWN = {
@@ -54,9 +54,9 @@ SHOWN = {
     "bfs": _traversal("breadth-first searches"),
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
-    "closure": Shown("closures", "closures_figures", "datalog", title="Transitive closure"),
+    "closure": Shown("closures", "closures", "datalog", title="Transitive closure"),
     "counts": Shown("counting", title="Reachability counts"),
-    "read": Shown(drawn="reading_figures", title="Reading graphs"),
+    "read": Shown(drawn="reading", title="Reading graphs"),
 }  # fmt: skip
 
 

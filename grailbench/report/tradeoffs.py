@@ -15,7 +15,7 @@ from grailbench.compare.measures import GPU, NS, median, place
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures as frames
+from grailbench.report import frames
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
 from grailbench.report.paying import groups_of
 from grailbench.util.words import listing, short, size

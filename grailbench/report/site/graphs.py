@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from grailbench.compare import costs
-from grailbench.compare.measures import FROM_EDGES, best, by_pair, graph_of, kind_of_questions, total
+from grailbench.compare.measures import FROM_EDGES, Best, best, by_pair, graph_of, kind_of_questions, total
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, profile
@@ -17,12 +17,11 @@ from grailbench.report import paying, tradeoffs
 from grailbench.report.page.sections import Block
 from grailbench.report.profiled import of_outline
 from grailbench.report.site import budgets
-from grailbench.report.site.entries import Entry
-from grailbench.report.site.indexes import by_graph
+from grailbench.report.site.entries import Entry, by_graph
 from grailbench.report.site.rounds import first_named, machine, tables, to
-from grailbench.report.table import Table
+from grailbench.report.table import Column, Table, of_rows
 from grailbench.util.visible import quoted
-from grailbench.util.words import BLANK, count, listing, short
+from grailbench.util.words import count, grouped, listing, short
 
 LIKE = "-like"
 ANSWERS = 10_000  #: of the time in the index
@@ -241,62 +240,42 @@ def _tables(found: list[Entry], name: str, up: str) -> Iterator[Table | None]:
 
 def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     """A table of all graphs: size, depth, how much is reachable, number of cells, and the best time from edges."""
-    import pandas
-
-    groups = by_graph(entries)
-    if not groups:
+    rows, things = [], []
+    for name, own in by_graph(entries).items():
+        timed = [entry for entry in own if by_pair(entry.cell) and kind_of_questions(entry.cell) == "random"
+                 and machine(entry) is not None]  # fmt: skip
+        least = best(timed, total(FROM_EDGES, ANSWERS), first_named)
+        things.append((own[0], least and least.item))
+        rows.append(_row(name, own, least))
+    if not rows:
         return [("text", "There is no graph.")]
-    lines, links, values, rows = [], [], [], []
-    for name, own in groups.items():
-        row = _row(name, own)
-        least = row.pop("least")
-        time = row["best_ms"]
-        line = [
-            name, row["kind"], *(BLANK if row[key] is None else f"{row[key]:,}" for key in _SIZES),
-            BLANK if row["in_trees"] is None else f"{100 * row['in_trees']:.0f} %",
-            BLANK if row["positive_share"] is None else f"{row['positive_share']:.3g}",
-            f"{row['cells']:,}", BLANK if time is None else short(time), row["configuration"] or BLANK,
-            row["machine"] or BLANK,
-        ]  # fmt: skip
-        address = None if least is None else to(up, least.item.address)
-        lines.append(line)
-        links.append([to(up, own[0].graph_address), *[None] * 7, address,
-                      None if least is None else to(up, least.item.implementation_address), None])  # fmt: skip
-        values.append([None, None, *(row[key] for key in _SIZES), row["in_trees"], row["positive_share"],
-                       row["cells"], time, None, None])  # fmt: skip
-        rows.append(row)
-    heads = ["vertices", "edges", "levels", "in trees", "positive share", "cells", _BEST]
     notes = [
         "Vertices and edges of the file; where no outline is recorded, of the rows, which may count a super-root. In "
         "trees: strong components in the trees at the ends. Positive share: of the ordered pairs of vertices.",
         f"The best time from edges in memory to an index and {ANSWERS:,} answers to random pairs, a median, with the "
         "machine that it was measured on. Times of different machines are not to be compared.",
     ]
-    table = Table(
-        "graphs", f"{count(len(lines), 'graph')}", ["graph", "kind", *heads, "configuration", "machine"], lines,
-        frozenset(heads), notes=notes, values=values, links=links, records=rows, data=pandas.DataFrame(rows),
-    )  # fmt: skip
-    return tables(table)
+    columns = [
+        Column("graph", "graph", link=lambda each: to(up, each[0].graph_address)), Column("kind", "kind"),
+        *(Column(name, name, grouped) for name in ("vertices", "edges", "levels")),
+        Column("in trees", "in_trees", "{:.0%}".format), Column("positive share", "positive_share", "{:.3g}".format),
+        Column("cells", "cells", grouped),
+        Column(f"{ANSWERS:,} answers: ms", "best_ms", short, lambda each: to(up, each[1].address)),
+        Column("configuration", "configuration", link=lambda each: to(up, each[1].implementation_address)),
+        Column("machine", "machine"),
+    ]  # fmt: skip
+    return tables(of_rows("graphs", count(len(rows), "graph"), columns, rows, things, notes=notes))
 
 
-_SIZES = ("vertices", "edges", "levels")
-_BEST = f"{ANSWERS:,} answers: ms"
-
-
-def _row(name: str, own: list[Entry]) -> dict:
-    """The values of a line, and `least`, the best entry."""
+def _row(name: str, own: list[Entry], least: Best | None) -> dict:
+    """The values of a line."""
     recorded = _outline(name, own)
     cell = next((each.cell for each in own if each.cell.vertices is not None), own[0].cell)
-    timed = [entry for entry in own if by_pair(entry.cell) and kind_of_questions(entry.cell) == "random"
-             and machine(entry) is not None]  # fmt: skip
-    least = best(timed, total(FROM_EDGES, ANSWERS), first_named)
-    at = None if least is None else machine(least.item)
     return {
         "graph": name, "kind": "generated" if cell.generated else cell.kind or "unknown",
         "vertices": recorded.vertices if recorded else cell.vertices,
         "edges": recorded.edges if recorded else cell.edges,
         "levels": recorded and recorded.depth, "in_trees": recorded and recorded.in_trees,
-        "positive_share": recorded and recorded.rate, "cells": len(own),
-        "best_ms": least and least.value, "configuration": least and least.cell.label, "machine": at and at.title,
-        "least": least,
+        "positive_share": recorded and recorded.rate, "cells": len(own), "best_ms": least and least.value,
+        "configuration": least and least.cell.label, "machine": least and machine(least.item).title,
     }  # fmt: skip

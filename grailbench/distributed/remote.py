@@ -21,20 +21,19 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from grailbench.distributed import liveness
 from grailbench.distributed.seats import Seat
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
 from grailbench.harness.plan import Cell
-from grailbench.harness.processes import START, Named
+from grailbench.harness.processes import START, Named, Stopped
 from grailbench.harness.sitting import Opened, Sitting
 from grailbench.problems.contract import Checks, problem
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
-_START = START.format(work="from grailbench.harness import remote\nremote._serve(int(sys.argv[1]))")
+_START = START.format(work="from grailbench.distributed import remote\nremote._serve(int(sys.argv[1]))")
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ class _Bench:
             self._timer.cancel()
         try:
             self._connection.send(order)
-            asked, stopped = monotonic(), liveness.Stopped(self._process.pid)
+            asked, stopped = monotonic(), Stopped(self._process.pid)
             while True:
                 if monotonic() - asked >= POLL_SECONDS:
                     if not wanted():

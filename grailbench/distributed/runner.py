@@ -1,6 +1,6 @@
 """Running the cells of a plan on workers of dask: one task a cell, one cell at a time on a worker.
 
-The client gives each worker its next cell (`Handing`), with all that the worker declares as the resources of the task,
+The client gives each worker its next cell (`DaskRunner`), with all that the worker declares as resources of the task,
 so that no two timed cells share a core or a GPU, also with other clients of the scheduler. Cells of one graph go to
 workers of one machine type where they can, since only their times may be compared. Rows are appended by this process as
 they come (`remote` says what comes), each once, whichever way it came.
@@ -19,11 +19,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from grailbench.distributed import facts, graphs, liveness
+from grailbench.distributed import facts, graphs, liveness, remote
 from grailbench.distributed.connection import HOW
 from grailbench.distributed.seats import Seat, share_out
-from grailbench.errors import MachineLacks
-from grailbench.harness import remote
+from grailbench.errors import ClusterLost, MachineLacks
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.processes import Named
 from grailbench.harness.rows import cell_of, sampled
@@ -41,10 +40,6 @@ COMING_SECONDS = 3.0  #: how long it is waited for the first worker of a schedul
 ENDING_SECONDS = 10.0  #: how long it is waited for workers to end what they do for a run
 REJOIN_SECONDS = 30.0  #: how long it is waited for a worker that fits, once one was lost
 _GRAPH = ("kind", "vertices", "edges", "roots", "graph_sha256")  # fields of rows that tell of their graph
-
-
-class SchedulerGone(MachineLacks):
-    """The scheduler, or every worker, went away during the run."""
 
 
 @dataclass
@@ -135,12 +130,12 @@ class Workers:
 
     def look(self) -> dict[str, str | None]:
         """The addresses of all workers that the scheduler has now, and why each is lost; None for those that are not.
-        Raises SchedulerGone when it does not answer."""
+        Raises ClusterLost when it does not answer."""
         try:
             return liveness.heartbeats(self.client).look()
         except OSError as error:
             why = "does not answer" if isinstance(error, TimeoutError) else "went away"
-            raise SchedulerGone(f"the scheduler at {self.client.scheduler.address} {why}") from None
+            raise ClusterLost(f"the scheduler at {self.client.scheduler.address} {why}") from None
 
     def came(self, workers: set[str], taken: list[Seat]) -> tuple[list[Seat], list[str]]:
         """Seats for workers that came during a run, and why some got none."""
@@ -155,7 +150,7 @@ class Workers:
         return seats, faults
 
 
-class Handing:
+class DaskRunner:
     """The execution of a plan on workers. `sitting` keeps the rows of the run."""
 
     def __init__(self, workers: Workers, sitting: Sitting):
@@ -179,7 +174,7 @@ class Handing:
         return self.sitting.prior + self.sitting.new
 
     def run(self, plan: Plan) -> None:
-        """Run all cells that need passes. Raises SchedulerGone when scheduler or workers went away for good."""
+        """Run all cells that need passes. Raises ClusterLost when scheduler or workers went away for good."""
         self._refuse(self.workers.unused, self.workers.faults)
         self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.chairs), self.watcher.note)
         for job in self._jobs(plan):
@@ -236,7 +231,7 @@ class Handing:
         if not self.pending or self._hoping or any(chair.at for chair in self.chairs.values()):
             return
         if not self.chairs:
-            raise SchedulerGone("every worker went away")
+            raise ClusterLost("every worker went away")
         for job in list(self.pending):
             reasons = [reason for chair in self.chairs.values() if (reason := lacks(job.cell, chair.seat))]
             if len(reasons) == len(self.chairs):

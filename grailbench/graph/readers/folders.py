@@ -1,15 +1,21 @@
-"""Reads which modules of a Python source tree import which: an edge from importer to imported.
+"""Reads folders as graphs: the commits of a git repository, and the imports of a Python source tree.
 
-The vertices are the modules in the tree, named as they are imported: with dots, from the outermost folder with an
-`__init__.py`, or from the tree's root where two modules would have one name. An edge leads to the module that a
-statement names; `from a import b` to a.b if that is a module, else to a. Imports inside functions and for type checking
-count. Hidden folders and virtual environments are left out.
+In a repository an edge leads from each commit to each of its parents. The vertices are the commits that a branch, tag
+or other reference reaches, named by their full hashes; every revision that git knows in the repository is understood as
+well (see `grailbench.graph.ids.Named`). What `git rev-list --parents --all` printed is read, too, as a file; then only
+full hashes are understood.
+
+In a source tree an edge leads from importer to imported. The vertices are the modules in the tree, named as they are
+imported: with dots, from the outermost folder with an `__init__.py`, or from the tree's root where two modules would
+have one name. An edge leads to the module that a statement names; `from a import b` to a.b if that is a module, else to
+a. Imports inside functions and for type checking count. Hidden folders and virtual environments are left out.
 """
 
 from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 import warnings
 from collections import Counter
@@ -21,17 +27,44 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.readers.labelled import found_of
+from grailbench.graph.readers.cells import decoded, found_of
 from grailbench.graph.readers.text import Found
+from grailbench.graph.revisions import is_repository
 from grailbench.util import outputs
 from grailbench.util.words import count
+
+# ---------------------------------------------------------------------------------------- git
+
+
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+
+
+def read_git(path: Path, text: np.ndarray) -> Found:
+    """Reads lines with the hash of a commit and those of its parents (uint8[size]), of the repository `path` if that is
+    a folder. Raises InputError if one is malformed."""
+    sources, targets, known = [], [], []
+    for line, said in enumerate(decoded(path, text).split("\n"), 1):
+        hashes = said.split()
+        if not all(map(_HASH.fullmatch, hashes)):
+            message = f"full hashes of commits expected: {said[:60]!r}"
+            raise InputError(message, path=path, line=line, remedy="git rev-list --parents --all")
+        if hashes:
+            known.append(hashes[0])
+            sources += hashes[:1] * (len(hashes) - 1)
+            targets += hashes[1:]
+    repository = str(path.resolve()) if is_repository(path) else None
+    return found_of(path, sources, targets, list(dict.fromkeys(known)), repository)
+
+
+# ---------------------------------------------------------------------------------------- Python
+
 
 _VERSION = ".".join(map(str, sys.version_info[:2]))
 _LEFT_OUT = ("__pycache__", "node_modules")
 _RENAME = "rename it"
 
 
-def content(folder: Path) -> bytes:
+def python_files(folder: Path) -> bytes:
     """All Python files of a tree, in the order of their paths: for each a line 'size path' and then its text.
 
     Raises InputError if one cannot be read, or has a line break in its path.
@@ -49,7 +82,7 @@ def content(folder: Path) -> bytes:
     return b"".join(parts)
 
 
-def has_files(folder: Path) -> bool:
+def has_python_files(folder: Path) -> bool:
     """Whether there is a Python file in a tree."""
     return next(_files(folder), None) is not None
 
@@ -65,7 +98,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def read_python(path: Path, text: np.ndarray, outside: bool) -> Found:
-    """Reads the imports of the tree `path` from what `content` returned (uint8[size]).
+    """Reads the imports of the tree `path` from what `python_files` returned (uint8[size]).
 
     outside  whether imported modules that are not in the tree are vertices, named as in the statement
 
@@ -95,7 +128,7 @@ def read_python(path: Path, text: np.ndarray, outside: bool) -> Found:
 
 
 def _split(path: Path, raw: bytes) -> Iterator[tuple[str, bytes]]:
-    """The path and the text of each file in what `content` returned."""
+    """The path and the text of each file in what `python_files` returned."""
     at = 0
     while at < len(raw):
         end = raw.find(b"\n", at)

@@ -1,6 +1,6 @@
 """`dask` and `dask-gpu`: the index of `parallel` or `gpu-fused` in worker processes, which answer shards of the batch.
 
-The index is built once, written to a file, and mapped by each worker (`cluster.spread`). Pairs go to the workers in
+The index is built once, written to a file, and mapped by each worker (`spread`). Pairs go to the workers in
 shards, and answers come back as bits.
 """
 

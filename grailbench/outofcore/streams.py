@@ -21,9 +21,8 @@ from grailbench.graph.arguments import check_path, id_columns, shown, whole_numb
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
+from grailbench.graph.readers.cells import ends_of, needed, parsing, unrecognised
 from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
-from grailbench.graph.readers.labelled import needed, parsing
-from grailbench.graph.readers.table import ends_of, unrecognised
 from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
 from grailbench.util import outputs
 from grailbench.util.files import REFETCH
@@ -146,7 +145,7 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
             if end:
                 part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
                 columns = first, MAX_VERTICES - 1 + first, 0, 2, False
-                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
+                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighted=False)
                 if status != DONE:
                     raise edge_fault(path, part, state, status, first)
                 line = int(state[LINE])
@@ -203,3 +202,13 @@ def write_parquet(path: Path, stream: Stream) -> dict:
                 writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(said)))
                 edges += sources.size
     return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
+
+
+def streamed(names, seed: int, vertices: int | None, degree: float | None, path: Path) -> dict:
+    """Writes the edges of a uniform random DAG to a Parquet file as they are made; see `write_parquet`.
+
+    Raises InputError unless 'random' is named alone, with vertices and degree.
+    """
+    if tuple(names) != ("random",) or vertices is None or degree is None:
+        raise InputError("--stream is for 'random' alone, with --vertices and --degree")
+    return write_parquet(path, opened(f"random-n{vertices}-k{degree:f}-s{seed}"))
