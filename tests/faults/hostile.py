@@ -100,7 +100,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     from grailbench.harness.cells import read
     from grailbench.report import cite, document, draw, figures
     from grailbench.report.page import page
-    from grailbench.report.render.json import json as of_table
+    from grailbench.report.render import json as of_table
     from grailbench.report.render.latex import latex
     from grailbench.util.screen import put
 
