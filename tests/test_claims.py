@@ -195,7 +195,7 @@ def test_of_two_first_fetches_of_one_file_the_first_that_is_recorded_counts(tmp_
 
 
 def test_processes_that_take_names_at_once_answer_from_their_own_files():
-    code, out, err = python_program(claims.__file__, "--crowd", "2")
+    code, out, err = python_program(claims.__file__, "--crowd", "2", "--only", "asked", "--only", "imported")
     assert (code, err) == (0, ""), out + err
     assert "0 wrong" in out
 
