@@ -12,14 +12,14 @@ from compared import HERE, cell, steady
 from stored import ENVIRONMENT, made, store, trials
 from watchers import Notes
 
-from grailbench.compare import history
+from grailbench.compare import costs, history
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
 from grailbench.harness.cells import Run, cells, load
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
-from grailbench.report import cite, pays, rivals
+from grailbench.report import cite, rankings
 from grailbench.util import paths
 
 CODE = """
@@ -200,11 +200,11 @@ def test_a_plugin_is_not_ours_in_a_ranking():
               "distribution": "its-mine 0.2"}  # fmt: skip
     rows = [*trials(query=2.0, index_bytes=9), *trials(query=1.0, **theirs),
             *trials(query=4.0, **theirs | {"impl": "peer:a", "distribution": None})]  # fmt: skip
-    table = next(each for each in rivals.tables(cells(rows)) if each.name.startswith("rivals-random"))
+    table = next(each for each in rankings.rivals(cells(rows)) if each.name.startswith("rivals-random"))
     line = dict(zip(table.headers, table.lines[0], strict=True))
     assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
     swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
-    assert [each.whose for each in pays.payments(cells(rows + swept))] == ["ours", "others", "others"]
+    assert [each.cell.ours for each in costs.payments(cells(rows + swept))] == [True, False, False]
 
 
 # ------------------------------------------------------------------ history

@@ -14,9 +14,9 @@ from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import restored
-from grailbench.graph import streams
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Counted
+from grailbench.outofcore import streams
 from grailbench.outofcore.blocks import EDGES
 from grailbench.outofcore.build import build_in, file_of
 from grailbench.outofcore.index import Streamed, allowed_memory
@@ -33,7 +33,7 @@ def built(
     note: Callable[[str], None] | None = None,
     block: int = EDGES,
 ) -> tuple[Index, dict[str, dict[str, Any]]]:
-    """Builds an index of a stream of edges (`graph.streams.opened`) in a folder, and opens the file it is saved in.
+    """Builds an index of a stream of edges (`outofcore.streams.opened`) in a folder, and opens the file it is saved in.
 
     folder  as of `outofcore.build.build_in`; None for a temporary one, which is deleted
     resume, note, block  as there

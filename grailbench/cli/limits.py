@@ -40,7 +40,7 @@ def command(quick, only, again, simulate, out, as_json):
     from grailbench.cli.views import limits as view
     from grailbench.cli.views import note, put_json
     from grailbench.harness.limits import ceilings, scale
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.render import terminal
     from grailbench.util.screen import put
 
     document = ceilings.measure(

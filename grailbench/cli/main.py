@@ -11,9 +11,8 @@ import click
 
 from grailbench.cli import options, streams
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
-from grailbench.util import faults, kernelcache, ulimits
+from grailbench.util import __version__, faults, kernelcache, memory
 from grailbench.util.guard import prompt_interrupts
-from grailbench.util.version import __version__
 from grailbench.util.visible import visible
 
 #: in the order of `grailbench --help`
@@ -43,7 +42,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx, args):
         if not (ctx.resilient_parsing or {*ctx.help_option_names} & {*args}):  # completion and help need no libraries
-            ulimits.require_loadable()
+            memory.require_loadable()
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx, formatter):

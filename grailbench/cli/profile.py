@@ -64,7 +64,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.render import terminal
     from grailbench.util.screen import put
     from grailbench.util.visible import quoted
 

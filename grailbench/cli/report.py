@@ -94,11 +94,10 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.cli.views import note
+    from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.answer import next_steps
-    from grailbench.report.places import WHY
-    from grailbench.report.render.json import json
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.destination import WHY
+    from grailbench.report.render import json, terminal
     from grailbench.util.screen import put
 
     if pages:

@@ -53,12 +53,12 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     from grailbench.cli.views import note, say
     from grailbench.cli.views import run as console
     from grailbench.cli.views.answers import Answers
+    from grailbench.compare.answer import next_steps
     from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
     from grailbench.harness.prepare import plan_of
     from grailbench.problems.contract import Checks
-    from grailbench.report.answer import next_steps
     from grailbench.util.screen import apart as stderr
     from grailbench.util.screen import put
     from grailbench.util.visible import quoted

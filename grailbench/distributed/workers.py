@@ -19,8 +19,8 @@ from grailbench.errors import MachineLacks
 from grailbench.graph.generate import generated_name
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import code_version, packages, usable_cores
+from grailbench.util import __version__
 from grailbench.util.memory import available
-from grailbench.util.version import __version__
 from grailbench.util.words import count, listing
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
-from grailbench.graph.paged import Mapped
-from grailbench.graph.streams import Stream
 from grailbench.outofcore import blocks, edges, labels, levels
 from grailbench.outofcore.blocks import EDGES
 from grailbench.outofcore.folder import SAVED, STAGES, Folder, spare
+from grailbench.outofcore.paged import Mapped
+from grailbench.outofcore.streams import Stream
 
 Save = Callable[[Dag, dict[str, np.ndarray], Path], None]  #: writes an index, of a graph and its arrays, to a file
 _FILE = "index"

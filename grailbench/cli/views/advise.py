@@ -15,8 +15,8 @@ from grailbench.compare.ratios import EQUAL
 from grailbench.harness import axes
 from grailbench.harness.cells import read
 from grailbench.report import draw
-from grailbench.report.places import save
-from grailbench.report.render.terminal import terminal
+from grailbench.report.destination import save
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.screen import put as show

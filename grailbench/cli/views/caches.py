@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grailbench.errors import InputError
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import caches, kernelcache, paths
 from grailbench.util.caches import KERNELS, KINDS, Entry

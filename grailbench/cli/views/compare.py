@@ -12,8 +12,8 @@ from grailbench.cli.views import put_json
 from grailbench.compare.ratios import span
 from grailbench.compare.runs import ABSENT, CellChange, Comparison, CounterChange, Side, TimeChange
 from grailbench.compare.stability import loads
+from grailbench.report.render import terminal
 from grailbench.report.render.markdown import content, paragraph, text
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util import screen
 from grailbench.util.words import brief, count, fine_ratio, grouped, listing

@@ -14,12 +14,12 @@ from grailbench.harness import folder
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.cells import read as read_run
 from grailbench.report import draw, history
+from grailbench.report.destination import save
 from grailbench.report.page import checked, whole
 from grailbench.report.page.sections import Section
-from grailbench.report.places import save
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.markdown import markdown, paragraph
-from grailbench.report.render.terminal import terminal
 from grailbench.util import screen
 from grailbench.util.words import count
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.screen import paired

@@ -153,7 +153,7 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
-    from grailbench.report.places import save
+    from grailbench.report.destination import save
     from grailbench.report.profiled import of_profile
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from grailbench.cli.views import put_json
 from grailbench.cli.views.live import LiveView
+from grailbench.compare import answer
 from grailbench.compare.stability import verdict, warnings
 from grailbench.harness import axes
 from grailbench.harness.axes import Axis
@@ -26,7 +27,6 @@ from grailbench.harness.rows import cell_of, sampled
 from grailbench.harness.runner import Finished
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
-from grailbench.report import answer
 from grailbench.report.footnotes import Footnotes
 from grailbench.util import paths
 from grailbench.util.screen import Grid, apart, fold

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.team import helpers
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.core.inner import Inner
 from grailbench.problems.reachability.core.patterns import Patterns
 from grailbench.problems.reachability.core.records import reaches

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.team import helpers
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.counters import NAMES, named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
 from grailbench.problems.reachability.cpu.single import OnePair
