@@ -307,12 +307,10 @@ def test_a_worker_with_another_index_is_refused(client, graph, pairs):
 
 def hide(hidden):
     """On a worker: files are not seen, as on a machine without the disk of the client."""
-
     holder.mapped.identity, holder.seen = (_unseen, holder.mapped.identity) if hidden else (holder.seen, None)
 
 
 def _unseen(path):
-
     if "dask" not in str(path):  # only what is in the folder of the worker
         raise gb.InputError("there is no such index file", path=path)
     return holder.seen(path)
