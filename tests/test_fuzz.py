@@ -31,7 +31,7 @@ SEED = 23
 #: inputs at which readers once failed otherwise, and what they say now
 MENDED = (
     ("gra", "too_large", "too few for a line of each"), ("dot", "deep", "nested too deep"),
-    ("dot", "quoted", "a name that is not empty"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
+    ("dot", "quoted", "a non-empty name"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
         "no array of numpy"),
     ("records", "list_", "text, a number or null"),
     ("records", "deep", "nested too deep|no JSON"),  # Python 3.13 and newer read on, up to the end that is missing

@@ -205,7 +205,7 @@ def lock(file: str, digest: str, size: int, source: str) -> str:
 
 def _read_lock() -> dict:
     path = lock_path()
-    return settings.read(path, _Lock, remedy="mend or delete it").model_dump() if path.exists() else {}
+    return settings.read(path, _Lock, remedy="correct or delete it").model_dump() if path.exists() else {}
 
 
 def _toml(entries: dict) -> str:
