@@ -88,7 +88,7 @@ def test_a_file_that_changed_between_runs_is_named_and_the_first_stays(cache):
         first = one(fetch([wanted], hosts=Hosts()))
         server.act = sources.FAULTS["sends another file"].make(0)
         assert one(fetch([wanted], hosts=Hosts())).status == "held"
-        cached.discard(first.path)
+        cached.discard(first.file.path)
         cached.discard(cached.download_path("a.gra.gz"))
         again = one(fetch([wanted], hosts=Hosts()))
     assert again.status == "missing"
