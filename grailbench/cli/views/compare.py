@@ -150,8 +150,8 @@ def _times(title: str, changes: list[TimeChange]) -> Section:
     notes = []
     if any(each.verdict == "unclear" for each in changes):
         notes.append(
-            "unclear: beyond the gate, but the intervals overlap, the least times do not show it, "
-            "or only the reference changed; measure again."
+            "unclear: beyond the gate, but 1 lies in the interval of the ratio, a side is unstable, the least times do "
+            "not show it, or only the reference changed; measure again."
         )
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")
