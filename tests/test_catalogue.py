@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from commands import ROOT
 
-from grailbench.cli.views import inventory
+from grailbench.cli import list_ as inventory
 from grailbench.data import locate, registry
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_graph

@@ -7,7 +7,7 @@ import pytest
 from commands import call
 from compared import HERE, THERE, both, cell, steady, writer
 
-from grailbench.cli.views import compare as compare_view
+from grailbench.cli import compare as compare_view
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.problems.reachability.core import form
 from grailbench.report import compare

@@ -9,7 +9,7 @@ from commands import call
 from compared import cell, steady, writer
 from watchers import Silent
 
-from grailbench.cli.views import compare as compare_view
+from grailbench.cli import compare as compare_view
 from grailbench.graph.generate import random_dag
 from grailbench.graph.store import save_graph
 from grailbench.harness import folder as results
