@@ -19,7 +19,7 @@ from grailbench.util import paths
 
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
-for _name, _examples in (("fast", 40), ("thorough", 1000)):
+for _name, _examples in (("fast", 25), ("thorough", 1000)):
     settings.register_profile(_name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
@@ -92,7 +92,7 @@ def real_graphs(mirror):
     """Names of the graphs of the GRAIL papers that the mirror has, fetched; 17 at least."""
     from grailbench.data.fetch import fetch
     from grailbench.data.registry import sets
-    from grailbench.problems.reachability.ends import SETS
+    from grailbench.problems.reachability.survey import SETS
 
     wanted = [dataset for name in SETS for dataset in sets()[name]]
     names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]

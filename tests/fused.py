@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grailbench.cuda import leveled
+from grailbench.cuda import graphs
 from grailbench.cuda.gateway import cuda
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability.gpu.fused.batch import Searcher
@@ -19,7 +19,7 @@ def searcher_on(dag, params, sizes=None, counting=False):
     hubs = np.zeros(1, np.uint64)
     if index.hubs is not None:
         hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
-    there = leveled.upload(graph, graph.parents())
+    there = graphs.upload_leveled(graph, graph.parents())
     records = records_of(cuda.to_device(lanes), params.dim, cuda.to_device(hubs))
     return searcher_by(graph, there, records, sizes, counting)
 

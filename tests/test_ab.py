@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from commands import PATIENCE, call
 
+from grailbench.compare import runs as compare
+from grailbench.compare.gate import Gate
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness.ab import LOG, ab, commit_of, repository
-from grailbench.report import compare
-from grailbench.report.gate import Gate
 from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]

@@ -7,9 +7,9 @@ from commands import call
 from compared import cell, steady, writer
 from test_provenance import a_run, checkout, sitting  # noqa: F401 - fixtures
 
+from grailbench.compare import runs as compare
 from grailbench.harness import baseline, provenance
 from grailbench.harness import folder as results
-from grailbench.report import compare
 
 SLOW = {"ms": steady(20.0, 1), "counters": {"edges_scanned": 2000, "excluded_by_labels": 60}}
 

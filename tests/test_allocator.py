@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
 
-from grailbench.cuda.allocator import Kept, room_for
+from grailbench.cuda.allocator import Freed, room_for
+from grailbench.cuda.device_arrays import Part
 from grailbench.cuda.launch import _pack, _Unknown
-from grailbench.cuda.parts import Part
 
 
 @pytest.mark.parametrize("size", [1, 511, 512, 513, 1 << 20, (1 << 20) + 1, 3 << 20, 10**9 + 7, 2**36 + 1])
@@ -20,7 +20,7 @@ def test_an_array_gets_little_more_than_it_asks_for(size):
 
 def test_memory_is_kept_by_size_and_given_back_at_once():
     given_back = []
-    kept = Kept(given_back.append)
+    kept = Freed(given_back.append)
     kept.give("a", 512)
     kept.give("b", 1024)
     assert (kept.bytes, kept.take(2048), kept.take(512), kept.take(512)) == (1536, None, "a", None)
@@ -31,7 +31,7 @@ def test_memory_is_kept_by_size_and_given_back_at_once():
 
 def test_no_more_than_the_most_is_kept():
     given_back = []
-    kept = Kept(given_back.append, 1000)
+    kept = Freed(given_back.append, 1000)
     kept.give("a", 600)
     kept.give("b", 600)
     assert (given_back, kept.bytes) == (["b"], 600)

@@ -10,25 +10,23 @@ from graphlib import TopologicalSorter
 import pytest
 from commands import ROOT, in_python
 
+from grailbench.problems.contract import MORE
+
 PAGE = ROOT / "docs" / "architecture.md"
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "grailbench").rglob("*.py")
 }
 PROBLEMS = {"reachability", "traversal", "closure", "reading", "counts"}
+IMPLEMENTATIONS = {module for modules in MORE.values() for module in modules}  #: of packages above `problems`
 CUDA = re.compile(r"numba\.cuda|numba_cuda|cupy|pynvml|cuda|nvidia|pycuda")
 PACKAGES = {"walk 1": 2, "walk 2": 2, "walk 3": 1, "walk 4": 2}  #: that a walk may touch below the command
 
 
 def imports(text):
-    """Every module that a source imports, wherever in it, but for types alone: by statement, or by a name that is given
-    whole (to `import_module`, in a table)."""
-    tree = ast.parse(text)
-    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
-    unseen = {id(inner) for node in typing for each in node.body for inner in ast.walk(each)}
-    for node in ast.walk(tree):
-        if id(node) in unseen:
-            continue
+    """Every module that a source imports, wherever in it, also for types alone: by statement, or by a name that is
+    given whole (to `import_module`, in a table)."""
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -60,10 +58,13 @@ def problem(module):
 
 @functools.cache
 def ours(name, text):
-    """The modules of the package that a module imports. `PROBLEMS` of the contract names modules of problems, which are
-    imported when they are asked for; that is the one place where they may be named."""
+    """The modules of the package that a module imports. The contract names modules of problems and those above that
+    bring implementations, and `grailbench` itself names the library for type checkers; both import them when they are
+    asked for, and these are the two places where they may be named."""
     found = {other for other in imports(text) if other in MODULES and other != name}
-    return {other for other in found if not (name == "grailbench.problems.contract" and problem(other))}
+    if name == "grailbench.problems.contract":
+        return {other for other in found if not problem(other) and other not in IMPLEMENTATIONS}
+    return {other for other in found if not (name == "grailbench" and package(other) == "api")}
 
 
 def forbidden(sources):

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from strategies import dag_of
 
+from grailbench.compare import runs as compare
+from grailbench.compare.gate import load_gate
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.plan import load_config, make_plan
 from grailbench.harness.rows import cell_of
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
-from grailbench.report import compare
-from grailbench.report.gate import load_gate
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "ci"
 AGAIN = "record it anew: results/baselines/ci/README.md"

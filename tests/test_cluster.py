@@ -24,13 +24,13 @@ from distributed import core
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.distributed import connection, facts, graphs, liveness, seats
+from grailbench.distributed import connection, facts, graphs, liveness, on_workers, remote, seats
+from grailbench.distributed.runner import DaskRunner
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import folder as results
-from grailbench.harness import remote, runner
+from grailbench.harness import runner
 from grailbench.harness.cells import cells, load, of_machine
 from grailbench.harness.folder import read_rows
-from grailbench.harness.handing import Handing, Workers
 from grailbench.harness.plan import Config, make_plan
 from grailbench.problems.contract import Checks
 
@@ -76,8 +76,9 @@ def measured(toys, diamond, client, address, tmp_path):
         block = {"datasets": [diamond], "implementations": [f"toy:{i}" for i in impls], "count": 50, "trials": 3,
                  "warmup": 0} | block  # fmt: skip
         plan, notes = make_plan(Config.model_validate({"experiment": [block]})), Notes()
-        workers = Workers(client)
-        return runner.run(plan, notes, fetch=False, out=tmp_path / "run", checks=checks, workers=workers), notes
+        return runner.run(
+            plan, notes, fetch=False, out=tmp_path / "run", checks=checks, elsewhere=on_workers(client)
+        ), notes
 
     return measure
 
@@ -160,7 +161,7 @@ def test_a_cell_that_loses_two_workers_fails_and_the_others_go_on(measured, sess
 
 def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
     (session_cache / "lost-1-0").unlink(missing_ok=True)
-    take, order = Handing.take, Handing._order
+    take, order = DaskRunner.take, DaskRunner._order
 
     def twice(self, *message):
         take(self, *message)
@@ -170,8 +171,8 @@ def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
     def forgetful(self, job, chair):
         return replace(order(self, job, chair), prior=())  # so that the task takes all its trials anew
 
-    monkeypatch.setattr(Handing, "take", twice)
-    monkeypatch.setattr(Handing, "_order", forgetful)
+    monkeypatch.setattr(DaskRunner, "take", twice)
+    monkeypatch.setattr(DaskRunner, "_order", forgetful)
     done, _ = measured("lost-once", "crash", trials=4, dim=[2])
     assert (session_cache / "lost-1-0").exists()
     assert taken(done.folder) == {("toy:lost-once", 2, trial): 1 for trial in range(4)}

@@ -26,8 +26,8 @@ import grailbench as gb
 from grailbench.api.spread import opened
 from grailbench.distributed import connection, facts, held, liveness
 from grailbench.distributed import spread as client_side
+from grailbench.distributed.implementations import SpreadIndex
 from grailbench.graph import mapped
-from grailbench.problems.reachability.spread import SpreadIndex
 
 distributed = pytest.importorskip("distributed")
 pytestmark = [pytest.mark.processes, pytest.mark.slow]

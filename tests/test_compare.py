@@ -8,10 +8,10 @@ from commands import call
 from compared import HERE, THERE, both, cell, steady, writer
 
 from grailbench.cli import compare as compare_view
+from grailbench.compare import runs as compare
+from grailbench.compare.gate import Gate
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.problems.reachability.core import form
-from grailbench.report import compare
-from grailbench.report.gate import Gate
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from compared import cell, steady, writer
 from watchers import Silent
 
 from grailbench.cli import compare as compare_view
+from grailbench.compare import runs as compare
+from grailbench.compare.gate import Gate, load_gate
 from grailbench.graph.generate import random_dag
 from grailbench.graph.store import save_graph
 from grailbench.harness import folder as results
@@ -17,8 +19,6 @@ from grailbench.harness import runner, timing
 from grailbench.harness.plan import Config, make_plan
 from grailbench.problems import contract
 from grailbench.problems.reachability import index
-from grailbench.report import compare
-from grailbench.report.gate import Gate, load_gate
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import simulated as _simulated  # noqa: F401
 from clock import Clock
 from commands import ROOT, in_python
 
-from grailbench.cuda import describe, launch, loading, timers
+from grailbench.cuda import describe, gateway, launch, timers
 from grailbench.cuda.gateway import cuda, require, simulated
 from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
 from grailbench.util import faults
@@ -30,14 +30,14 @@ def importing(pattern):
 
 def test_only_the_gateway_imports_what_compiles_kernels_and_the_repairs_of_it_that():
     found = importing(r"^\s*(from|import)\s+(numba\.cuda|numba_cuda(_mlir)?)\b|^\s*from numba import .*\bcuda\b")
-    assert {path.name for path in found} == {"gateway.py", "successor.py"}
-    assert {path.parent for path in found} == {ROOT / "grailbench" / "device"}
+    assert {path.name for path in found} == {"gateway.py"}
+    assert {path.parent for path in found} == {ROOT / "grailbench" / "cuda"}
 
 
 def test_other_cuda_libraries_are_imported_in_device_alone_and_only_when_used():
     found = importing(r"^\s*(from|import)\s+(cuda|cupy)\b")
     assert found
-    assert all(ROOT / "grailbench" / "device" in path.parents for path in found)
+    assert all(ROOT / "grailbench" / "cuda" in path.parents for path in found)
     assert importing(r"^(from|import)\s+(cuda|cupy)\b") == []
 
 
@@ -86,7 +86,7 @@ def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error, simul
 @pytest.mark.parametrize("before", ["", "import numba\n"])
 def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
     code, out = in_python(
-        f"{before}from grailbench import device\n"
+        f"{before}from grailbench import cuda as device\n"
         "device.simulate()\n"
         "device.simulate()\n"
         "from grailbench.cuda import gateway\n"
@@ -97,7 +97,7 @@ def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
 
 def test_simulate_after_the_real_module_is_loaded_is_refused():
     code, out = in_python(
-        "from grailbench import device; import grailbench.cuda.gateway\n"
+        "from grailbench import cuda as device; import grailbench.cuda.gateway\n"
         "try: device.simulate()\n"
         "except RuntimeError: raise SystemExit(7)"
     )
@@ -155,7 +155,7 @@ def test_a_typed_bundle_has_the_type_of_its_tuple_and_is_none():
     """A tuple is typed anew at every launch, whatever it carries."""
     code, out = in_python(
         "import numpy as np\n"
-        "from grailbench.cuda.csr import Rows\n"
+        "from grailbench.cuda.graphs import Rows\n"
         "from grailbench.cuda.gateway import cuda\n"
         "from grailbench.cuda.launch import typed\n"
         "rows = Rows(*(np.zeros(k, np.int32) for k in (1, 2, 3)))\n"
@@ -263,15 +263,15 @@ def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind,
 
 
 def test_memory_may_be_the_first_that_is_asked_of_the_driver(monkeypatch):
-    from grailbench.cuda import gateway, memory
+    from grailbench.cuda import describe
 
     said = iter([(3, None), (0, 5), (0, 5)])  # not initialised; then a context
     driver = SimpleNamespace(cuCtxGetCurrent=lambda: next(said))
     context = SimpleNamespace(memory_manager="manager", device=SimpleNamespace(id=1))
     monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
-    monkeypatch.setattr(gateway, "cuda", SimpleNamespace(current_context=lambda: context))
-    monkeypatch.setattr(memory, "_known", {})
-    assert [memory._current(), memory._current()] == [("manager", 1)] * 2
+    monkeypatch.setattr(describe, "cuda", SimpleNamespace(current_context=lambda: context))
+    monkeypatch.setattr(describe, "_known", {})
+    assert [describe._current(), describe._current()] == [("manager", 1)] * 2
 
 
 def test_a_launch_that_the_driver_takes_passes():
@@ -342,7 +342,7 @@ class _Code:
 def test_threads_that_need_a_kernel_at_once_load_it_once(mended):
     kind = type("Code", (_Code,), {})
     if mended:
-        loading.one_at_a_time(kind)
+        gateway.load_one_at_a_time(kind)
     code, ready = kind(), Barrier(4)
 
     def ask(_):

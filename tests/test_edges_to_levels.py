@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
-from grailbench.cuda import describe, gateway, leveled
-from grailbench.cuda.edges import build, library, on_host, rows, staging, walk
+from grailbench.cuda import describe, gateway, graphs
+from grailbench.cuda.edges import build, library, rows, staging, walk
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_raw
 from grailbench.data.registry import registry
@@ -49,7 +49,7 @@ def assert_as_on_the_host(graph, **how):
     assert np.array_equal(own, dag.component)
     for name, array, expected in zip(found._fields, found, (*wanted, *wanted.parents()), strict=True):
         assert np.array_equal(library.to_host(array)[: expected.shape[0]], expected), name
-    of_host = leveled.Outline.of(wanted)
+    of_host = graphs.Outline.of(wanted)
     assert outline[:3] == of_host[:3]
     assert all(map(np.array_equal, outline[3:], of_host[3:]))
     return component, outline, found
@@ -142,7 +142,7 @@ def test_offsets_of_64_bits_give_the_same_rows():
     assert np.array_equal(library.to_host(short.starts), library.to_host(wide.starts))
     path = graph_of(4, [(0, 1), (1, 2), (0, 2), (2, 3)])
     found = rows.simple_rows(4, 4, *staging.to_device(*graph_columns(path)), wide=True)
-    for walked in (walk.walk_levels(4, found), on_host.walk_levels(4, found)):
+    for walked in (walk.walk_levels(4, found), build.walk_levels_on_host(4, found)):
         there, _ = build.leveled(walked.reached, walked)
         assert there.starts.dtype == there.parent_starts.dtype == np.int64
         assert library.to_host(there.starts).tolist() == by_level(condense(path)).starts.tolist()
@@ -151,19 +151,19 @@ def test_offsets_of_64_bits_give_the_same_rows():
 def test_a_graph_is_deep_by_its_levels_and_edges_alone():
     chain = Graph(2000, np.arange(1999, dtype=np.int32), np.arange(1, 2000, dtype=np.int32))
     wide = Graph(2000, np.arange(1000, dtype=np.int32), np.arange(1000, 2000, dtype=np.int32))
-    assert leveled.Outline.of(by_level(condense(chain))).deep
-    assert not leveled.Outline.of(by_level(condense(wide))).deep
-    assert not leveled.Outline.of(by_level(condense(Graph(200, chain.sources[:199], chain.targets[:199])))).deep
+    assert graphs.Outline.of(by_level(condense(chain))).deep
+    assert not graphs.Outline.of(by_level(condense(wide))).deep
+    assert not graphs.Outline.of(by_level(condense(Graph(200, chain.sources[:199], chain.targets[:199])))).deep
 
 
 @pytest.mark.parametrize("free", [1, 4, 30])
 def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
-    monkeypatch.setattr(leveled, "LEVELS", free)
-    monkeypatch.setattr(leveled, "EDGES", 3)
+    monkeypatch.setattr(graphs, "LEVELS", free)
+    monkeypatch.setattr(graphs, "EDGES", 3)
     graph = graph_of(24, [(v, v + 1) for v in range(23)] + [(0, v) for v in range(2, 12)])
     found = rows.simple_rows(24, graph.edges, *staging.to_device(*graph_columns(graph)))
     stopped = walk.walk_levels(24, found, free=free, edges_a_level=3).deep
-    assert stopped == leveled.Outline.of(by_level(condense(graph))).deep == (free < 30)
+    assert stopped == graphs.Outline.of(by_level(condense(graph))).deep == (free < 30)
 
 
 @settings(max_examples=2 if gateway.simulated else 60)
@@ -179,8 +179,8 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
             patch.setattr(index, "FEWEST", 0)
             patch.setattr(rows, "WIDE", 0 if wide else 2**31)
             if deep:  # the host labels
-                patch.setattr(leveled, "LEVELS", 0)
-                patch.setattr(leveled, "EDGES", 10**6)
+                patch.setattr(graphs, "LEVELS", 0)
+                patch.setattr(graphs, "EDGES", 10**6)
             found = ways[way]()
         starts = library.to_host(found._replicas.searchers[0].adjacency.child_starts)
         assert starts.dtype == (np.int64 if wide else np.int32)
@@ -224,7 +224,7 @@ def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
 
 def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
     taken = []
-    for module, name in ((build, "strong_components"), (on_host, "walk_levels"), (labeler.host, "labels")):
+    for module, name in ((build, "strong_components"), (build, "walk_levels"), (labeler.host, "labels")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))
     from_edges.load(Params(dim=1))

@@ -17,7 +17,7 @@ from commands import call
 from watchers import Silent
 
 import grailbench as gb
-from grailbench.cuda import allocator, gateway, launch, parts
+from grailbench.cuda import allocator, device_arrays, gateway, launch
 from grailbench.cuda.edges import library, staging
 from grailbench.errors import CheckFailed, GpuFailed, MachineLacks, TooLittleMemory
 from grailbench.harness import peaks
@@ -150,8 +150,8 @@ class Watched:
     def __init__(self, monkeypatch):
         self.steps, self.fails_at, self.kinds, self.made = 0, None, cycle((self.memory, self.refused, lost_midway)), []
         for module, name in (
-            (library, "empty"), (library, "full"), (library, "sums"), (library, "launch"), (parts, "room"),
-            (parts, "copied"), (gateway.cuda, "device_array"), (gateway.cuda, "to_device"),
+            (library, "empty"), (library, "full"), (library, "sums"), (library, "launch"), (device_arrays, "room"),
+            (device_arrays, "copied"), (gateway.cuda, "device_array"), (gateway.cuda, "to_device"),
             (gateway.cuda, "pinned_array"), (batch, "launch_cooperative"), (staging, "to_device"),
         ):  # fmt: skip
             monkeypatch.setattr(module, name, self.counted(getattr(module, name)))
@@ -215,7 +215,7 @@ def build():
 
 def let_go_of_spares():
     gc.collect()
-    for drop in allocator.spare:
+    for drop in allocator.drops:
         drop()
 
 

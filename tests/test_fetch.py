@@ -255,7 +255,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     program = (
-        "import sys; from pathlib import Path; from grailbench import paths; from grailbench.cli.main import main;"
+        "import sys; from pathlib import Path; from grailbench.util import paths; from grailbench.cli.main import main;"
         f"paths.datasets_dir = lambda: Path({str(tmp_path)!r}); main(sys.argv[1:])"
     )
     mirror = f"http://127.0.0.1:{server.server_port}"
@@ -269,7 +269,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     server.shutdown()
     server.server_close()
     assert running.returncode == 130, said
-    assert cached.held(wanted).verified
+    assert cached.cached_file(wanted).verified
     assert leftovers(cache) == []
 
 

@@ -9,8 +9,8 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import in_python
 
-from grailbench.cuda import front_end, launch, parts
-from grailbench.cuda.front_end import MLIR, NUMBA_CUDA
+from grailbench.cuda import device_arrays, installed, launch
+from grailbench.cuda.installed import MLIR, NUMBA_CUDA
 from grailbench.errors import InputError
 from grailbench.harness import environment
 
@@ -31,14 +31,14 @@ def test_the_variable_chooses_and_the_simulator_is_numba_cudas(named, simulating
         monkeypatch.delenv("GRAILBENCH_CUDA", raising=False)
     else:
         monkeypatch.setenv("GRAILBENCH_CUDA", named)
-    assert front_end.chosen() == expected
+    assert installed.chosen_compiler() == expected
 
 
 def test_a_name_of_neither_is_bad_input(monkeypatch):
     monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "")
     monkeypatch.setenv("GRAILBENCH_CUDA", "cuda")
     with pytest.raises(InputError, match=r"GRAILBENCH_CUDA is cuda \(numba-cuda or numba-cuda-mlir\)"):
-        front_end.chosen()
+        installed.chosen_compiler()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_chosen_package_that_is_not_installed_is_what_the_machine_lacks(named,
 
 def test_simulate_is_not_asked_what_compiles_kernels():
     code, out = in_python(
-        "from grailbench import device; device.simulate()\n"
+        "from grailbench import cuda as device; device.simulate()\n"
         "from grailbench.cuda import gateway\n"
         "gateway.require(); raise SystemExit(0 if gateway.simulated and not gateway.mlir else 'real')",
         NUMBA_ENABLE_CUDASIM="",
@@ -74,7 +74,7 @@ def test_the_environment_names_what_compiles_kernels_and_not_the_other(monkeypat
     recorded = []
     for name, other in ((NUMBA_CUDA, MLIR), (MLIR, NUMBA_CUDA)):
         monkeypatch.setattr(environment, "version", "9.{}".format)
-        monkeypatch.setattr(environment, "chosen", lambda name=name: name)
+        monkeypatch.setattr(environment, "chosen_compiler", lambda name=name: name)
         found = environment.packages.__wrapped__()
         assert found[name] == f"9.{name}"
         assert other not in found
@@ -95,16 +95,16 @@ class Pair(NamedTuple):
 @pytest.fixture(params=[NUMBA_CUDA, MLIR])
 def layout(request, monkeypatch):
     """Packs as one of the two does, without a device."""
-    words = front_end.of_mlir if request.param == MLIR else front_end.of_numba_cuda
+    words = installed.words_of_mlir if request.param == MLIR else installed.words_of_numba_cuda
     monkeypatch.setattr(launch, "mlir", request.param == MLIR)
-    for module in (launch, parts):
+    for module in (launch, device_arrays):
         monkeypatch.setattr(module, "array_words", words)
         monkeypatch.setattr(module, "simulated", False)
     return request.param
 
 
 def a_part(address, shape, dtype=np.int32):
-    return parts.Part(None, address, shape, np.dtype(dtype))
+    return device_arrays.Part(None, address, shape, np.dtype(dtype))
 
 
 def packed(*args):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench.report.fronts import Cost, Timed, envelope, front, pays_from, pays_interval
+from grailbench.compare.costs import Cost, Timed, envelope, front, pays_from, pays_interval
 
 few = st.integers(0, 12)
 points = st.lists(st.tuples(few, few), max_size=12)

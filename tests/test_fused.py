@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
-from grailbench.cuda import gateway, leveled, several
+from grailbench.cuda import gateway, graphs, several
 from grailbench.cuda.launch import Shape
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
@@ -33,7 +33,7 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
-    labeler = Labeler(leveled.Outline.of(graph), leveled.upload(graph, graph.parents()), range(dim), seed, **how)
+    labeler = Labeler(graphs.Outline.of(graph), graphs.upload_leveled(graph, graph.parents()), range(dim), seed, **how)
     found = labeler.run()
     lanes = found.lanes.copy_to_host().reshape(dag.vertices, int(found.width))
     return graph, lanes, found.hubs.copy_to_host()
@@ -83,8 +83,8 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     sync = group.sync
     monkeypatch.setattr(group, "sync", lambda self: met.append(sync(self)))
     graph = by_level(dag_of(vertices, [(u, v) for u in range(vertices) for v in (u + 1, u + 2) if v < vertices]))
-    device = leveled.upload(graph, graph.parents())
-    labeler = Labeler(leveled.Outline.of(graph), device, range(1), 1, shared=False, shape=Shape(1, 1), narrow=narrow)
+    device = graphs.upload_leveled(graph, graph.parents())
+    labeler = Labeler(graphs.Outline.of(graph), device, range(1), 1, shared=False, shape=Shape(1, 1), narrow=narrow)
     labeler.run()
     of_all = len(met)
     met.clear()
@@ -97,7 +97,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
 def test_the_need_for_memory_covers_what_is_held_at_once(dim, devices):
     n = 10**9
     own = -(-dim // devices)
-    need = device_bytes(n, 0, 1, dim, devices) - leveled.leveled_bytes(n, 0, 0, 1, True)
+    need = device_bytes(n, 0, 1, dim, devices) - graphs.leveled_bytes(n, 0, 0, 1, True)
     words, scratch = 16 * n, 24 * n * own
     whole_and_columns = (4 * record_width(dim) + 8 * (own + 1) + 8) * n if devices > 1 else 0
     assert 0 < need - (4 * record_width(own) * n + words + scratch + whole_and_columns) < 2**30
@@ -142,7 +142,7 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     dag = dag_of(*graph)
     numbered = by_level(dag)
     shape = Shape(1, threads if gateway.simulated else 32 * threads)
-    chooser = Chooser(leveled.upload(numbered, numbered.parents()), shape, most, most)
+    chooser = Chooser(graphs.upload_leveled(numbered, numbered.parents()), shape, most, most)
     chooser.launch()
     expected = np.full(64, -1)
     first = numbered.rank[hubs.choose(dag)][:most]

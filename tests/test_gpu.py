@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, shapes, some_params
 from strategies import dag_of, dags
 
-from grailbench.cuda import csr, frontier, scan
+from grailbench.cuda import frontier, graphs, primitives
 from grailbench.cuda.frontier import Enterprise
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError
@@ -96,7 +96,7 @@ def test_phases_are_the_thesis_columns():
 @pytest.mark.parametrize(("size", "threads"), [(1, 1), (1, 4), (7, 4), (8, 4), (13, 2)])
 def test_scan_gives_prefix_sums_of_every_row(size, threads):
     rows = np.random.default_rng(1).integers(0, 9, (3, size)).astype(np.int32)
-    made = scan.Scan(3, size, threads)
+    made = primitives.Scan(3, size, threads)
     made.run(cuda.to_device(rows))
     within, totals = made.within.copy_to_host(), made.totals.copy_to_host()
     block = np.arange(size) // threads
@@ -150,7 +150,7 @@ def test_paths_compare_as_the_lists_of_their_ranks(choices, deep):
 def test_rows_on_the_device_are_those_of_the_host():
     dag = dag_of(5, [(0, 1), (0, 2), (3, 2)])
     for rows, offsets, edges in zip(
-        csr.upload(dag), (dag.offsets, dag.parent_offsets), (dag.children, dag.parents), strict=True
+        graphs.upload_dag(dag), (dag.offsets, dag.parent_offsets), (dag.children, dag.parents), strict=True
     ):
         assert rows.starts.copy_to_host().tolist() == offsets[:-1].tolist()
         assert rows.cards.copy_to_host().tolist() == np.diff(offsets).tolist()

@@ -6,9 +6,8 @@ from pipelines import SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu
 from strategies import dag_of
 
 from grailbench.cuda import gateway
-from grailbench.cuda.frontier import Enterprise, Frontier
+from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
-from grailbench.cuda.schedule import Schedule
 from grailbench.errors import TooLittleMemory
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import path_pipeline, path_search
@@ -114,11 +113,11 @@ def test_phases_are_the_four_steps():
 
 
 def test_the_simulator_counts_no_device_memory():
-    from grailbench.cuda import memory
+    from grailbench.cuda import allocator
 
     if gateway.simulated:
-        memory.restart()
-        assert (memory.held(), memory.peak()) == (None, None)
+        allocator.restart()
+        assert (allocator.held(), allocator.peak()) == (None, None)
 
 
 class TestMemory:
@@ -129,27 +128,27 @@ class TestMemory:
             cuda.device_array(1 << 42, np.uint8)
 
     def test_what_is_dropped_is_held_until_it_is_released(self):
-        from grailbench.cuda import memory
+        from grailbench.cuda import allocator
 
-        memory.restart()
-        before = memory.held()
+        allocator.restart()
+        before = allocator.held()
         array = cuda.device_array(1 << 24, np.uint8)
-        assert memory.held() == memory.peak() == before + (1 << 24)
+        assert allocator.held() == allocator.peak() == before + (1 << 24)
         del array
-        memory.release()
-        assert (memory.held(), memory.peak()) == (before, before + (1 << 24))
+        allocator.release()
+        assert (allocator.held(), allocator.peak()) == (before, before + (1 << 24))
 
     def test_the_high_water_mark_is_the_need_within_a_tenth(self):
-        from grailbench.cuda import memory
+        from grailbench.cuda import allocator
         from grailbench.graph.condense import condense
         from grailbench.graph.generate import random_dag
 
         dag = condense(random_dag(200_000, 20, seed=1))
-        memory.restart()
-        before = memory.held()
+        allocator.restart()
+        before = allocator.held()
         implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
         need = path_pipeline.device_bytes(dag, 2, Enterprise())
-        assert 0.9 * need < memory.peak() - before < 1.1 * need
+        assert 0.9 * need < allocator.peak() - before < 1.1 * need
 
 
 @pytest.mark.mirror

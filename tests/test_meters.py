@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from commands import in_python
 
-from grailbench.cuda import meters
+from grailbench.cuda import energy
 from grailbench.errors import MachineLacks
 
 RANGE = 262_143_328_850
@@ -26,7 +26,7 @@ def domain(root, path, name, joules=1_000.0, wraps=RANGE):
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     """Two packages, each with cores and memory, the platform, and a second driver that shows the first one again."""
-    monkeypatch.setattr(meters, "POWERCAP", root := tmp_path / "powercap")
+    monkeypatch.setattr(energy, "POWERCAP", root := tmp_path / "powercap")
     (root / "intel-rapl").mkdir(parents=True)  # the type of control, which is no domain
     for at in (0, 1):
         domain(root, f"intel-rapl:{at}", f"package-{at}", 1_000.0 + at)
@@ -58,7 +58,7 @@ def shown(meter):
 
 
 def test_packages_are_the_cpu_and_memory_and_platform_stand_beside_it(tree):
-    found, unread = meters.found(0)
+    found, unread = energy.find_meters(0)
     assert {meter.name: shown(meter) for meter in found} == {
         "cpu": {"package-0": 1_000.0, "package-1": 1_001.0},
         "dram": {"dram of package-0": 50.0, "dram of package-1": 51.0},
@@ -71,18 +71,18 @@ def test_packages_are_the_cpu_and_memory_and_platform_stand_beside_it(tree):
 def test_dies_of_a_package_are_counted_each(tree):
     for at in (3, 4):
         domain(tree, f"intel-rapl:{at}", f"package-2-die-{at - 3}", at)
-    assert len(meters.found(0)[0][0].counters) == 4
+    assert len(energy.find_meters(0)[0][0].counters) == 4
 
 
 def test_a_counter_is_read_again_each_time(tree):
-    meter = meters.found(0)[0][0]
+    meter = energy.find_meters(0)[0][0]
     (tree / "intel-rapl:1" / "energy_uj").write_text("5000000")
     assert shown(meter) == {"package-0": 1_000.0, "package-1": 5.0}
 
 
 def test_one_closed_package_closes_the_cpu_and_says_how_to_open_it(tree, closed):
     closed.add(tree / "intel-rapl:1" / "energy_uj")
-    found, unread = meters.found(0)
+    found, unread = energy.find_meters(0)
     assert [meter.name for meter in found] == ["dram", "psys"]
     assert [*unread] == ["cpu"]
     for part in (str(tree / "intel-rapl:1" / "energy_uj"), f"sudo chmod a+r {tree}/*:*/energy_uj", "SUBSYSTEM"):
@@ -90,7 +90,7 @@ def test_one_closed_package_closes_the_cpu_and_says_how_to_open_it(tree, closed)
 
 
 def test_one_that_closes_later_says_so_when_it_is_read(tree, closed):
-    meter = meters.found(0)[0][0]
+    meter = energy.find_meters(0)[0][0]
     closed.add(tree / "intel-rapl:0" / "energy_uj")
     with pytest.raises(MachineLacks, match="closed to this user"):
         shown(meter)
@@ -99,14 +99,14 @@ def test_one_that_closes_later_says_so_when_it_is_read(tree, closed):
 @pytest.mark.parametrize("text", ["", "no number\n"])
 def test_what_is_no_number_is_no_energy(tree, text):
     (tree / "intel-rapl:0" / "energy_uj").write_text(text)
-    assert "intel-rapl:0/energy_uj: " in meters.found(0)[1]["cpu"]
+    assert "intel-rapl:0/energy_uj: " in energy.find_meters(0)[1]["cpu"]
 
 
 def test_without_powercap_or_packages_there_is_a_reason(tmp_path, monkeypatch):
-    monkeypatch.setattr(meters, "POWERCAP", tmp_path / "none")
-    assert "no counter of a package" in meters.found(0)[1]["cpu"]
+    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "none")
+    assert "no counter of a package" in energy.find_meters(0)[1]["cpu"]
     domain(tmp_path / "none", "intel-rapl:0", "psys")
-    assert meters.found(0)[0] == []
+    assert energy.find_meters(0)[0] == []
 
 
 class Lost(Exception):
@@ -136,29 +136,29 @@ def board(monkeypatch, tmp_path):
                            nvmlDeviceGetTotalEnergyConsumption=total)  # fmt: skip
     monkeypatch.setitem(sys.modules, "grailbench.cuda.gateway", gateway)
     monkeypatch.setitem(sys.modules, "pynvml", nvml)
-    monkeypatch.setattr(meters, "POWERCAP", tmp_path / "none")
+    monkeypatch.setattr(energy, "POWERCAP", tmp_path / "none")
     return SimpleNamespace(mj=mj, settled=gpus)
 
 
 def test_a_cell_of_a_gpu_reads_the_current_one_and_one_of_several_reads_each(board):
-    ((one,), _), ((two,), unread) = meters.found(1), meters.found(2)
+    ((one,), _), ((two,), unread) = energy.find_meters(1), energy.find_meters(2)
     assert (one.name, shown(one), shown(two)) == ("gpu", {"GPU 1": 7.5}, {"GPU 0": 5.0, "GPU 1": 7.5})
     assert [*unread] == ["cpu"]
 
 
 def test_a_cell_of_a_gpu_reads_the_host_too(board, tree):
-    assert [meter.name for meter in meters.found(1)[0]] == ["gpu", "cpu", "dram", "psys"]
+    assert [meter.name for meter in energy.find_meters(1)[0]] == ["gpu", "cpu", "dram", "psys"]
 
 
 def test_a_board_that_tells_no_energy_is_a_reason_and_not_an_error(board, tree):
     board.mj[b"GPU-b"] = None
-    found, unread = meters.found(1)
+    found, unread = energy.find_meters(1)
     assert unread == {"gpu": "energy of this GPU cannot be read: Not Supported"}
     assert "cpu" in [meter.name for meter in found]
 
 
 def test_a_board_that_is_lost_later_says_so_when_it_is_read(board):
-    ((meter,), _) = meters.found(1)
+    ((meter,), _) = energy.find_meters(1)
     board.mj[b"GPU-b"] = None
     with pytest.raises(MachineLacks, match="Not Supported"):
         shown(meter)
@@ -166,10 +166,11 @@ def test_a_board_that_is_lost_later_says_so_when_it_is_read(board):
 
 @pytest.mark.parametrize(("devices", "waited"), [(0, []), (1, ["done"]), (2, [0, "done", 1, "done", "done"])])
 def test_every_gpu_of_a_cell_is_waited_for(board, devices, waited):
-    meters.settle(devices)
+    energy.wait_for_gpus(devices)
     assert board.settled == waited
 
 
 def test_the_simulator_has_no_energy():
-    code, out = in_python("from grailbench.cuda import meters; print(meters.found(1)[1])", NUMBA_ENABLE_CUDASIM="1")
+    program = "from grailbench.cuda import energy; print(energy.find_meters(1)[1])"
+    code, out = in_python(program, NUMBA_ENABLE_CUDASIM="1")
     assert (code, "the simulator takes no energy of a GPU" in out) == (0, True)

@@ -214,18 +214,46 @@ def test_imported_graph_is_known_by_its_name(diamond):
     assert locate(diamond).name == diamond
 
 
-@pytest.mark.parametrize("name", ["quickstart", "thesis-2019", "peers", "smoke"])
-def test_shipped_config_makes_a_plan(name):
+@pytest.mark.parametrize("name", shipped_configs())
+def test_every_shipped_config_and_its_short_form_make_a_plan(name):
     config = load_config(name)
-    assert config.name == name
-    assert config.description
+    assert (config.name, bool(config.description)) == (name, True)
     assert make_plan(config).cells
-    assert name in shipped_configs()
+    if "[short]" in (paths.configs_dir() / f"{name}.toml").read_text(encoding="utf-8"):
+        brief = load_config(name, short=True)
+        assert (brief.name, bool(brief.description)) == (f"{name}-short", True)
+        assert make_plan(brief).digest != make_plan(config).digest
 
 
-def test_every_shipped_config_is_valid():
-    for path in paths.configs_dir().glob("*.toml"):
-        make_plan(load_config(str(path)))
+SHORT = """description = 'whole'
+[[experiment]]
+datasets = 'kegg'
+[[experiment]]
+datasets = 'human'
+[short]
+[[short.experiment]]
+datasets = 'diamond'
+dim = %s
+"""
+
+
+def test_short_keys_replace_those_of_the_config_where_they_are_asked_for(tmp_path):
+    path = written(tmp_path, SHORT % 5)
+    assert [cell.dataset for cell in make_plan(load_config(path)).cells[::2]] == ["kegg", "human"]
+    config = config_from_flags(path, short=True, trials=3)
+    assert (config.name, config.description) == ("mine-short", "whole")
+    assert {(cell.dataset, cell.dim, cell.trials) for cell in make_plan(config).cells} == {("diamond", 5, 3)}
+    assert Config.model_validate(config.model_dump()) == config
+
+
+def test_wrong_short_keys_are_named_and_a_short_form_that_is_missing_too(tmp_path):
+    with pytest.raises(InputError, match="short.experiment 1, key 'dim'") as caught:
+        load_config(written(tmp_path, SHORT % 0))
+    assert caught.value.line == 9
+    with pytest.raises(InputError, match="no short form.*leave --short out"):
+        load_config(written(tmp_path, "[[experiment]]\ndatasets = 'kegg'\n"), short=True)
+    with pytest.raises(InputError, match="--short is of a config"):
+        config_from_flags(datasets=("diamond",), short=True)
 
 
 def test_thesis_config_has_every_column_of_its_tables():

@@ -12,13 +12,14 @@ from compared import HERE, cell, steady
 from stored import ENVIRONMENT, made, store, trials
 from watchers import Notes
 
+from grailbench.compare import costs, history
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
 from grailbench.harness.cells import Run, cells, load
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
-from grailbench.report import cite, history, pays, rivals
+from grailbench.report import cite, rankings
 from grailbench.util import paths
 
 CODE = """
@@ -199,11 +200,11 @@ def test_a_plugin_is_not_ours_in_a_ranking():
               "distribution": "its-mine 0.2"}  # fmt: skip
     rows = [*trials(query=2.0, index_bytes=9), *trials(query=1.0, **theirs),
             *trials(query=4.0, **theirs | {"impl": "peer:a", "distribution": None})]  # fmt: skip
-    table = next(each for each in rivals.tables(cells(rows)) if each.name.startswith("rivals-random"))
+    table = next(each for each in rankings.rivals(cells(rows)) if each.name.startswith("rivals-random"))
     line = dict(zip(table.headers, table.lines[0], strict=True))
     assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
     swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
-    assert [each.whose for each in pays.payments(cells(rows + swept))] == ["ours", "others", "others"]
+    assert [each.cell.ours for each in costs.payments(cells(rows + swept))] == [True, False, False]
 
 
 # ------------------------------------------------------------------ history
@@ -222,33 +223,35 @@ def runs(*facts, commit="a" * 40, code="0.1+x", dirty=False, impl="mine", distri
     return out
 
 
-def between(found):
-    told = history.of_runs(found, phases=["query"])
-    (step,) = [step for step in told.steps if step.kind == "time"]
-    (told_of,) = {line[history.steps_table(told).headers.index("between")] for line in history.steps_table(told).lines}
-    assert history.record(step)["between"] == told_of
-    return told_of
+def codes(found):
+    """The code on both sides of what is marked; None if the runs are one point."""
+    marks = [mark for mark in history.of_runs(found, phases=["query"]).marks if mark.kind == "time"]
+    return (marks[0].before.code, marks[0].after.code) if marks else None
 
 
 def fact(version="0.2", files="1a2b3c4d5e6f7a8b"):
     return {"distribution": "its-mine", "version": version, "files": files, "editable": False}
 
 
-def test_changed_code_of_a_plugin_is_no_fault_of_the_machine():
+def test_code_of_a_plugin_counts_as_code():
     """History said that the machine or its load had changed, where the code of the plug-in had."""
-    assert between(runs(fact(), fact())) == "aaaaaaa, twice"
-    assert between(runs(fact(), fact("0.3", "9" * 16))) == "aaaaaaa, its-mine 0.2 1a2b3c4..0.3 9999999"
-    assert between(runs(None, fact())) == "aaaaaaa, its-mine unknown..0.2 1a2b3c4"
-    assert between(runs(None, None)) == "aaaaaaa, mine unknown..unknown"
+    assert codes(runs(fact(), fact())) is None
+    assert codes(runs(fact(), fact("0.3", "9" * 16))) == (
+        "aaaaaaa, its-mine 0.2 1a2b3c4", "aaaaaaa, its-mine 0.3 9999999",
+    )  # fmt: skip
+    assert codes(runs(None, fact())) == ("aaaaaaa, mine unknown", "aaaaaaa, its-mine 0.2 1a2b3c4")
+    assert codes(runs(None, None)) == ("aaaaaaa, mine unknown", "aaaaaaa, mine unknown")
     program = {"files": "1" * 16}, {"files": "2" * 16}
-    assert between(runs(*program, impl="program:x", distribution=None)) == "aaaaaaa, program:x 1111111..2222222"
+    assert codes(runs(*program, impl="program:x", distribution=None)) == (
+        "aaaaaaa, program:x 1111111", "aaaaaaa, program:x 2222222",
+    )  # fmt: skip
 
 
 def test_uncommitted_changes_of_one_commit_are_other_code():
     """Two runs of one commit with unlike changes were called the same code."""
-    own = {"impl": "dfs", "distribution": None}
-    assert between(runs(None, None, dirty=True, **own)) == "aaaaaaa+, twice"
-    assert between(runs(None, None, dirty=True, code=("0.1+x", "0.1+y"), **own)) == "aaaaaaa+..aaaaaaa+"
+    own = {"impl": "dfs", "distribution": None, "dirty": True}
+    assert codes(runs(None, None, **own)) is None
+    assert codes(runs(None, None, code=("0.1+x", "0.1+y"), **own)) == ("aaaaaaa+", "aaaaaaa+")
 
 
 def test_a_pack_of_a_plugin_of_another_machine_is_read(tmp_path):

@@ -6,14 +6,14 @@ import pytest
 from clock import Clock
 from watchers import Notes
 
+from grailbench.compare import runs as compare
+from grailbench.compare.gate import load_gate
 from grailbench.graph.csr import Graph
 from grailbench.harness import timing
 from grailbench.harness.cells import load
 from grailbench.harness.plan import Config, load_config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
-from grailbench.report import compare
-from grailbench.report.gate import load_gate
 
 FOLDER = Path(__file__).parents[1] / "results" / "baselines" / "speed"
 CLOCK = Clock(tick_ns=1_000_000)

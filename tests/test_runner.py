@@ -10,9 +10,10 @@ import pytest
 from clock import Clock
 from watchers import Notes
 
+from grailbench.compare import stability
 from grailbench.data import imported
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.harness import environment, peaks, provide, runner, sitting, stability
+from grailbench.harness import environment, peaks, provide, runner, sitting
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.folder import read_rows

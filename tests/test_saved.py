@@ -20,12 +20,11 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 import grailbench.api.spread
-import grailbench.problems.reachability.spread
 from grailbench import api
 from grailbench.api.index import _unpacked
+from grailbench.distributed import implementations as dask
 from grailbench.errors import MachineLacks
 from grailbench.graph import mapped
-from grailbench.problems import reachability
 from grailbench.problems.contract import implementations
 from grailbench.problems.reachability.index import Implementation, Index
 
@@ -290,7 +289,7 @@ def test_an_index_in_memory_does_not_depend_on_its_file(old, change):
 
 def test_workers_refuse_a_file_that_was_changed(old):
     """Workers of a cluster answered wrongly from a file that was overwritten in place."""
-    opened = [api.spread.opened(old, 1), reachability.spread.opened(old, 1)]
+    opened = [api.spread.opened(old, 1), dask.opened(old, 1)]
     ends = np.zeros((2, 1), np.int32)
     assert all(each.answers(*ends, ids=False)[0] for each in opened)
     _overwritten(old)

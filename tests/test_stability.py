@@ -9,11 +9,10 @@ from commands import call
 from compared import cell, steady
 from stored import HOSTILE, made, store, trials
 
-from grailbench.harness import stability
+from grailbench.compare import stability
+from grailbench.compare.stability import dip, dip_p_value, verdict
 from grailbench.harness.cells import cells, joined, load, of_machine
-from grailbench.harness.dip import dip, p_value
-from grailbench.harness.stability import verdict
-from grailbench.report import document, unstable
+from grailbench.report import document
 from grailbench.report.page import page as page_of
 
 CALM, BUSY = {"cores": 2, "load_average": [0.2, 0, 0]}, {"cores": 2, "load_average": [3.1, 0, 0]}
@@ -58,8 +57,8 @@ def test_the_dip_is_at_least_that_of_one_point_and_at_most_a_quarter():
 
 
 def test_large_samples_are_tested_by_the_limit():
-    assert p_value(np.random.default_rng(1).normal(size=1500)) > 0.5
-    assert p_value(modes(1, 1500)) < 0.001
+    assert dip_p_value(np.random.default_rng(1).normal(size=1500)) > 0.5
+    assert dip_p_value(modes(1, 1500)) < 0.001
 
 
 # ------------------------------------------------------------------ the rules
@@ -93,7 +92,7 @@ def test_two_modes_are_found():
 
 
 def test_modes_too_near_to_matter_are_none():
-    assert p_value(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) < 0.01
+    assert dip_p_value(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) < 0.01
     assert stability.two_modes(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) is None
 
 
@@ -150,7 +149,7 @@ def test_cells_without_sound_times_are_unknown():
 
 
 def said(*groups, environment=None, run="r 1"):
-    return unstable.lines(cells([row for rows in groups for row in rows]), environment or {}, run)
+    return stability.warnings(cells([row for rows in groups for row in rows]), environment or {}, run)
 
 
 def test_nothing_is_said_of_stable_cells():
@@ -161,7 +160,7 @@ def test_unstable_cells_are_named_with_the_reasons_and_the_very_command():
     command = ["/venv/bin/grailbench", "run", "--config", "my plan", "--out", "x", "--resume=y", "--trials", "20"]
     environment = {**BUSY, "command": command}
     lines = said(cell("dfs"), cell(ms=modes(1)), environment=environment)
-    assert lines[0].startswith("UNSTABLE: run again. Not to be trusted are the times of 2 of 2 cells")
+    assert lines[0].startswith("UNSTABLE: run again. The times of 2 of 2 cells cannot be trusted")
     assert "load average 3.1" in lines[1]
     assert lines[2].startswith("  kegg sequential d=2 dfs: query has two modes")
     assert "grailbench run --config 'my plan' --trials 20" in "".join(lines)
@@ -189,7 +188,7 @@ def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     folder = store(tmp_path / "run", [*rows, *trials(count=2)], CALM)
     code, out, _ = call(capsys, "report", str(folder), "--details", "--html")
     assert code == 0
-    assert "UNSTABLE: run again. Not to be trusted are the times of 8 of 9 cells" in out
+    assert "UNSTABLE: run again. The times of 8 of 9 cells cannot be trusted" in out
     assert "3 more cells: see the column 'stability'" in out
     assert "UNSTABLE: two modes" in out
     page = (folder / "report" / "report.html").read_text()
@@ -226,4 +225,4 @@ def test_files_of_every_problem_say_it(tmp_path, problem, impl, file):
 def test_a_page_of_stable_cells_has_no_warning():
     report = document.make(made(cell(), CALM))
     assert report.unstable == []
-    assert 'class="loud"' not in page_of(report)
+    assert 'class="caution"' not in page_of(report)

@@ -9,8 +9,8 @@ from naive import distances_from
 from strategies import digraphs, graph_of
 
 from grailbench.cuda import gateway
+from grailbench.cuda.floyd_warshall import Tile, Tiles
 from grailbench.cuda.frontier import Enterprise
-from grailbench.cuda.register_tiles import Tile, Tiles
 from grailbench.errors import InputError
 from grailbench.graph.csr import rows_of
 from grailbench.graph.ids import Counted

@@ -15,6 +15,7 @@ import numpy as np
 from grailbench.api import saved, shards, sweeps
 from grailbench.api.graph import Graph, whole
 from grailbench.api.places import place, place_at_once, within
+from grailbench.distributed.implementations import SHARD, SpreadIndex
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
@@ -25,7 +26,6 @@ from grailbench.problems.counts.cpu.catalog import searched
 from grailbench.problems.counts.cpu.sweep import count_all
 from grailbench.problems.counts.index import task_of
 from grailbench.problems.reachability.index import OnePair, Params
-from grailbench.problems.reachability.spread import SHARD, SpreadIndex
 from grailbench.util.guard import interruptible, interruptible_but
 
 if TYPE_CHECKING:
@@ -333,7 +333,7 @@ class Index:
         """
         from grailbench.api.explain import explain
 
-        return explain(self, source, target)
+        return explain(self.graph, self._inside, source, target, self.path(source, target))
 
     # ------------------------------------------------------------------ keeping it
 

@@ -12,10 +12,10 @@ from grailbench.api import saved
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import Inside
+from grailbench.distributed.implementations import SpreadIndex
 from grailbench.distributed.spread import Spread
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability import kept
-from grailbench.problems.reachability.spread import SpreadIndex
 from grailbench.util import temporary
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
       grailbench ab v0.1.0 HEAD --config ci --format markdown
     """
     from grailbench.cli.compare import put
+    from grailbench.compare import runs as compare
     from grailbench.harness.ab import ab
-    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
     runs = ab((rev_a, rev_b), options.fields(flags), rounds, note, out=out, fetch=not no_fetch)

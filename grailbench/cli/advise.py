@@ -11,7 +11,7 @@ import click
 
 from grailbench.cli import complete, options
 from grailbench.cli.printing import note, put, put_json
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.words import decimal_size, multiple, short, size
@@ -114,7 +114,7 @@ def _draw(held: Held, found: Advice) -> Iterator[Path]:
     from grailbench.api.advise.figure import figure
     from grailbench.harness.cells import read
     from grailbench.report import draw
-    from grailbench.report.places import save
+    from grailbench.report.destination import save
 
     source = f"Run {held.folder.name}. {read(held.folder).machine}"
     for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], held.dropped), source):

@@ -13,7 +13,7 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import put, put_json
 from grailbench.errors import InputError
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import caches, kernelcache, paths
 from grailbench.util.caches import KERNELS, KINDS, Entry

@@ -10,7 +10,7 @@ import click
 from grailbench.cli import complete, options
 from grailbench.cli.printing import put, put_json, say
 from grailbench.util.screen import Grid
-from grailbench.util.words import BLANK, count, gib, some
+from grailbench.util.words import BLANK, count, gib, listing
 
 
 @contextmanager
@@ -94,9 +94,9 @@ def _table(records: Iterable[Mapping]) -> Grid:
     lines = []
     for each in records:
         graphs = [f"{name}: {what}" for name, what in each["graphs"].items()] or [f"{each['stored']} stored"]
-        gpus = some(each["gpu_names"], _SHOWN) if each["gpu_names"] else BLANK
+        gpus = listing(each["gpu_names"], _SHOWN) if each["gpu_names"] else BLANK
         commit = f" {each['commit'][:9]}{' with changes' if each['dirty'] else ''}" if each["commit"] else ""
-        unlike = [f"other {some(each['unlike'], _SHOWN)}"] if each["unlike"] else []
+        unlike = [f"other {listing(each['unlike'], _SHOWN)}"] if each["unlike"] else []
         lines.append([
             each["worker"], each["host"], f"{each['resources'].get('cores', 0):g} of {len(each['cores'])}",
             ", ".join(map(str, each["pinned"])) or BLANK, gib(each["memory"], 0), gpus, each["grailbench"] + commit,

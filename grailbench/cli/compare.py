@@ -11,13 +11,13 @@ import click
 
 from grailbench.cli import complete, options
 from grailbench.cli.printing import note, put_json
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import screen
-from grailbench.util.words import brief, count, fine_ratio, grouped, some
+from grailbench.util.words import brief, count, fine_ratio, grouped, listing
 
 if TYPE_CHECKING:
-    from grailbench.report.compare import CellChange, Comparison, CounterChange, Side, TimeChange
+    from grailbench.compare.runs import CellChange, Comparison, CounterChange, Side, TimeChange
 
 
 @click.command("compare")
@@ -68,9 +68,9 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
       grailbench compare benchmarks/baseline NEW --accept
     """
+    from grailbench.compare import accept as taking
+    from grailbench.compare import runs as compare
     from grailbench.harness import baseline
-    from grailbench.report import accept as taking
-    from grailbench.report import compare
 
     gate = compare.gate_of(gate_file, reference=reference, metrics=list(metric), times=times,
                            require_all=require_all)  # fmt: skip
@@ -135,7 +135,7 @@ def header(found: Comparison) -> list[str]:
 
 def _shared(found: Comparison) -> Iterator[str]:
     """How many cells both runs have, and how many only one has."""
-    from grailbench.report.compare import ABSENT
+    from grailbench.compare.runs import ABSENT
 
     yield f"{count(found.matched, 'cell')} in both"
     for side in ("base", "new"):
@@ -147,7 +147,7 @@ def _shared(found: Comparison) -> Iterator[str]:
 
 def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
     """The runs whose machine was busy when they began, and how busy."""
-    from grailbench.harness.stability import loads
+    from grailbench.compare.stability import loads
 
     for side, run in (("base", found.base), ("new", found.new)):
         if found.times and (busy := loads(run.environment)):
@@ -190,7 +190,7 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
 
 def _one_side(apart: list[CellChange], everything: bool) -> Section:
     """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
-    from grailbench.report.compare import ABSENT
+    from grailbench.compare.runs import ABSENT
 
     groups: dict[tuple[str, str, str], list[CellChange]] = {}
     for each in apart:
@@ -198,7 +198,7 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
         groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each)
     most = len(apart) if everything else 3
     lines = [
-        [run, label, f"{len(cells)}", some(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
+        [run, label, f"{len(cells)}", listing(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
         for (run, label, word), cells in groups.items()
     ]
     shown = lines if everything else lines[:_FEW]

@@ -16,8 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grailbench.errors import GrailbenchError
-from grailbench.util import paths
-from grailbench.util.version import __version__
+from grailbench.util import __version__, paths
 from grailbench.util.visible import visible
 
 KEPT = "completion.json"  #: the file in the cache
@@ -130,7 +129,7 @@ def _known() -> dict:
     names = _look_up()
     from grailbench.util.outputs import atomic_file
 
-    with suppress(OSError), atomic_file(kept, lasting=False) as stream:
+    with suppress(OSError), atomic_file(kept, durable=False) as stream:
         stream.write(json.dumps({"stamp": stamp, "names": names}).encode())
     return names
 

@@ -1,4 +1,4 @@
-"""`grailbench history`: each cell over the runs of one machine, and its steps."""
+"""`grailbench history`: each cell over the runs of one machine, and what `compare` marks."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import click
 from grailbench.cli import complete, options
 from grailbench.cli.printing import note, put_json
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.report.render.terminal import terminal
 from grailbench.util import screen
 from grailbench.util.words import count
 
 if TYPE_CHECKING:
+    from grailbench.compare.history import History
     from grailbench.harness.cells import Cell, Run
-    from grailbench.report.history import Told
 
 
 @click.command("history")
@@ -30,9 +29,9 @@ if TYPE_CHECKING:
 @click.option("--phase", multiple=True, type=complete.METRIC, metavar="PHASE",
               help="Times of this phase, or label/NAME for a part; may repeat. [default: the gate's]")  # fmt: skip
 @click.option("--metric", "kinds", multiple=True, type=click.Choice(("time", "counters", "status")),
-              help="Only steps of times, of work counters, or of cells lost and found; may repeat.")  # fmt: skip
+              help="Mark only times, work counters, or cells lost and found; may repeat.")  # fmt: skip
 @click.option("--gate", "gate_file", type=complete.FILE, metavar="FILE",
-              help="A gate file of 'grailbench compare': smaller changes are no steps.")  # fmt: skip
+              help="A gate file of 'grailbench compare': smaller changes are not marked.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("table", "markdown")), default="table", show_default=True,
               help="For people, or for a page.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
@@ -41,19 +40,18 @@ if TYPE_CHECKING:
               help="Write one HTML page. [default: history.html, in --out DIR if given]")  # fmt: skip
 @options.as_json
 def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page, as_json):
-    """Show each cell over runs: the medians in the order in which the runs began, and where they make a step.
+    """Show each cell over runs: its medians in the order in which the runs began, and what 'grailbench compare' marks.
 
     RUNS are folders or names of runs; without any, all of results/runs. Runs of one machine make one history; those of
-    unlike machines, or of one run on several, are never joined. Times have a step where E-divisive (Matteson and James
-    2014, a permutation test) finds one in the medians of twelve runs or more, and the gate of 'grailbench compare' is
-    passed; with fewer runs, and for the newest three of more, neighbours are judged as 'grailbench compare' does. Work
-    counters are exact: any change is a step. Each step is told with its cell and between which commits it is, the worst
-    first.
+    unlike machines, or of one run on several, are never joined. Several runs of one commit, and of one code of a
+    plug-in, are one point with its spread. Between two points something is marked if 'grailbench compare' finds it
+    between each run of the one and each of the other: times beyond the gate, work counters, lost cells, other answers.
+    What is marked is listed first, the worst on top, then each cell over runs.
 
-    It tells and does not judge: 'grailbench compare' is the gate.
+    It only shows: 'grailbench compare' is the gate.
 
     \b
-    Exit codes: 0 with and without steps, 2 bad input, 3 when no cell is in two runs of one machine.
+    Exit codes: 0 with and without marks, 2 bad input, 3 when no cell is in two runs of one machine.
 
     \b
     Examples:
@@ -62,18 +60,21 @@ def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page
       grailbench history FIRST SECOND THIRD --metric counters --json
       grailbench history --out history --html
     """
-    from grailbench.report import compare, history
+    from grailbench.compare import history
+    from grailbench.compare import runs as compare
+    from grailbench.report.history import records
 
-    found, left_out = read(runs)
+    stored, unreadable = read(runs)
     gate = compare.gate_of(gate_file, metrics=list(phase))
-    told = history.of_runs(found, gate, kinds or history.KINDS, wanted(dataset, impl, words), phase)
-    left_out(left_out)
+    found = history.of_runs(stored, gate, kinds or history.KINDS, wanted(dataset, impl, words), phase)
+    for line in unreadable:
+        note(line)
     if as_json:
-        put_json(history.records(told))
+        put_json(records(found))
     else:
-        put(told, form)
-    write(told, out, page)
-    told.check()
+        put(found, form)
+    write(found, out, page)
+    found.check()
 
 
 def read(names: Iterable[str]) -> tuple[list[Run], list[str]]:
@@ -98,12 +99,6 @@ def read(names: Iterable[str]) -> tuple[list[Run], list[str]]:
     return runs, left
 
 
-def left_out(lines: Iterable[str]) -> None:
-    """Say on stderr what was left out."""
-    for line in lines:
-        note(line)
-
-
 def wanted(datasets: Iterable[str], impls: Iterable[str], names: Iterable[str]) -> Callable[[Cell], bool]:
     """Whether a cell is one of these graphs, implementations and configurations; of all where none is given."""
     datasets, impls, phrases = set(datasets), set(impls), [name.split() for name in names]
@@ -116,40 +111,41 @@ def wanted(datasets: Iterable[str], impls: Iterable[str], names: Iterable[str]) 
     return fits
 
 
-def put(told: Told, form: str) -> None:
+def put(found: History, form: str) -> None:
     """Print a history on stdout."""
     from grailbench.report import history
+    from grailbench.report.render import terminal
     from grailbench.report.render.markdown import markdown, paragraph
 
-    found, runs = history.tables(told)
-    shown = [each for each in (found, runs) if each.lines]
+    shown = history.tables(found)
     if form == "markdown":
-        lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(told))
+        lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(found))
         click.echo("\n".join([f"# {history.TITLE}\n", lines, *map(markdown, shown)]), nl=False)
         return
-    screen.put(history.summary(told))
+    screen.put(history.summary(found))
     for table in shown:
         screen.put(["", *terminal(table)])
 
 
-def write(told: Told, out: Path | None, page: str | None) -> None:
+def write(found: History, out: Path | None, page: str | None) -> None:
     """Write figure and data into a folder, and the page, and say so."""
     from grailbench.report import draw, history
+    from grailbench.report.destination import save
     from grailbench.report.page import checked, whole
     from grailbench.report.page.sections import Section
-    from grailbench.report.places import save
     from grailbench.report.render.csv import csv
 
     files: list[tuple[Path, bytes]] = []
     if out is not None:
-        source = "; ".join(history.summary(told))
-        drawn = [each for each in history.figures(told) if each.drawable]
+        source = "; ".join(history.summary(found))
+        drawn = [each for each in history.figures(found) if each.drawable]
         files += [(out / name, data) for each in drawn for name, data in draw.files(each, source)]
-        files.append((out / "steps.csv", csv([history.steps_table(told)]).encode()))
+        files.append((out / "marks.csv", csv([history.marks_table(found)]).encode()))
     if page is not None:
         path = out / page if out is not None and page == "history.html" else Path(page)
-        sections = [Section("summary", "Steps over runs", history.told_blocks(told))]
-        lead = f"{count(len(told.runs), 'run')}, {count(len(told.steps), 'step')}"
+        sections = [Section("summary", "Each cell over runs", history.blocks_of(found))]
+        runs = sum(len(machine.runs) for machine in found.machines)
+        lead = f"{count(runs, 'run')}, {count(len(found.marks), 'mark')}"
         files.append((checked(path), whole(history.TITLE, lead, sections).encode()))
     for path, data in files:
         note(f"written: {save(path, data)}")

@@ -42,7 +42,7 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --simulate
     """
     from grailbench.harness.limits import ceilings, scale
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.render import terminal
 
     document = ceilings.measure(
         parts=(only,) if only else None,

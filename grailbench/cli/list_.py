@@ -14,7 +14,7 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import put, put_json
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.report.render.terminal import terminal
+from grailbench.report.render import terminal
 from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.screen import paired

@@ -13,9 +13,8 @@ from click.shell_completion import CompletionItem
 from grailbench.cli import options, streams
 from grailbench.cli.printing import note
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
-from grailbench.util import faults, kernelcache, ulimits
+from grailbench.util import __version__, faults, kernelcache, memory
 from grailbench.util.guard import prompt_interrupts
-from grailbench.util.version import __version__
 from grailbench.util.visible import visible
 from grailbench.util.words import did_you_mean
 
@@ -84,7 +83,7 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx, args):
         if not (ctx.resilient_parsing or {*ctx.help_option_names} & {*args}):  # completion and help need no libraries
-            ulimits.require_loadable()
+            memory.require_loadable()
         if not ctx.resilient_parsing and args[0] not in COMMANDS and not args[0].startswith("-"):
             nearest = did_you_mean(args[0], COMMANDS, "'grailbench --help' lists the commands", show=repr)
             raise click.UsageError(f"No such command {args[0]!r} ({nearest})", ctx)

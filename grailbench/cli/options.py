@@ -155,6 +155,7 @@ index = _bundle(
 matrix = _bundle(
     click.option("--config", type=complete.CONFIG, metavar="NAME-or-FILE",
                  help="A shipped config, or a TOML file; flags replace its keys."),
+    click.option("--short", is_flag=True, help="Take the short form of the config: its keys in [short]."),
     click.option("--problem", type=complete.PROBLEM, metavar="NAME", cls=_ProblemOption),
     _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
     _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),

@@ -87,7 +87,7 @@ def put_judged(found: Judged, as_json: bool) -> None:
     put([f"{found.path}: a whole pack"])
     lines = _lines(found.run, found.clean, found.redacted)
     lines.append(("answers checked by", _counted(found.methods)))
-    lines += [(f"graphs {standing}", words.some(names, 5)) for standing, names in graphs.items()]
+    lines += [(f"graphs {standing}", words.listing(names, 5)) for standing, names in graphs.items()]
     lines.append(("checksums of rows", "each row has one, and it fits" if found.sums else "none: of an older version"))
     put(paired([*lines, *(("FAULT", fault) for fault in found.faults)]))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,7 @@ from grailbench.util.words import count, estimate, grouped, magnitude, share, sh
 
 if TYPE_CHECKING:
     from grailbench.graph.profile import Structure
-    from grailbench.problems.reachability.ends import Ends
-    from grailbench.problems.reachability.profile import Profile, Reach, Settled
+    from grailbench.problems.reachability.profile import Ends, Profile, Reach, Settled
 
 
 @click.command("profile")
@@ -72,7 +70,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.render import terminal
     from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
@@ -92,8 +90,8 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     """Puts the outlines of graphs into a file, which is whole after each."""
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.graph import outline as outlines
-    from grailbench.problems.reachability.outline import outline
+    from grailbench.graph import profile as outlines
+    from grailbench.problems.reachability.profile import outline
 
     found = outlines.read(path)
     wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
@@ -188,7 +186,7 @@ def _structure(name: str, graph: Structure) -> Table:
 
 
 def _ends(ends: Ends) -> Table:
-    from grailbench.problems.reachability.ends import FORESTS
+    from grailbench.problems.reachability.profile import FORESTS
 
     said = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
     parts = {
@@ -208,8 +206,10 @@ def _ends(ends: Ends) -> Table:
 def _levels(graph: Structure) -> Table:
     import numpy as np
 
+    from grailbench.graph.profile import level_bins
+
     depth = graph.depth
-    cuts = np.linspace(0, depth, min(BINS, depth) + 1).round().astype(int)
+    cuts = level_bins(depth, BINS)
     means = [float(graph.widths[low:high].mean()) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
     lines = []
     for low, high, mean in zip(cuts[:-1], cuts[1:], means, strict=True):
@@ -266,10 +266,9 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
-    from grailbench.report.places import save
-    from grailbench.report.profiled import figures
+    from grailbench.report.destination import save
+    from grailbench.report.profiled import of_profile
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    ends = None if profile.ends is None else asdict(profile.ends)
-    drawn = figures(profile.structure, ends, map(asdict, profile.settled))
+    drawn = of_profile(profile.structure, profile.ends and vars(profile.ends), map(vars, profile.settled))
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

@@ -15,6 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from grailbench.cli.printing import put_json
+from grailbench.compare import answer
+from grailbench.compare.stability import verdict, warnings
 from grailbench.harness import axes
 from grailbench.harness.axes import Axis
 from grailbench.harness.cells import Cell as Measured
@@ -23,16 +25,13 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.rows import cell_of, ends_trial, sampled
 from grailbench.harness.runner import Finished
-from grailbench.harness.stability import verdict
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
-from grailbench.report import answer
-from grailbench.report import unstable as loud
 from grailbench.report.footnotes import Footnotes
 from grailbench.util import paths
 from grailbench.util.screen import Grid, apart, fold
 from grailbench.util.visible import visible
-from grailbench.util.words import brief, clock, count, grouped, some, steady
+from grailbench.util.words import brief, clock, count, grouped, listing, median
 
 
 class RunView:
@@ -84,7 +83,7 @@ class RunView:
         took = monotonic() - self._began
         verdicts = [(cell, verdict(cell)) for cell in cells(self._rows)]
         names = [f"{cell.name} ({', '.join(said.rules)})" for cell, said in verdicts if not said.stable]
-        self.note(f"  done in {took:.1f} s" + (f"; unstable: {some(names)}" if names else ""))
+        self.note(f"  done in {took:.1f} s" + (f"; unstable: {listing(names)}" if names else ""))
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
         if self.live is not None:
@@ -123,7 +122,7 @@ def answered(found: list[Measured]) -> list[str]:
 
 def unstable(done: Finished) -> list[str]:
     """What is said loudly of times that cannot be trusted, machine by machine, with the remedy."""
-    return [line for own, found in done.by_machine for line in loud.lines(found, own, spoken(done.folder))]
+    return [line for own, found in done.by_machine for line in warnings(found, own, spoken(done.folder))]
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
@@ -164,7 +163,7 @@ def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
 
 def _median(cell: Measured, phase: str) -> str:
     """Median ms of a phase; '' if it has no times."""
-    return "" if (found := cell.stats(phase)) is None else steady(found.median)
+    return "" if (found := cell.stats(phase)) is None else median(found.median)
 
 
 def _text(value) -> str:

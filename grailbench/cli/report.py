@@ -94,11 +94,10 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --into results/baselines/cpu-2core/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
+    from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.answer import next_steps
-    from grailbench.report.places import WHY
-    from grailbench.report.render.json import json
-    from grailbench.report.render.terminal import terminal
+    from grailbench.report.destination import WHY
+    from grailbench.report.render import json, terminal
 
     if pages:
         _renew(pages, check, click.get_current_context())

@@ -12,7 +12,7 @@ from grailbench.cli.printing import note, output, put, say
 from grailbench.errors import InputError
 from grailbench.problems.contract import Workload, problem
 from grailbench.util import paths
-from grailbench.util.words import some
+from grailbench.util.words import listing
 
 if TYPE_CHECKING:
     from grailbench.harness.plan import Plan
@@ -61,12 +61,12 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     """
     from grailbench.cli import cluster
     from grailbench.cli import progress as console
+    from grailbench.compare.answer import next_steps
+    from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
-    from grailbench.harness.handing import Workers
     from grailbench.harness.resume import plan_of
     from grailbench.problems.contract import Checks
-    from grailbench.report.answer import next_steps
     from grailbench.util.visible import quoted
 
     if simulate and (out or resume is not None):
@@ -85,8 +85,8 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:
             with cluster.client(workers, scheduler) as client:
-                team = None if client is None else Workers(client)
-                done = runner.run(plan, screen, out=out, resume=folder, workers=team, **checking)
+                elsewhere = None if client is None else on_workers(client)
+                done = runner.run(plan, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
     apart = answers == "-"  # the standard output has the answers alone
     if not as_json and simulate:
         put(console.summary_tables(done.plan, done.cells, timing=False), apart)
@@ -126,7 +126,7 @@ class Answers:
             ("query set", dict.fromkeys(cell.queries.name for cell in plan.cells)),
         ):
             if len(found) > 1:
-                raise InputError(f"--answers is for one {what}; this run has {some(found)}", remedy="a run for each")
+                raise InputError(f"--answers is for one {what}; this run has {listing(found)}", remedy="a run for each")
 
     def __call__(self, workload: Workload, answers: Any) -> None:
         """Writes the answers."""

@@ -2,20 +2,15 @@
 
 Importing this package imports no CUDA module either, so that `simulate` can be called first. The modules:
 
-    gateway    the import of CUDA, `simulated`, `require`      describe   properties and free memory of the device
-    launch     cooperative launches for kernels with           timers     times on the device in milliseconds
-               barriers of the whole grid                      csr        a DAG's adjacency on the device
-    scan       prefix sums (Kogge-Stone)                       frontier   the frontier of the Enterprise BFS
-    shuffle    exchange of values between lanes of a warp      queues     kernels that process its queues
-    warp_group, block_group  the same functions for groups     schedule   stored frontiers for replay
-               of threads: a warp, or a block                  leveled    a DAG by levels on the device
-    several    a host thread for each of several GPUs          arrays     pitched, mapped and managed memory
-    simulator  repairs of numba's simulator                    memory     device memory in use, now and at most
-    installed  the GPUs of the machine, without CUDA           floyd_warshall  all pairs in tiles
-    edges      from raw edges to a DAG by levels               parts      many arrays in one allocation
-    allocator  counts memory, and keeps it for later arrays    mixing     keys of vertices: a hash to choose by
-    oracle     correct answers on large graphs             front_end  which package compiles kernels
-    successor  repairs of numba-cuda-mlir                      register_tiles  the same, in registers
+    gateway        the import of CUDA, its repairs, `require`     installed       GPUs and compilers here, without CUDA
+    launch         launches, also of the whole grid               simulator       repairs of numba's simulator
+    device_arrays  zeros, pitched rows, many arrays in one        allocator       memory: counted, kept, in use
+    graphs         a DAG on the device, by rows or by level       edges           from raw edges to a DAG by levels
+    frontier       the frontier of the Enterprise BFS             floyd_warshall  all pairs in tiles
+    primitives     shuffles, scans, reductions, hashed keys       oracle          correct answers on large graphs
+    warp_group,    the same functions for groups of threads:      several         a host thread for each of several GPUs
+    block_group    a warp, or a block                             timers          times on the device in milliseconds
+    describe       properties and free memory of the device       energy          joules, by counters of GPU and CPU
 
 Files with kernels import `cuda` from `grailbench.cuda.gateway` at the top. Functions that call kernels import these
 files locally, after `gateway.require()`, so that machines without CUDA never import them.

@@ -1,10 +1,14 @@
-"""A memory manager for numba that counts allocations (see `device.memory`), keeps what is freed for the next one, and
+"""Memory of the device: a memory manager for numba that counts allocations, keeps what is freed for the next one, and
 explains what fails.
 
 Taking memory of the device from the driver, or pinned memory of the host, takes up to milliseconds. So arrays that are
 dropped leave their memory here, by size, and the next array of about that size takes it. All of it goes back to the
 driver before an allocation fails, or when `Counting.flush` is called. Work on the default stream is in order; whoever
 uses another stream waits for it before dropping an array.
+
+Every allocation through `gateway.cuda` is counted while its array is in use, as what it takes: up to a sixteenth more
+than asked for, or twice that of a small one. Code of kernels, the context, memory that is kept for later arrays and
+memory of other libraries are not included. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ _LEAST, _FINE = 512, 1 << 20
 #: bytes of pinned memory that are kept at most: a closure as bits, on a machine that has more than enough
 MOST_PINNED = min(max(1 << 28, psutil.virtual_memory().total // 32), 1 << 33)
 
-spare: list = []  #: functions that drop arrays which are only kept because making them takes time
+drops: list = []  #: functions that drop arrays which are only kept because making them takes time
 managers: list = []  #: the counting manager of each device that this process uses, in the order of first use
 
 
@@ -36,7 +40,7 @@ def room_for(size: int) -> int:
     return -(-size // step) * step
 
 
-class Kept:
+class Freed:
     """Memory that was freed, by size: pointers, and their bytes together. Any thread may use it."""
 
     def __init__(self, free, most: int | None = None):
@@ -105,8 +109,8 @@ def install(cuda) -> None:
             super().__init__(*args, **kwargs)
             self.most = self._used = 0
             self._lock = RLock()
-            self._kept = Kept(lambda pointer: driver.cuMemFree(pointer))  # without a driver there is no such function
-            self._pinned = Kept(lambda pointer: driver.cuMemFreeHost(pointer), MOST_PINNED)
+            self._kept = Freed(lambda pointer: driver.cuMemFree(pointer))  # without a driver there is no such function
+            self._pinned = Freed(lambda pointer: driver.cuMemFreeHost(pointer), MOST_PINNED)
             if self.context is not None:  # numba also creates a manager without a context, as a test
                 managers.append(self)
                 faults.when_lost.append(self.abandon)
@@ -121,7 +125,7 @@ def install(cuda) -> None:
 
         def flush(self) -> None:
             """Gives the memory that is kept back to the driver."""
-            for drop in spare:
+            for drop in drops:
                 drop()
             self.deallocations.clear()
             self._kept.flush()
@@ -202,3 +206,60 @@ def install(cuda) -> None:
             self.flush()
 
     cuda.set_memory_manager(Counting)
+
+
+MOST_REUSED = 4  #: spares of a collection that are kept
+
+
+class Reused:
+    """Things of several kinds; any of a kind serves whoever asks for one."""
+
+    def __init__(self):
+        self._kept: list[tuple] = []  # kind and thing, the one that was used last at the end
+        self._lock = RLock()  # a garbage collection may come in between
+        drops.append(self.clear)
+
+    def take(self, kind):
+        """Returns one of that kind, or None if none is left."""
+        with self._lock:
+            for at in reversed(range(len(self._kept))):
+                if self._kept[at][0] == kind:
+                    return self._kept.pop(at)[1]
+        return None
+
+    def give(self, kind, thing) -> None:
+        """Keeps one whose owner is gone."""
+        with self._lock:
+            self._kept.append((kind, thing))
+            del self._kept[:-MOST_REUSED]
+
+    def clear(self) -> None:
+        """Lets go of all."""
+        with self._lock:
+            self._kept.clear()
+
+
+def held() -> int | None:
+    """Bytes in use on all devices; None if nothing is counted (no device in use, the simulator, another manager).
+
+    It does not create a context.
+    """
+    return sum(manager.held() for manager in managers) if managers else None
+
+
+def peak() -> int | None:
+    """The greatest number of bytes in use since `restart` or the start of the process, summed over the devices."""
+    return sum(manager.most for manager in managers) if managers else None
+
+
+def restart() -> None:
+    """Sets the maximum to what is in use now, and gives memory that is kept back to the driver."""
+    for manager in managers:
+        manager.flush()
+        manager.most = manager.held()
+
+
+def release() -> None:
+    """Frees what numba frees late: modules, events and streams. Memory of dropped arrays is kept for later ones."""
+    for manager in managers:
+        manager.deallocations.clear()

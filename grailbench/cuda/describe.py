@@ -1,12 +1,12 @@
-"""Describes the device and checks whether it has enough memory."""
+"""The current device: what it is, how much memory it has, and memory of it for arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from grailbench.cuda.allocator import managers
-from grailbench.cuda.front_end import described
 from grailbench.cuda.gateway import cuda, require, simulated
+from grailbench.cuda.installed import described_compiler
 from grailbench.errors import TooLittleMemory
 from grailbench.util.words import gib
 
@@ -31,7 +31,7 @@ def describe() -> Device:
     require()
     free, total = memory()
     if simulated:
-        return Device("simulator", "", 1, 0, total, free, "", described(), True)
+        return Device("simulator", "", 1, 0, total, free, "", described_compiler(), True)
     device = cuda.get_current_device()
     return Device(
         name=device.name.decode() if isinstance(device.name, bytes) else device.name,
@@ -41,7 +41,7 @@ def describe() -> Device:
         memory_bytes=total,
         free_bytes=free,
         driver=".".join(map(str, cuda.cudadrv.driver.driver.get_version())),
-        front_end=described(),
+        front_end=described_compiler(),
         simulated=False,
     )
 
@@ -73,3 +73,39 @@ def require_memory(needed: int, what: str, remedy: str = "take a smaller graph, 
             f"{what} needs {gib(needed)} of device memory; {gib(free)} of {gib(total)} are free on "
             f"{describe().name} ({remedy})"
         )
+
+
+_known: dict = {}  # address of a context -> the memory manager there, and the number of its device
+
+
+def current_device() -> int:
+    """Returns the number of the current device; 0 in the simulator."""
+    return 0 if simulated else _current()[1]
+
+
+def take_memory(size: int) -> tuple:
+    """Takes so many bytes of the current device, more than 0; returns their owner and the device's number.
+
+    Not for the simulator. Raises TooLittleMemory.
+    """
+    manager, number = _current()
+    return getattr(manager, "take", manager.memalloc)(size), number
+
+
+def _current() -> tuple:
+    """Returns the memory manager and the number of the current device.
+
+    numba looks the context up in Python code that takes 15 us; this asks the driver.
+    """
+    if (here := _context()) not in _known:
+        context = cuda.current_context()
+        here = _context()
+        _known[here] = context.memory_manager, context.device.id
+    return _known[here]
+
+
+def _context() -> int:
+    """The context of this thread; 0 for none, as before anything was asked of the driver."""
+    from cuda.bindings import driver
+
+    return int(driver.cuCtxGetCurrent()[1] or 0)

@@ -2,13 +2,20 @@
 
 Such counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device: other
 programs, its memory, its idle power. So work is repeated until a step is a hundredth of it, what is measured begins and
-ends with a step, and the idle power just before stands beside it. `device.meters` finds the counters of a machine.
+ends with a step, and the idle power just before stands beside it.
+
+`find_meters` finds the counters that this machine lets be read. GPUs: the driver's total of the whole board,
+`nvmlDeviceGetTotalEnergyConsumption`. CPUs: Running Average Power Limit (RAPL), of Intel's and AMD's, as Linux shows it
+in `POWERCAP`: a folder a domain, with `name`, `energy_uj` and `max_energy_range_uj`, after which the counter begins
+anew.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter, sleep
 
 from grailbench.errors import MachineLacks
@@ -17,7 +24,7 @@ LEAST_SECONDS = 1.0  #: for which work is repeated, at least
 RESOLUTION = 0.01  #: the most that one step of a counter may be of the time for which work is repeated
 MOST_SECONDS = 20.0  #: after which work is not repeated again, also where a counter has longer steps than that
 IDLE_SECONDS = 0.5  #: for which the devices are left alone, to know their idle power
-STANDING_SECONDS = 1.0  #: after which a counter without a step is broken
+STALLED_SECONDS = 1.0  #: after which a counter without a step is broken
 POLL_SECONDS = 0.0005  #: between two looks at counters whose steps are waited for, so that waiting takes little energy
 MOST_WATTS = 1_000.0  #: more than any package of a CPU takes; what counts faster went backwards or around
 
@@ -108,7 +115,7 @@ class Energy:
         return {"seconds": round(self.seconds, 9), "calls": self.calls, "meters": read | unread}
 
 
-def said(unread: Mapping[str, str]) -> str:
+def reasons(unread: Mapping[str, str]) -> str:
     """Why meters have no reading, in one line."""
     return "; ".join(dict.fromkeys(unread.values()))
 
@@ -183,7 +190,7 @@ def of(
         share = max(watch.period[counter] for counter in meter.counters) / (done - start)
         read[meter.name] = Reading(sum(each for each, _ in found) / calls, sum(watts for _, watts in found), share)
     if not read:
-        raise MachineLacks(said(unread) or "no meter of energy")
+        raise MachineLacks(reasons(unread) or "no meter of energy")
     return Energy((done - start) / calls, calls, read, unread)
 
 
@@ -219,7 +226,7 @@ class _Watch:
                 look = self._look(counter)
                 if look.joules != before[counter].joules:
                     found[counter] = look
-                elif look.at - began > STANDING_SECONDS:
+                elif look.at - began > STALLED_SECONDS:
                     self.faults[counter] = f"the counter of {counter.name} stands at {look.joules:,.0f} J"
             if any(counter not in found for counter in self.able):
                 self._wait(POLL_SECONDS)
@@ -236,3 +243,128 @@ class _Watch:
         except MachineLacks as error:
             self.faults.setdefault(counter, str(error))
             return _Look(now)
+
+
+POWERCAP = Path("/sys/class/powercap")
+_PACKAGE = re.compile(r"package-\d+(-die-\d+)?")  #: cores and uncore are parts of it, and are not added
+_HIDDEN = "a virtual machine or a container shows none, and Linux needs its module intel_rapl_msr"
+_REMEDY = (
+    "root may read it: sudo chmod a+r {pattern}/energy_uj until the next start, or for good a rule of udev, "
+    'SUBSYSTEM=="powercap", ACTION=="add", RUN+="/bin/chmod a+r /sys%p/energy_uj"'
+)
+
+
+def find_meters(devices: int) -> tuple[list[Meter], dict[str, str]]:
+    """The meters of a cell on so many GPUs, 0 for none, and by name why others cannot be read.
+
+    gpu   those GPUs: the current one, or the first `devices`
+    cpu   all packages of the host
+    dram  their memory, where the machine counts it: it is no part of `cpu`
+    psys  the whole platform, where the machine counts it: `cpu` and `dram` are parts of it
+    """
+    meters, unread = [], {}
+    if devices:
+        try:
+            meters.append(gpu_meter(devices))
+        except MachineLacks as error:
+            unread["gpu"] = str(error)
+    try:
+        domains = _domains(POWERCAP)
+    except MachineLacks as error:
+        return meters, {**unread, "cpu": str(error)}
+    for name, folders in domains.items():
+        try:
+            meters.append(Meter(name, tuple(_counter(title, folder) for title, folder in folders.items())))
+        except MachineLacks as error:
+            unread[name] = str(error)
+    return meters, unread
+
+
+def gpu_meter(devices: int) -> Meter:
+    """The meter of the current GPU, or of the first `devices`. Raises MachineLacks, which says why, without one."""
+    from grailbench.cuda.gateway import cuda, require, simulated
+
+    if simulated:
+        raise MachineLacks("the simulator takes no energy of a GPU")
+    require()
+    try:
+        import pynvml
+    except ImportError as error:
+        raise MachineLacks(f"energy of a GPU cannot be read: {error} (pip install nvidia-ml-py)") from error
+    chosen = [cuda.get_current_device()] if devices == 1 else [cuda.gpus[at] for at in range(devices)]
+    try:
+        pynvml.nvmlInit()
+        handles = [pynvml.nvmlDeviceGetHandleByUUID(str(each.uuid).encode()) for each in chosen]
+    except pynvml.NVMLError as error:
+        raise MachineLacks(f"energy of this GPU cannot be read: {error}") from error
+
+    def reader(handle) -> Callable[[], float]:
+        def read() -> float:
+            try:
+                return pynvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1e3
+            except pynvml.NVMLError as error:
+                raise MachineLacks(f"energy of this GPU cannot be read: {error}") from error
+
+        return read
+
+    counters = tuple(Counter(f"GPU {each.id}", reader(handle)) for each, handle in zip(chosen, handles, strict=True))
+    for counter in counters:
+        counter.read()
+    return Meter("gpu", counters)
+
+
+def wait_for_gpus(devices: int) -> None:
+    """Waits until the GPUs of a cell, as of `found`, have nothing left to do."""
+    if devices == 0:
+        return
+    from grailbench.cuda.gateway import cuda
+
+    for at in range(devices) if devices > 1 else ():
+        with cuda.gpus[at]:
+            cuda.synchronize()
+    cuda.synchronize()
+
+
+def _domains(root: Path) -> dict[str, dict[str, Path]]:
+    """The folders of domains by meter and by their own names, each domain once, though two drivers may show it.
+
+    Raises MachineLacks if there is no package.
+    """
+    packages, drams, psys = {}, {}, {}
+    folders = {each.name: each for each in root.glob("*:*")}
+    for name in sorted(folders, key=lambda name: name.split(":")):  # intel-rapl goes before intel-rapl-mmio
+        title, parent = _title(folders[name]), folders.get(name.rpartition(":")[0])
+        if _PACKAGE.fullmatch(title) and parent is None:
+            packages.setdefault(title, folders[name])
+        elif title == "psys" and parent is None:
+            psys.setdefault(title, folders[name])
+        elif title == "dram" and parent is not None:
+            drams.setdefault(f"dram of {_title(parent)}", folders[name])
+    if not packages:
+        raise MachineLacks(f"energy of this CPU cannot be read: no counter of a package in {root} ({_HIDDEN})")
+    return {name: each for name, each in (("cpu", packages), ("dram", drams), ("psys", psys)) if each}
+
+
+def _title(folder: Path) -> str:
+    """The name of a domain; '' if it shows none, or no energy."""
+    try:
+        return (folder / "name").read_text().strip() if (folder / "energy_uj").exists() else ""
+    except OSError:
+        return ""
+
+
+def _counter(title: str, folder: Path) -> Counter:
+    """The counter of a domain. Raises MachineLacks if it cannot be read."""
+    path = folder / "energy_uj"
+
+    def joules(file: Path) -> float:
+        try:
+            return int(file.read_text()) / 1e6
+        except PermissionError:
+            remedy = _REMEDY.format(pattern=folder.parent / "*:*")
+            raise MachineLacks(f"energy of this CPU cannot be read: {file} is closed to this user ({remedy})") from None
+        except (OSError, ValueError) as error:
+            raise MachineLacks(f"energy of this CPU cannot be read: {file}: {error}") from None
+
+    joules(path)
+    return Counter(title, lambda: joules(path), joules(folder / "max_energy_range_uj") or None)

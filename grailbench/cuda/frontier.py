@@ -2,19 +2,162 @@
 
 A status array marks the vertices of the next frontier. Each thread scans a part of it and sorts the vertices into three
 bins, for few, medium and many neighbours. Prefix sums over the sizes of the bins give the place of each bin in one of
-three queues, which are then processed by one thread, one warp and one block for each vertex.
+three queues, which are then processed by one thread, one warp and one block for each vertex: a `Trio` of kernels.
+
+Most steps of algorithms do something for every edge of a vertex (`by_edges`) or compute sums over its edges
+(`by_sums`). Device functions define what is done, so the distribution of the work among threads is implemented only
+once. A `Schedule` stores the frontiers for later traversals that visit the same vertices in the same levels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.queues import Trio
-from grailbench.cuda.scan import MOST, Scan
+from grailbench.cuda.primitives import MOST, Scan
+
+
+class Trio(NamedTuple):
+    """Three kernels of one step, with a thread, a warp and a block for each vertex; all take (queue, size, *args).
+
+    In the last two, a row of the block is a team that processes a vertex together: threadIdx.x of blockDim.x is the
+    lane, and threadIdx.y of blockDim.y is the number of the team in its block.
+    """
+
+    thread: object
+    warp: object
+    block: object
+
+
+@cuda.jit(device=True)
+def _warp_barrier():
+    cuda.syncwarp()
+
+
+@cuda.jit(device=True)
+def _block_barrier():
+    cuda.syncthreads()
+
+
+def trio(thread, make_team) -> Trio:
+    """A trio whose team kernels are `make_team(barrier)`, with the barrier of a warp and with that of a block."""
+    # The simulator has no warps; there a team of the medium queue is a whole block.
+    return Trio(thread, make_team(_block_barrier if simulated else _warp_barrier), make_team(_block_barrier))
+
+
+@cuda.jit(device=True)
+def _nothing_shared(state, level):
+    return level
+
+
+@cuda.jit(device=True)
+def _every_vertex(v, lane, state, shared):
+    return True, 0
+
+
+def by_edges(visit, begin=_every_vertex, prepare=_nothing_shared) -> Trio:
+    """A trio that visits every edge of every vertex in a queue. Its kernels take (queue, size, rows, state, level).
+
+    rows is a `graphs.Rows`; state is a NamedTuple or tuple of device arrays and scalars. Three device functions define
+    what is done. `prepare(state, level)` is called once by all threads of a block together, and returns the argument
+    `shared` of the other two (by default the level). `begin(v, lane, state, shared)` is called by every lane for
+    vertex v, and returns whether to visit its edges and the argument `own` of `visit`. `visit((v, c, k, place), own,
+    state, shared)` is called by one lane for the edge from v to c, where k is the index among all edges and `place` is
+    that in the row of v.
+    """
+
+    @cuda.jit(cache=True)
+    def by_thread(queue, size, rows, state, level):
+        shared = prepare(state, level)
+        for q in range(cuda.grid(1), size, cuda.gridsize(1)):
+            v = queue[q]
+            wanted, own = begin(v, 0, state, shared)
+            if wanted:
+                first = rows.starts[v]
+                for k in range(first, first + rows.cards[v]):
+                    visit((v, rows.edges[k], k, k - first), own, state, shared)
+
+    @cuda.jit(cache=True)
+    def by_team(queue, size, rows, state, level):
+        shared = prepare(state, level)
+        lane, width = cuda.threadIdx.x, cuda.blockDim.x
+        team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+        for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
+            v = queue[q]
+            wanted, own = begin(v, lane, state, shared)
+            if wanted:
+                first = rows.starts[v]
+                for k in range(first + lane, first + rows.cards[v], width):
+                    visit((v, rows.edges[k], k, k - first), own, state, shared)
+
+    return Trio(by_thread, by_team, by_team)
+
+
+def by_sums(term, place, finish, plus, dtype) -> Trio:
+    """A trio of prefix sums over the edges of every vertex in a queue (thesis, algorithms 4 and 10).
+
+    Its kernels take (queue, size, rows, state), with rows and state as in `by_edges`. Four device functions define the
+    sums: `term(v, c, state)` returns the term of the edge from v to c; `plus(a, b, state)` adds; `place(k, first,
+    before, value, c, state)` is called for edge k of the row that begins at `first`, with the sum before it and its
+    term; `finish(v, total, state)` is called once for each vertex. dtype is the numpy type of the sums. A team
+    processes as many edges at a time as it has lanes.
+    """
+
+    @cuda.jit(cache=True)
+    def by_thread(queue, size, rows, state):
+        for q in range(cuda.grid(1), size, cuda.gridsize(1)):
+            v = queue[q]
+            first = rows.starts[v]
+            total = dtype(0)
+            for k in range(first, first + rows.cards[v]):
+                c = rows.edges[k]
+                value = term(v, c, state)
+                place(k, first, total, value, c, state)
+                total = plus(total, value, state)
+            finish(v, total, state)
+
+    def make_team(barrier):
+        @cuda.jit(cache=True)
+        def by_team(queue, size, rows, state):
+            sums = cuda.shared.array(MOST, dtype)
+            lane, width = cuda.threadIdx.x, cuda.blockDim.x
+            base = cuda.threadIdx.y * width
+            team = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
+            for q in range(team, size, cuda.gridDim.x * cuda.blockDim.y):
+                v = queue[q]
+                first, card = rows.starts[v], rows.cards[v]
+                total = dtype(0)
+                for chunk in range(0, card, width):
+                    k = chunk + lane
+                    c, value = 0, dtype(0)
+                    if k < card:
+                        c = rows.edges[first + k]
+                        value = term(v, c, state)
+                    sums[base + lane] = value
+                    stride = 1
+                    while stride < width:
+                        barrier()
+                        before = sums[base + lane - stride] if lane >= stride else dtype(0)
+                        barrier()
+                        sums[base + lane] = plus(sums[base + lane], before, state)
+                        stride *= 2
+                    barrier()
+                    if k < card:
+                        before = plus(total, sums[base + lane - 1], state) if lane > 0 else total
+                        place(first + k, first, before, value, c, state)
+                    total = plus(total, sums[base + width - 1], state)
+                    barrier()
+                if lane == 0:
+                    finish(v, total, state)
+
+        return by_team
+
+    return trio(by_thread, make_team)
+
 
 WARP = 32  #: threads of a warp
 
@@ -177,3 +320,57 @@ class Frontier:
 
 def _blocks(shape: Enterprise, vertices: int) -> int:
     return min(shape.blocks, -(-vertices // shape.threads))
+
+
+@cuda.jit(cache=True)
+def _keep(few, medium, many, sizes, kept, at):
+    """Copies three queues one after another to kept (int32[n]) from `at` on; sizes: the lengths of the queues."""
+    for i in range(cuda.grid(1), sizes[0] + sizes[1] + sizes[2], cuda.gridsize(1)):
+        if i < sizes[0]:
+            kept[at + i] = few[i]
+        elif i < sizes[0] + sizes[1]:
+            kept[at + i] = medium[i - sizes[0]]
+        else:
+            kept[at + i] = many[i - sizes[0] - sizes[1]]
+
+
+class Schedule:
+    """The frontiers of a BFS that visits each vertex once; the first traversal finds them, and later ones replay them.
+
+    A replay does not clear the status array.
+    """
+
+    def __init__(self, frontier: Frontier, vertices: int):
+        self._frontier, self._kept = frontier, cuda.device_array(vertices, np.int32)
+        self._levels: list[tuple[tuple, tuple]] | None = None
+
+    @staticmethod
+    def bytes(vertices: int) -> int:
+        """The size of a schedule on the device in bytes."""
+        return 4 * vertices
+
+    @property
+    def depth(self) -> int:
+        """The number of frontiers; 0 before the first traversal."""
+        return len(self._levels or ())
+
+    def levels(self, status, cards) -> Iterator[None]:
+        """As `Frontier.levels`."""
+        frontier = self._frontier
+        if self._levels is not None:
+            for queues, sizes in self._levels:
+                frontier.load(queues, sizes)
+                yield
+            return
+        found, at = [], 0
+        for _ in frontier.levels(status, cards):
+            sizes = frontier.sizes
+            blocks = min(frontier.shape.blocks, -(-sum(sizes) // frontier.shape.threads))
+            _keep[blocks, frontier.shape.threads](*frontier.queues, sizes, self._kept, at)
+            frontier.launches += 1
+            bounds = np.cumsum((at, *sizes)).tolist()
+            ends = zip(bounds[:-1], bounds[1:], strict=True)
+            found.append((tuple(self._kept[a:b] if b > a else self._kept for a, b in ends), sizes))
+            at = bounds[-1]
+            yield
+        self._levels = found

@@ -1,23 +1,63 @@
-"""Imports the module that compiles kernels, and explains what is missing if it cannot be used.
+"""Imports the module that compiles kernels, repairs it, and explains what is missing if it cannot be used.
 
-It is that of numba-cuda (the `gpu` extra) or of its successor numba-cuda-mlir (the `gpu-mlir` extra): the one that
-GRAILBENCH_CUDA names, else numba-cuda. Without that it is the deprecated CUDA target of numba; if numba-cuda is
-installed, `numba.cuda` is numba-cuda. The successor has no simulator: that is always numba-cuda's, or numba's.
+It is that of numba-cuda (the `gpu` extra) or of numba-cuda-mlir (the `gpu-mlir` extra): the one that GRAILBENCH_CUDA
+names, else numba-cuda. Without that it is the deprecated CUDA target of numba; if numba-cuda is installed, `numba.cuda`
+is numba-cuda. numba-cuda-mlir has no simulator: that is always numba-cuda's, or numba's.
 """
 
 from __future__ import annotations
 
 import functools
+import threading
 import warnings
 
-from grailbench.cuda import allocator, front_end, loading, simulator, successor
+from grailbench.cuda import allocator, installed, simulator
 from grailbench.errors import MachineLacks
 from grailbench.util import faults, kernelcache
 
+
+def load_one_at_a_time(library: type) -> None:
+    """Repairs a class of numba-cuda (seen with 0.30.4), the code of a kernel, whose `get_cufunc` loads it once.
+
+    A kernel that comes from the disk cache is loaded at its first launch, and nothing keeps a second thread from doing
+    the same meanwhile. It fails, and takes the code away from under the first one.
+    """
+    load, lock = library.get_cufunc, threading.RLock()
+
+    @functools.wraps(load)
+    def loaded(self):
+        with lock:
+            return load(self)
+
+    library.get_cufunc = loaded
+
+
+def _repair_mlir() -> None:
+    """Makes its disk cache keep that a kernel is cooperative, and use the folder of this package's kernels.
+
+    Otherwise a kernel with barriers of the whole grid that comes from the cache is launched without them being
+    possible, and hangs or fails.
+    """
+    from numba_cuda_mlir.caching import MLIRCacheImpl
+
+    reduce, rebuild = MLIRCacheImpl.reduce, MLIRCacheImpl.rebuild
+
+    def reduce_all(self, compiled):
+        return reduce(self, compiled) | {"use_cooperative": compiled.metadata.get("use_cooperative", False)}
+
+    def rebuild_all(self, target_context, payload):
+        compiled = rebuild(self, target_context, payload)
+        compiled.metadata["use_cooperative"] = payload["use_cooperative"]
+        return compiled
+
+    MLIRCacheImpl.reduce, MLIRCacheImpl.rebuild = reduce_all, rebuild_all
+    kernelcache.adopt(MLIRCacheImpl, "mlir")
+
+
 #: whether numba-cuda-mlir compiles kernels, not numba-cuda
-mlir: bool = front_end.chosen() == front_end.MLIR
+mlir: bool = installed.chosen_compiler() == installed.MLIR
 #: the words of an array in the arguments of a kernel, of its address, size, bytes of an element and shape
-array_words = front_end.of_mlir if mlir else front_end.of_numba_cuda
+array_words = installed.words_of_mlir if mlir else installed.words_of_numba_cuda
 
 
 def _lacks(reason: str) -> MachineLacks:
@@ -40,7 +80,7 @@ try:
         from numba_cuda_mlir import cuda
         from numba_cuda_mlir.numba_cuda import types
     else:
-        if front_end.named() and not simulator.asked_for():
+        if installed.named_compiler() and not simulator.asked_for():
             import numba_cuda  # noqa: F401 (without it numba's own target would take its place)
         from numba import cuda, types  # noqa: F401 (used by device.launch)
 # AttributeError: numba-cuda beside a numpy it does not know; RuntimeError: it finds no CUDA runtime, which even its
@@ -58,10 +98,10 @@ simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
 elif mlir:
-    successor.repair()
+    _repair_mlir()
 else:
     kernelcache.adopt(cuda.dispatcher.CUDACacheImpl)
-    loading.one_at_a_time(cuda.codegen.CUDACodeLibrary)
+    load_one_at_a_time(cuda.codegen.CUDACodeLibrary)
 
 #: options of a device function in which static shared memory is declared, or of one that calls such: numba-cuda-mlir
 #: 0.6.0 compiles them only where they are inlined

@@ -132,9 +132,9 @@ _WORD = 2**64 - 1
 def _pack(arg, cells: list[int]):
     """Appends the words that a kernel gets for an argument, and returns a key of its type.
 
-    arg: an array on the device, of numba, CuPy or `parts`, an integer, or a tuple of such. numba finds types and words
-    out in Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown for
-    others.
+    arg: an array on the device, of numba, CuPy or `device_arrays`, an integer, or a tuple of such. numba finds types
+    and words out in Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown
+    for others.
     """
     words = getattr(arg, "words", None)
     if words is not None:

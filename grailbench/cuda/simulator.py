@@ -76,7 +76,7 @@ class _Swap:
 
 
 def asked_for() -> bool:
-    """Whether numba's NUMBA_ENABLE_CUDASIM is set, by `device.simulate` or by the user."""
+    """Whether numba's NUMBA_ENABLE_CUDASIM is set, by `cuda.simulate` or by the user."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 

@@ -16,9 +16,9 @@ from grailbench.distributed import liveness
 from grailbench.errors import MachineLacks
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import code_version, packages, usable_cores
+from grailbench.util import __version__
 from grailbench.util.memory import available
-from grailbench.util.version import __version__
-from grailbench.util.words import some
+from grailbench.util.words import listing
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -139,7 +139,7 @@ def require_same(workers: Iterable[Facts], mine: Facts | None = None) -> None:
     mine = here() if mine is None else mine
     if others := [f"{each.worker} on {each.host} has {other}" for each in workers if (other := differs(each, mine))]:
         raise MachineLacks(
-            f"workers with another grailbench are refused: {some(others, _SHOWN, between='; ')}; here it is "
+            f"workers with another grailbench are refused: {listing(others, _SHOWN, between='; ')}; here it is "
             f"{_version(mine)} (install the same version and commit on both sides)"
         )
 

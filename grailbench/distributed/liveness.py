@@ -18,6 +18,8 @@ from weakref import WeakKeyDictionary
 
 import psutil
 
+from grailbench.harness.processes import stopped
+
 if TYPE_CHECKING:
     from distributed import Client
 
@@ -79,27 +81,6 @@ def process_of(address: str) -> psutil.Process | None:
                 if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid is not None:
                     return psutil.Process(each.pid)
     return None
-
-
-def stopped(process: psutil.Process) -> bool:
-    """Whether a process is stopped, as by SIGSTOP or a debugger. Raises psutil.NoSuchProcess."""
-    return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
-
-
-class Stopped:
-    """Whether a child process was stopped at each of the last `LOOKS` looks, so that it will hardly go on."""
-
-    LOOKS = 10
-
-    def __init__(self, pid: int):
-        self._pid, self._looks = pid, 0
-
-    def look(self) -> bool:
-        try:
-            self._looks = self._looks + 1 if stopped(psutil.Process(self._pid)) else 0
-        except psutil.NoSuchProcess:
-            self._looks = 0
-        return self._looks >= self.LOOKS
 
 
 def kill_child(address: str) -> None:

@@ -226,7 +226,7 @@ def _save_dag(path: Path, dag: Dag, key: str) -> None:
     meta = {"kind": "dag", "key": key, "version": FORMAT_VERSION}
     meta |= {name: getattr(dag, name) for name in _DAG_COUNTS}
     reverse = _REVERSE if dag.edges <= MOST_REVERSED else {}
-    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS | reverse}, lasting=False)
+    _write(path, meta, {name: getattr(dag, name) for name in _DAG_FIELDS | reverse}, durable=False)
 
 
 def _load_dag(path: Path, key: str) -> Dag:
@@ -270,11 +270,11 @@ def _dag_fault(dag: Dag, n: int, m: int) -> str | None:
 
 
 def _write(
-    path: Path, meta: dict, arrays: dict[str, np.ndarray], lasting: bool = True,
+    path: Path, meta: dict, arrays: dict[str, np.ndarray], durable: bool = True,
     check: Callable[[], None] | None = None,
 ) -> dict:  # fmt: skip
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    opened = outputs.atomic_file(path, lasting, seeks=True, over=b"", check=check)  # stored graphs are ours
+    opened = outputs.atomic_file(path, durable, seeks=True, over=b"", check=check)  # stored graphs are ours
     with opened as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():

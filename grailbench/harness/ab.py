@@ -92,6 +92,9 @@ def _arguments(flags: dict) -> list[str]:
     arguments = []
     for name, value in flags.items():
         flag = flag_name(name)
+        if isinstance(value, bool):
+            arguments += [flag] if value else []
+            continue
         for each in value if isinstance(value, list | tuple) else [value]:
             if name == "config" and each is not None:
                 each = config_path(each).resolve()

@@ -16,7 +16,7 @@ from typing import Any
 
 from grailbench.cuda.energy import Energy, Reading
 
-#: meters, in the order of tables, with what they count; `device.meters.found` finds them
+#: meters, in the order of tables, with what they count; `cuda.energy.find_meters` finds them
 METERS = {
     "gpu": "the board of each GPU that is used",
     "cpu": "all packages of the host",

@@ -13,11 +13,10 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
-from grailbench.cuda.front_end import chosen
-from grailbench.cuda.installed import gpus
+from grailbench.cuda.installed import chosen_compiler, gpus
 from grailbench.harness.commit import code_hash, commit_state
+from grailbench.util import __version__
 from grailbench.util.commands import output
-from grailbench.util.version import __version__
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
             "networkit", "dask")  # fmt: skip
@@ -100,7 +99,7 @@ def packages() -> dict[str, str]:
     """The versions of the installed packages that may affect times or answers; of those that compile kernels, only the
     one that does."""
     found = {}
-    for name in (*PACKAGES, chosen()):
+    for name in (*PACKAGES, chosen_compiler()):
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

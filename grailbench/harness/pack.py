@@ -28,10 +28,9 @@ from grailbench.errors import InputError
 from grailbench.harness import folder, plugins
 from grailbench.harness.rows import cell_of, part_of, standing
 from grailbench.problems.contract import registered
-from grailbench.util import records, temporary, words
+from grailbench.util import __version__, records, temporary, words
 from grailbench.util.files import Bytes
 from grailbench.util.files import opened as file_opened
-from grailbench.util.version import __version__
 
 SUFFIX = ".pack.tar.gz"
 FORMAT = 1

@@ -10,7 +10,6 @@ from typing import Any
 import psutil
 
 from grailbench.cuda import energy as energies
-from grailbench.cuda import meters
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Graph
 from grailbench.harness import peaks
@@ -100,13 +99,13 @@ def energy(cell: Cell, data: Any, asked: Any, edges: Graph | None, phase: str, s
     """
     began, impl = perf_counter(), implementation(cell.impl, cell.problem)
     devices = (cell.devices or 1) if "gpu" in impl.needs else 0
-    found, unread = meters.found(devices)
+    found, unread = energies.find_meters(devices)
     if not found:
-        raise MachineLacks(energies.said(unread))
+        raise MachineLacks(energies.reasons(unread))
     gc.collect()
     again = problem(cell.problem).again(impl, cell.params, data, asked, phase, edges)
     if again is None:
         raise MachineLacks(f"{cell.impl}: phase {phase} of {cell.problem} is not repeated, so its energy is not known")
     left = None if seconds is None else seconds - (perf_counter() - began)
-    measured = energies.of(again, found, left, lambda: meters.settle(devices))
+    measured = energies.of(again, found, left, lambda: energies.wait_for_gpus(devices))
     return replace(measured, unread={**measured.unread, **unread}).record()

@@ -3,7 +3,7 @@
 Host: the peak of the resident set as Linux counts it (VmHWM). It includes the interpreter, the libraries (0.1 to
 0.2 GiB together) and compiled code, so it describes a cell only if the cell has its own process (`bench.processes`).
 
-Device: the peak of the memory allocated for device arrays (`device.memory`).
+Device: the peak of the memory allocated for device arrays (`cuda.allocator`).
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def be_killed_first() -> None:
 
 
 def _meter():
-    """The module `device.memory` if this process uses CUDA, else None. CUDA is not imported for it."""
+    """The module `cuda.allocator` if this process uses CUDA, else None. CUDA is not imported for it."""
     if "grailbench.cuda.gateway" not in sys.modules:
         return None
-    from grailbench.cuda import memory
+    from grailbench.cuda import allocator
 
-    return memory
+    return allocator

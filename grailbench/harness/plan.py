@@ -1,8 +1,8 @@
 """Plans: the list of cells that a run executes, made from a config file or from flags.
 
 A config is a TOML file with `name`, `description` and one or more `[[experiment]]` blocks, whose keys are the fields of
-`Experiment`. A cell is (problem, graph, implementation, d, search, filters, threads, devices, memory, order, query set,
-seed).
+`Experiment`. Its table `[short]`, if it has one, holds keys that replace its own where a short form is asked for.
+A cell is (problem, graph, implementation, d, search, filters, threads, devices, memory, order, query set, seed).
 Axes that an implementation does not have (`Implementation.axes`) are left out, so that no cell is measured twice.
 """
 
@@ -59,6 +59,7 @@ def _bytes(value):
         raise ValueError(str(error)) from None
 
 
+UNNAMED = "flags"  #: the name of a config that flags make
 MOST_CELLS = 100_000  #: the largest number of cells of a plan
 AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
 _EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late is late) for late in (False, True))
@@ -152,11 +153,26 @@ class Config(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str = Field(default="flags", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    name: str = Field(default=UNNAMED, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
     description: str = ""
     experiment: Annotated[
         list[Experiment], Field(min_length=1, description="a config needs one [[experiment]] block or more")
     ]
+
+
+class Short(BaseModel):
+    """The short form of a config: keys that replace its own under `--short`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    description: str = ""
+    experiment: Annotated[list[Experiment], Field(min_length=1)]
+
+
+class _File(Config):
+    """A file of a config: the config, and its short form."""
+
+    short: Short | None = None
 
 
 _Point = make_dataclass("_Point", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
@@ -358,29 +374,42 @@ def config_path(where: str) -> Path:
     return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
 
 
-def load_config(where: str) -> Config:
-    """Read a config, given its path or the name of a shipped config. Raises InputError naming the file and the key."""
+def load_config(where: str, short: bool = False) -> Config:
+    """Read a config, given its path or the name of a shipped config.
+
+    short   True: its short form, under the name with '-short' added
+
+    Raises InputError naming the file and the key, also if a short form is asked for and the config has none.
+    """
     path = config_path(where)
     if not path.exists():
         shipped = ", ".join(shipped_configs())
         raise InputError(f"no config {where!r}", remedy=f"a TOML file, or one of {shipped}")
-    blocks: list[dict] = []
+    labelled: list[tuple[str, Any]] = []
 
     def prepare(raw: dict) -> None:
         raw.setdefault("name", path.stem)
-        if isinstance(raw.get("experiment"), list):
-            blocks.extend(raw["experiment"])
-        for block in blocks:
+        for prefix, table in (("", raw), ("short.", raw.get("short"))):
+            blocks = table.get("experiment") if isinstance(table, dict) else None
+            if isinstance(blocks, list):
+                labelled.extend((f"{prefix}experiment {number}", block) for number, block in enumerate(blocks, 1))
+        for _, block in labelled:
             if isinstance(block, dict) and "queries" in block:
                 block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
             if isinstance(block, dict) and "implementations" in block:
                 block["implementations"] = _described(path.parent, block["implementations"])
 
-    config = settings.read(path, Config, prepare)
-    for number, block in enumerate(config.experiment, 1):
-        for name in blocks[number - 1]:
-            _require_used(name, [block], f"experiment {number}, key {name!r}", path)
-    return config
+    file = settings.read(path, _File, prepare)
+    own, brief = file.experiment, file.short
+    for (label, given), block in zip(labelled, [*own, *(brief.experiment if brief else ())], strict=True):
+        for name in given:
+            _require_used(name, [block], f"{label}, key {name!r}", path)
+    if not short:
+        return Config(name=file.name, description=file.description, experiment=own)
+    if brief is None:
+        raise InputError("the config has no short form", path=path, remedy="leave --short out, or add a table [short]")
+    described = brief.description or file.description
+    return Config(name=f"{file.name}-short", description=described, experiment=brief.experiment)
 
 
 def _beside(folder: Path, queries, named: str) -> list:
@@ -402,11 +431,12 @@ def shipped_configs() -> list[str]:
     return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
 
 
-def config_from_flags(config: str | Config | None = None, **flags) -> Config:
+def config_from_flags(config: str | Config | None = None, short: bool = False, **flags) -> Config:
     """A config made from flags, or a given config (by name or file) in whose experiments the flags replace keys.
 
-    `flags` are fields of `Experiment`; None and empty tuples mean that a flag was not given. Datasets or sets replace
-    both. Raises InputError when there is nothing to run, or naming a flag that is wrong or that no implementation has.
+    `short` asks for the short form of a config given by name or file. `flags` are fields of `Experiment`; None
+    and empty tuples mean that a flag was not given. Datasets or sets replace both. Raises InputError when there is
+    nothing to run, or naming a flag that is wrong or that no implementation has.
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()
              if value not in (None, (), [])}  # fmt: skip
@@ -414,8 +444,10 @@ def config_from_flags(config: str | Config | None = None, **flags) -> Config:
         given = {"datasets": [], "sets": [], **given}
     elif config is None:
         raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
+    if short and (config is None or isinstance(config, Config)):
+        raise InputError("--short is of a config", remedy="name one with --config, or leave it out")
     base = Config(experiment=[Experiment()]) if config is None else config
-    base = base if isinstance(base, Config) else load_config(base)
+    base = base if isinstance(base, Config) else load_config(base, short)
     blocks = [settings.check(Experiment, _replaced(block, given), named=flag_name) for block in base.experiment]
     for name in given:
         _require_used(name, blocks, flag_name(name))

@@ -6,7 +6,7 @@ of cells wait for requests to make one pass, so that trials are interleaved as i
 
 These processes end when their parent process ends, for any reason (`parent`). A cell that exceeds its time limit is
 killed, also inside a kernel. A cell that the system kills for lack of memory gets a row 'out of memory' with its peak
-memory. Peaks are those of the process of the cell (`bench.peaks`).
+memory. Peaks are those of the process of the cell (`peaks`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from threading import Lock
 from time import monotonic, perf_counter_ns
 from typing import Any
 
-from grailbench.distributed.liveness import Stopped
+import psutil
+
 from grailbench.harness import peaks
 from grailbench.harness.parent import end_with
 from grailbench.harness.plan import Cell
@@ -222,6 +223,27 @@ def _outcome_of(status: int, peak: int) -> Outcome:
         return Outcome("out of memory", f"the system killed the cell's process, as it does when memory runs out; {had}")
     how = f"died of {signal.Signals(-code).name}" if code < 0 else f"ended with code {code}"
     return Outcome("failed", f"the cell's process {how}; {had}")
+
+
+def stopped(process: psutil.Process) -> bool:
+    """Whether a process is stopped, as by SIGSTOP or a debugger. Raises psutil.NoSuchProcess."""
+    return process.status() in (psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP)
+
+
+class Stopped:
+    """Whether a child process was stopped at each of the last `LOOKS` looks, so that it will hardly go on."""
+
+    LOOKS = 10
+
+    def __init__(self, pid: int):
+        self._pid, self._looks = pid, 0
+
+    def look(self) -> bool:
+        try:
+            self._looks = self._looks + 1 if stopped(psutil.Process(self._pid)) else 0
+        except psutil.NoSuchProcess:
+            self._looks = 0
+        return self._looks >= self.LOOKS
 
 
 # ------------------------------------------------------------------ in these processes

@@ -11,7 +11,7 @@ from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness.plan import Cell, Config, Plan, config_from_flags, flag_name, make_plan
 from grailbench.harness.rows import cell_of
-from grailbench.util.words import some
+from grailbench.util.words import listing
 
 _SHOWN = 4  #: differences that an error lists
 
@@ -64,7 +64,7 @@ def require_same(folder: Path, plan: Plan) -> bool:
     if not found:
         return all(old[key].trials == cell.trials for key, cell in new.items())
     raise InputError(
-        f"was begun with another plan: {some(dict.fromkeys(found), _SHOWN, between='; ')}", path=folder,
+        f"was begun with another plan: {listing(dict.fromkeys(found), _SHOWN, between='; ')}", path=folder,
         remedy="--resume without these options goes on with it, more --trials extend it; a new run needs no --resume",
     )  # fmt: skip
 

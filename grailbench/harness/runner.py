@@ -13,12 +13,11 @@ from functools import cached_property
 from pathlib import Path
 
 from grailbench import cuda as device
-from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, NothingMeasured
+from grailbench.errors import CheckFailed, ClusterLost, GrailbenchError, InputError, MachineLacks, NothingMeasured
 from grailbench.harness import cells as measured
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import plugins, provenance
-from grailbench.harness.handing import Handing, SchedulerGone, Workers
 from grailbench.harness.machines import by_machine
 from grailbench.harness.plan import Plan
 from grailbench.harness.provide import provide
@@ -32,6 +31,7 @@ from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import quoted, visible
 from grailbench.util.words import count
 
+Elsewhere = Callable[[Sitting, Plan], None]  #: runs the cells of a plan that need passes, and adds their rows
 SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
 
 
@@ -95,21 +95,21 @@ def run(
     checks: Checks = Checks(),  # noqa: B008 - frozen
     open_graph: Callable[[str], Input] | None = None,
     answered: Answered | None = None,
-    workers: Workers | None = None,
+    elsewhere: Elsewhere | None = None,
 ) -> Finished:
     """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
     to add. `open_graph` replaces the opening of graphs by the problem. `answered` is called once, with the workload and
     the answers of the first cell that is verified as right; a cell that has all its trials makes no pass. With
-    `workers`, cells are run there, and neither `open_graph` nor `answered` is used.
+    `elsewhere`, which runs the cells on other machines, neither `open_graph` nor `answered` is used.
 
     Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
     a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
-    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed; SchedulerGone,
+    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed; ClusterLost,
     with all finished trials on disk, when the scheduler of the workers went away.
     """
-    if workers is None:
+    if elsewhere is None:
         _require(plan)
     if device.simulating() and any(map(on_gpu, plan.cells)):
         raise MachineLacks("NUMBA_ENABLE_CUDASIM is set: the simulator has no times (unset it, or give --simulate)")
@@ -120,38 +120,38 @@ def run(
     with only_writer(folder):
         if resume is None:  # again, as another process may have written one since
             results.require_no_run(folder, remedy=AGAIN)
-        return _run(plan, watcher, folder, fetch, checks, open_graph, answered, workers)
+        return _run(plan, watcher, folder, fetch, checks, open_graph, answered, elsewhere)
 
 
 def _run(
     plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph, answered: Answered | None,
-    workers: Workers | None,
+    elsewhere: Elsewhere | None,
 ) -> Finished:  # fmt: skip
     known = (folder / results.PLAN).exists()
     same = require_same(folder, plan) if known else False
     prior, damage = repair(folder)
     if damage.torn or damage.rows:
         watcher.note(f"{folder / results.ROWS}: the last trial was cut short and is taken again")
-    env, record = _prepare_record(folder, plan, same, workers is not None)
+    env, record = _prepare_record(folder, plan, same, elsewhere is not None)
     if not known:
         record()
     writer = Writer(folder)
-    others = [*env.get("workers", {}).values(), *(env.get("earlier", []) if workers is not None else [])]
+    others = [*env.get("workers", {}).values(), *(env.get("earlier", []) if elsewhere is not None else [])]
     sitting = Sitting(writer, env, prior, watcher, checks, open_graph, record, answered, others=others)
     try:
         with prompt_interrupts(_before_exit(writer, folder)):
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
-            if workers is not None:
-                Handing(workers, sitting).run(provided)
+            if elsewhere is not None:
+                elsewhere(sitting, provided)
             else:
                 if load := machine.busy(env):
                     watcher.note(f"{load}: other work disturbs the times")
                 _run_graphs(sitting, provided)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
-    except SchedulerGone as error:
-        raise SchedulerGone(f"{error}; finished trials are kept in {folder} ({_go_on(folder)})") from None
+    except ClusterLost as error:
+        raise ClusterLost(f"{error}; finished trials are kept in {folder} ({_go_on(folder)})") from None
     finally:
         gc.unfreeze()
         writer.close()

@@ -216,8 +216,8 @@ class Judged:
     def faults(self) -> list[str]:
         """What cannot be as it says."""
         wrong = [name for name, standing in self.graphs.items() if standing == WRONG]
-        found = [f"not the registered file of the name: {words.some(wrong, 5)}"] if wrong else []
-        return found + ([f"unlike answers to the same questions: {words.some(self.unlike)}"] if self.unlike else [])
+        found = [f"not the registered file of the name: {words.listing(wrong, 5)}"] if wrong else []
+        return found + ([f"unlike answers to the same questions: {words.listing(self.unlike)}"] if self.unlike else [])
 
     def check(self) -> None:
         """Raises CheckFailed if there are faults."""

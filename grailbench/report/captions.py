@@ -150,9 +150,10 @@ CAPTIONS = {
 OTHERS = {
     "history": (
         "Times over runs",
-        "Median ms by run, in the order in which the runs of a machine began, and its 95 % interval; log time. Names "
-        "above are commits after a step, with the ratio of the medians after and before it. The cells with the worst "
-        "steps come first; the CSV has all.",
+        "Median ms by run, in the order in which the runs of a machine began, and its 95 % interval; log time. Several "
+        "runs of one code are one point, from their least to their greatest median. Names above are code that "
+        "'grailbench compare' marks, with the ratio to the point before it. The cells with the worst marks come first; "
+        "the CSV has all.",
     ),
     "profile-ends": (
         "Trees at the ends, and the core",

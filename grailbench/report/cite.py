@@ -18,8 +18,7 @@ from grailbench.problems.contract import PROBLEMS, registered
 from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
-from grailbench.util import paths, words
-from grailbench.util.version import __version__
+from grailbench.util import __version__, paths, words
 from grailbench.util.visible import visible
 
 _GRAPHS = 12  #: names of graphs that the title of a source has
@@ -158,7 +157,8 @@ def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
     sums = [f"sha256 of {name} {digest}" for name, digest in files.items()]
     fields = {
         "author": _authors(_cff()["authors"]),
-        "title": f"{run.title} of grailbench: {words.count(len(run.cells), 'cell')}, {words.some(run.implementations)}",
+        "title": f"{run.title} of grailbench: {words.count(len(run.cells), 'cell')}, "
+        f"{words.listing(run.implementations)}",
         "year": at[:4],
         "date": at,
         "howpublished": f"Measured on {run.machine}",
@@ -193,8 +193,8 @@ def _sources(run: Run) -> Iterator[Entry]:
             sets.setdefault(dataset.set, []).append(dataset)
     for name, members in sets.items():
         urls = dict.fromkeys(url for each in members for url in each.archives[each.archive].urls if "://" in url)
-        named = words.some([each.name for each in members], _GRAPHS)
-        fields = {"title": f"{members[0].set_title}: {named}", "howpublished": words.some(urls, 3)}
+        named = words.listing([each.name for each in members], _GRAPHS)
+        fields = {"title": f"{members[0].set_title}: {named}", "howpublished": words.listing(urls, 3)}
         yield Entry("misc", f"graphs-{_key(name)}", _known(fields))
 
 

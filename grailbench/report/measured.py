@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grailbench.graph.generate import catalogue
+from grailbench.compare.measures import median
+from grailbench.compare.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
-from grailbench.harness.detail import detail
 from grailbench.harness.energies import METERS, SUMMED
-from grailbench.harness.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
+from grailbench.report.detail import detail
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import WORDS, Table, numbers
 from grailbench.util.words import BLANK, grouped, ms, short, size
@@ -40,12 +40,6 @@ class Column:
     text: Callable[[object], str] = str
     key: bool = False
     usual: tuple = ()
-
-
-def median(cell: Cell, phase: str) -> float | None:
-    """The median ms of a phase of a sound cell, or None."""
-    found = cell.stats(phase) if cell.sound else None
-    return None if found is None else found.median
 
 
 def rate(cell: Cell) -> float | None:
@@ -248,7 +242,7 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
     """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
     key); notes say why cells have no times.
 
-    Its CSV, `grailbench.harness.detail`, has the cells of reachability only: each other problem has its own file.
+    Its CSV, `grailbench.report.detail`, has the cells of reachability only: each other problem has its own file.
     """
     own = [cell for cell in found if cell.problem == USUAL]
     named = len(own) < len(found)
@@ -291,11 +285,3 @@ def _choices(cell: Cell) -> list[str]:
     if (cell.devices or 1) > 1:
         texts["threads"] = f"{cell.devices} GPUs"
     return list(texts.values())
-
-
-def generated_kind(graphs: Iterable[str], alike: str = "look-alikes") -> str:
-    """What generated graphs are, in words for a title: `alike`, 'the set hard' or 'generated graphs'."""
-    names = set(graphs)
-    if all(name.endswith("-like") for name in names):
-        return alike
-    return "the set hard" if names <= {*catalogue.sets()["hard"].names} else "generated graphs"

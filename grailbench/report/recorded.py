@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, Run, of_machine, read
-from grailbench.harness.plan import shipped_configs
+from grailbench.harness.plan import UNNAMED, shipped_configs
 from grailbench.harness.rows import SOUND
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table
 from grailbench.util import words
 
 _UNKNOWN = "recorded from code that no commit has"
+_CONFIG = "its config is in configs/ of the commit"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
@@ -57,7 +58,8 @@ def overview(runs: Iterable[Recorded]) -> Table:
         day = (environment.get("at") or "")[:10]
         named, notes = commits(folder, environment)
         commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
-        lines.append([f"`{folder.name}/`", machine, counted(cells), day, commit, f"`{repeated(folder, environment)}`"])
+        command, notes = repeated(folder, environment)
+        lines.append([f"`{folder.name}/`", machine, counted(cells), day, commit, f"`{command}`{foot.mark(notes)}"])
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
 
@@ -84,16 +86,21 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
     return [commit[:9] for commit in named], notes
 
 
-def repeated(folder: Path, environment: dict) -> str:
-    """The command that repeats a run; a config that comes with grailbench is given by name."""
+def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
+    """The command that repeats a run, and notes on it. Configs are given by name."""
     words = list(_lasting((environment.get("command") or [""])[1:]))
     plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
-    if plan.get("name") in shipped_configs():
+    name, notes = plan.get("name"), []
+    if name not in (None, UNNAMED):
         if "--config" in words:
             at = words.index("--config")
             del words[at : at + 2]
-        words[1:1] = ["--config", plan["name"]]
-    return " ".join(["grailbench", *words])
+        base = name.removesuffix("-short")
+        shipped = shipped_configs()
+        named = [name] if name in shipped or base not in shipped else [base, "--short"]
+        words[1:1] = ["--config", *named]
+        notes = [] if named[0] in shipped else [_CONFIG]
+    return " ".join(["grailbench", *words]), notes
 
 
 def _lasting(words: list[str]) -> Iterator[str]:

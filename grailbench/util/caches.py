@@ -230,7 +230,7 @@ def added(path: Path) -> None:
         _seen.bytes -= sum(entry.bytes for entry in gone)
         _log.warning(
             "the cache was above its bound of %s: removed %s that can be had again, %s, used longest ago (%s sets it)",
-            decimal_size(most), count(len(gone), "entry").replace("entrys", "entries"),
+            decimal_size(most), count(len(gone), "entry"),
             decimal_size(sum(entry.bytes for entry in gone)), SIZE,
         )  # fmt: skip
 

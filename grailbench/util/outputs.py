@@ -4,6 +4,10 @@ Whatever reads a file that a user names says so to `protect`. An output that is 
 or hard link, is refused, unless this process wrote the file itself. Where a user names a symbolic link as an output,
 the link stays and the file that it leads to is replaced; elsewhere, as in a folder that somebody sent, a link is
 replaced itself. Pipes, terminals and other character devices are written to as they are.
+
+A system writes to the disk when it likes. A file is sure to be there after an fsync of it, and its name after one of
+its folder. So a new file is synced, renamed, and its folder synced: after a loss of power the old one or the new one is
+there, whole.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from grailbench.errors import InputError, of_system
-from grailbench.util import disk, temporary
+from grailbench.util import temporary
 
 _ELSEWHERE = "name another file"
 _MOST = 100_000  # files that are remembered: a process that runs for weeks reads ever new ones
@@ -102,7 +106,7 @@ def replaced(
 
 @contextmanager
 def atomic_file(
-    path: Path, lasting: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
+    path: Path, durable: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
     check: Callable[[], None] | None = None,
 ) -> Iterator[IO[bytes]]:  # fmt: skip
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
@@ -111,7 +115,7 @@ def atomic_file(
     OSError without a file name, such as that of a full disk, gets the name of this file. A pipe or a character device
     is opened for writing instead. Raises InputError as `require_writable` does, with `seeks` and `over`.
 
-    lasting  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
+    durable  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
              old file or the new one; not for what is made anew when it is found damaged
     follow   whether to replace what a symbolic link leads to, and not the link
     check    called when the file is about to get its name; if it raises, the file does not. No other process that gives
@@ -125,7 +129,7 @@ def atomic_file(
             with open(_opened(output), "wb") as stream:
                 yield stream
             return
-        disk.make_folder(path.parent)
+        make_folder(path.parent)
         temporary.sweep_once(path.parent)
         handle = nameless = _nameless(path.parent)
         if handle is None:
@@ -134,7 +138,7 @@ def atomic_file(
             with open(handle, "r+b") as stream:
                 yield stream
                 stream.flush()
-                if lasting:
+                if durable:
                     os.fsync(stream.fileno())
                 require_writable(output, seeks, over)  # which may have been read meanwhile
                 if check is not None:
@@ -146,8 +150,8 @@ def atomic_file(
             if not named:
                 os.replace(made, path)
         _remember(written, "")
-        if lasting:
-            disk.sync(path.parent)
+        if durable:
+            sync(path.parent)
     except OSError as error:
         if error.filename in (None, str(path), str(made)):
             error.filename = str(output)
@@ -180,11 +184,11 @@ def link_file(file: Path, path: Path, over: bytes | None = None) -> None:
     require_writable(path, True, over)
     path = _followed(path)
     made = temporary.name_beside(path)
-    disk.make_folder(path.parent)
+    make_folder(path.parent)
     try:
         if not _named(file, path, made):
             os.replace(made, path)
-        disk.sync(path.parent)
+        sync(path.parent)
     except OSError:  # another file system, or one without links
         with open(file, "rb") as source, atomic_file(path, over=over) as copy:
             shutil.copyfileobj(source, copy, 1 << 20)
@@ -210,3 +214,31 @@ def _nameless(folder: Path) -> int | None:
         return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
     except OSError:
         return None  # if the folder cannot be written, opening a named file in it raises the right error
+
+
+# ------------------------------------------------------------------ on the disk
+
+
+def sync(path: Path, whole: bool = False) -> None:
+    """Waits until the content of a file, or the names in a folder, are on the disk; of a folder and all in it if
+    `whole`. Raises OSError if they cannot be written."""
+    for each in sorted(path.rglob("*"), reverse=True) if whole else ():
+        if not each.is_symlink():
+            sync(each)
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems know no fsync of a folder
+            error.filename = str(path)
+            raise
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it, and waits until those that were not there are on the disk. Raises OSError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync(each.parent)

@@ -52,7 +52,7 @@ def brief(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def steady(value: float) -> str:
+def median(value: float) -> str:
     """Three decimals below 1, two below 100, then none, for a column of medians: '0.018', '16.30', '1,448'."""
     return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
 
@@ -152,35 +152,27 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def lasting(seconds: float) -> str:
-    """A predicted duration, two digits with a unit: '12 ms', '0.57 s', '9.1 min', '2.3 h', '4.1 d'."""
-    units = ("ms", 1e-3, 0.1), ("s", 1, 90), ("min", 60, 90 * 60), ("h", 3600, 48 * 3600), ("d", 86400, float("inf"))
-    unit, one = next((unit, one) for unit, one, most in units if seconds < most)
-    value = float(f"{seconds / one:.2g}")
-    return f"{value:.0f} {unit}" if value >= 10 else f"{value:.2g} {unit}"
-
-
-def large(value: float | None, none: str = BLANK) -> str:
-    """A predicted number with two digits and a unit of thousands: '83', '4.1 k', '590 M', '2.0 G'."""
-    if value is None:
-        return none
-    rounded = float(f"{value:.2g}")
-    for unit, one in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
-        if rounded >= one:
-            return f"{rounded / one:.{0 if rounded >= 10 * one else 1}f} {unit}"
-    return f"{rounded:.0f}" if rounded >= 10 else f"{rounded:.2g}"
-
-
 # ------------------------------------------------------------------ things and their names
 
 
 def count(number: int, thing: str) -> str:
-    """A number and a noun, in the plural unless the number is 1: '1 cell', '1,448 cells'."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+    """A number and a noun, in the plural unless the number is 1: '1 cell', '1,448 cells', '2 queries'."""
+    return f"{number:,} {thing if number == 1 else plural(thing)}"
 
 
-def some(names: Iterable[object], most: int = 3, thing: str = "", between: str = ", ") -> str:
-    """The first `most` names and how many more there are: 'kegg, human, amaze and 14 more graphs'."""
+def plural(noun: str) -> str:
+    """The plural of a noun: 'cells', 'queries', 'batches'."""
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("ch", "sh", "s", "x")) else f"{noun}s"
+
+
+def listing(names: Iterable[object], most: int = 3, thing: str = "", between: str = ", ") -> str:
+    """The first `most` names and how many more there are: 'kegg, human, amaze and 14 more graphs'.
+
+    thing    the noun for those that are left out; '' for none
+    between  what stands between two names
+    """
     found = list(map(str, names))
     more = len(found) - most
     rest = count(more, f"more {thing}") if thing else f"{more} more"

@@ -6,18 +6,13 @@ stored by words, a row of more than two tiles, hubs of equal weight, lists that 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from copy import copy
-from pathlib import Path
 from unittest import mock
 
 import asked
 import numpy as np
 import ways
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from naive import distances_from
 
 FARTHEST = 2**31 - 1
@@ -85,7 +80,7 @@ def of_bits(found: asked.Digraph) -> None:
 
 def of_tiles(found: asked.Digraph) -> None:
     """Floyd-Warshall by tiles whose pivots are staged in parts, and by tiles that are higher than the pivots."""
-    from grailbench.cuda.register_tiles import Tile, Tiles
+    from grailbench.cuda.floyd_warshall import Tile, Tiles
     from grailbench.problems.traversal.gpu.allpairs import InRegisters
 
     network = _network(found, 255)
@@ -189,7 +184,7 @@ def of_walks(found: asked.Digraph) -> None:
 def of_sums(found: asked.Digraph) -> None:
     """Prefix sums by blocks whose number is no power of two, of rows that do not fill them."""
     from grailbench.cuda.gateway import cuda
-    from grailbench.cuda.scan import Scan
+    from grailbench.cuda.primitives import Scan
 
     terms = np.arange(2 * found.vertices, dtype=np.int32).reshape(2, -1)
     threads = -(-found.vertices // 3) // 2 * 2

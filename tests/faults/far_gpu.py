@@ -192,7 +192,7 @@ def drive(asked_of: tuple[str, ...] = ASKED) -> None:
     from asked import Digraph, check, condensing, implementations, params_of
 
     from grailbench.cuda import oracle
-    from grailbench.cuda.edges import on_host, rows
+    from grailbench.cuda.edges import build, rows
     from grailbench.problems.reachability.gpu.fused import batch
 
     random = np.random.default_rng(31)
@@ -208,7 +208,7 @@ def drive(asked_of: tuple[str, ...] = ASKED) -> None:
                         check(digraph, problem, kind, params_of(problem, kind, 3))
         asked = random.integers(0, 20, (2, 30)).astype(np.int32)
         oracle.swept_answers(digraph.dag, *asked)
-        on_host.walk_levels(20, rows.simple_rows(20, len(pairs), *pairs.astype(np.int32).T.copy()))
+        build.walk_levels_on_host(20, rows.simple_rows(20, len(pairs), *pairs.astype(np.int32).T.copy()))
         _sweep(digraph, batch.SearchSizes(warps=1, size=8, budget=0, late_size=16, late_budget=0))  # no search answers
     finally:
         batch.SIMULATED = known

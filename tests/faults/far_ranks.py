@@ -133,15 +133,15 @@ def _labels_of_gpu(name: str, pipeline: str, found: Digraph, number: int, told: 
 def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
     from fused import searcher_by
 
-    from grailbench.cuda import leveled
+    from grailbench.cuda import graphs
     from grailbench.graph.leveled import by_level
     from grailbench.problems.reachability.gpu.fused import grid, small
     from grailbench.problems.reachability.gpu.fused.labeler import Labeler
 
     graph = by_level(found.dag)
-    there = leveled.upload(graph, graph.parents())
+    there = graphs.upload_leveled(graph, graph.parents())
     for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
-        make = lambda how=how: Labeler(leveled.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
+        make = lambda how=how: Labeler(graphs.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
         near = make()
         with mock.patch.object(module, "kernel", begun(f"reachability.gpu.fused.{name}", number).kernel):
             far = make()

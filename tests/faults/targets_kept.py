@@ -32,15 +32,17 @@ from kept_files import (
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
 from grailbench.api import shards
-from grailbench.data import cache, extract, registry
+from grailbench.compare import gate
+from grailbench.data import cache, registry, sources
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.graph import outline, streams
+from grailbench.graph import profile
 from grailbench.graph.generate import catalogue
 from grailbench.graph.ids import Counted, Named
 from grailbench.harness import folder, pack, plan
+from grailbench.outofcore import streams
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.peers import description, output
-from grailbench.report import fields, gate, pages, stalls
+from grailbench.report import fields, pages, stalls
 from grailbench.util import settings
 
 
@@ -134,7 +136,7 @@ def _archive(data: bytes, place: Place) -> str:
                 into.write(entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512))
         data = gzip.compress(into.getvalue() + bytes(1024), 1, mtime=0)
     archive = place.write(data, "input.tar.gz")
-    extract.unpack(archive, "graph.gra", place.folder / "out")
+    sources.unpack(archive, "graph.gra", place.folder / "out")
     return f"unpacked {min((place.folder / 'out').stat().st_size, 4)}"
 
 
@@ -227,7 +229,7 @@ TARGETS = (
     Target("printed", _printed, "what programs print", (b"took 5\n", b"took 1e400\n", b"yes\n", b"no\n", b"1\n",
            b"0\n", b"e", *_NUMBERS),
            files=("stdout",), names=None, lines=False),
-    Target("outline", of_path(outline.read), "outlines of graphs", _JSON),
+    Target("outline", of_path(profile.read), "outlines of graphs", _JSON),
     Target("records", of_path(lambda path: fields.read(path, {"a": "a"}, {"b": 1}).words), "files of records",
            (b'{"a":1,"b":1}\n', *_JSON), lines=False),
     Target("stalls", of_path(stalls.read), "profiles of Nsight Compute",

@@ -5,17 +5,13 @@ Each is a function of a digraph (`asked.Digraph`) that raises AssertionError whe
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 import asked
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a GPU and in the simulator
 
@@ -59,14 +55,14 @@ def on_the_grid(found: asked.Digraph) -> None:
 
 def of_deep_graphs(found: asked.Digraph) -> None:
     """As deep graphs, whose levels the host walks and labels."""
-    from grailbench.cuda import leveled
-    from grailbench.cuda.edges import on_host, rows, staging
+    from grailbench.cuda import graphs
+    from grailbench.cuda.edges import build, rows, staging
 
-    with asked.condensing(True), mock.patch.object(leveled, "LEVELS", 0), mock.patch.object(leveled, "EDGES", 10**6):
+    with asked.condensing(True), mock.patch.object(graphs, "LEVELS", 0), mock.patch.object(graphs, "EDGES", 10**6):
         one_index(found)
     ends = found.graph.sources, found.graph.targets
     if found.graph.edges and found.dag.vertices == found.vertices + 1:  # without cycles
-        on_host.walk_levels(
+        build.walk_levels_on_host(
             found.vertices, rows.simple_rows(found.vertices, found.graph.edges, *staging.to_device(*ends))
         )
 
@@ -135,14 +131,14 @@ def of_the_oracle(found: asked.Digraph) -> None:
 
 def of_few_candidates(found: asked.Digraph) -> None:
     """Hubs of graphs with more candidates than are ranked at once, and by a block that has no power of two threads."""
-    from grailbench.cuda import leveled
+    from grailbench.cuda import graphs
     from grailbench.cuda.gateway import simulated
     from grailbench.cuda.launch import Shape
     from grailbench.graph.leveled import by_level
     from grailbench.problems.reachability.gpu.fused.hubs import Chooser
 
     graph, chosen = by_level(found.dag), []
-    there = leveled.upload(graph, graph.parents())
+    there = graphs.upload_leveled(graph, graph.parents())
     odd = Shape(1, 12 if simulated else 96)
     for how in ({}, {"few": 4}, {"few": 16}, {"few": 3, "shape": odd}):
         chooser = Chooser(there, most=3, **how)

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.compare import costs
+from grailbench.compare.costs import Cost, Step
 from grailbench.compare.ratios import FEW, Ratio
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness import axes
@@ -23,8 +25,6 @@ from grailbench.harness.cells import Cell
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Interval, interval_of, resampled
 from grailbench.problems.contract import implementation
-from grailbench.report import fronts
-from grailbench.report.fronts import Cost, Step
 from grailbench.util.words import decimal_size
 
 LEVEL = 1.03  #: a configuration that takes at most so many times as long is about equal, whatever its trials say
@@ -128,7 +128,7 @@ def options(cells: Iterable[Cell]) -> list[Option]:
 
 
 def envelope(found: Iterable[Option]) -> list[Step]:
-    """Which configuration costs least for how many queries, from 0 queries on (`report.fronts.envelope`).
+    """Which configuration costs least for how many queries, from 0 queries on (`compare.costs.envelope`).
 
     `since` of a step is the least whole number of queries from which its option is the cheapest: there its dearer
     build has paid. Raises ValueError for an option without times.
@@ -137,7 +137,7 @@ def envelope(found: Iterable[Option]) -> list[Step]:
     for option in found:
         if not option.sound:
             raise ValueError(f"{option.name}: no times")
-    return fronts.envelope(found, _line)
+    return costs.envelope(found, _line)
 
 
 def _line(option: Option) -> Cost:
@@ -160,13 +160,13 @@ def unindexed(found: Iterable[Option], built: Option) -> Unindexed | None:
         return None
     if built.query >= none.query:
         return Unindexed(none, None if built.build >= none.build else 0)
-    return Unindexed(none, fronts.pays_from(_line(built), _line(none)))
+    return Unindexed(none, costs.pays_from(_line(built), _line(none)))
 
 
 def front(found: Iterable[Option]) -> list[Option]:
-    """The Pareto front of build, query and index bytes: see `report.fronts.front`."""
+    """The Pareto front of build, query and index bytes: see `compare.costs.front`."""
     found = [option for option in found if option.sound]
-    best = fronts.front([(option.build, option.query, option.index_bytes or 0) for option in found])
+    best = costs.front([(option.build, option.query, option.index_bytes or 0) for option in found])
     return [option for option, kept in zip(found, best, strict=True) if kept]
 
 

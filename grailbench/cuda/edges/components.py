@@ -18,7 +18,7 @@ import numpy as np
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows
 from grailbench.cuda.gateway import cuda
-from grailbench.cuda.mixing import priority, unmixed
+from grailbench.cuda.primitives import priority, unmixed
 
 _ROUNDS = 4  #: passes over the edges between two looks at whether anything changed
 _SALT = np.uint64(0x5C3)

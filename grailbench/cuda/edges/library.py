@@ -12,11 +12,10 @@ from functools import cache
 
 import numpy as np
 
-from grailbench.cuda import memory
-from grailbench.cuda.arrays import require_library
+from grailbench.cuda import describe
+from grailbench.cuda.device_arrays import Part, require_library
 from grailbench.cuda.gateway import simulated
 from grailbench.cuda.launch import Prepared, Shape, check
-from grailbench.cuda.parts import Part
 from grailbench.errors import TooLittleMemory
 
 _THREADS = 3 if simulated else 256  #: few in the simulator, where each is a thread of Python
@@ -86,7 +85,7 @@ def _taken(size: int):
     import cupy
 
     try:
-        owner, device = memory.take(max(size, 1))
+        owner, device = describe.take_memory(max(size, 1))
     except TooLittleMemory as error:
         _refused.error = error
         raise

@@ -13,7 +13,7 @@ each vertex that has no other parent to come is kept, in order:
 All of it happens in one cooperative launch. The whole grid processes a wide level, with three barriers; block 0 alone
 any other. The vertices that a walk never reaches lie on cycles or behind them.
 
-A walk ends early if the graph turns out to be deep (`device.leveled.Outline.deep`), as one core is faster then.
+A walk ends early if the graph turns out to be deep (`cuda.graphs.Outline.deep`), as one core is faster then.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import numpy as np
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows
 from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DEEP_EDGES, DEEP_LEVELS
 from grailbench.cuda.launch import Prepared, cooperative_shape, kernel_of
-from grailbench.cuda.leveled import EDGES, LEVELS
-from grailbench.cuda.scan import MOST, exclusive_sum
+from grailbench.cuda.primitives import MOST, exclusive_sum
 from grailbench.errors import MachineLacks
 
 NARROW = 4096  #: most edges of a level that one block processes
@@ -231,7 +231,7 @@ class Walked(NamedTuple):
 
 
 def walk_levels(
-    vertices: int, rows: SimpleRows, narrow: int = NARROW, free: int = LEVELS, edges_a_level: int = EDGES
+    vertices: int, rows: SimpleRows, narrow: int = NARROW, free: int = DEEP_LEVELS, edges_a_level: int = DEEP_EDGES
 ) -> Walked:
     """Walks the rows of a graph of n > 0 vertices; waits twice. The others are for tests.
 

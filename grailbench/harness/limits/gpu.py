@@ -1,7 +1,7 @@
 """The GPU's ceilings: copy, random 4-byte gathers and atomic adds, launches, events, barriers, transfers.
 
 Each operation first runs on little data, and its result is compared with that of numpy. Importing this module imports
-CUDA (`device.gateway`). In the simulator all operations run, but their rows have no times.
+CUDA (`cuda.gateway`). In the simulator all operations run, but their rows have no times.
 """
 
 from __future__ import annotations

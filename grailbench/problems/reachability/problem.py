@@ -37,16 +37,15 @@ class Reachability(Problem):
         "grailbench.problems.reachability.cpu.unguided",
         "grailbench.problems.reachability.core.index",
         "grailbench.problems.reachability.sweep.index",
-        "grailbench.outofcore.index",
         "grailbench.problems.reachability.gpu.thesis",
         "grailbench.problems.reachability.gpu.fused.index",
         "grailbench.problems.reachability.gpu.path",
         "grailbench.problems.reachability.gpu.core.index",
-        "grailbench.problems.reachability.spread",
         "grailbench.problems.reachability.peers.pyreachability",
         "grailbench.problems.reachability.peers.libraries",
     )
     phases = ("label", "query")
+    ranked = {"query": "queries", "ready": "edges to ready index", "label": "building the index"}
     usual = ("sequential", "parallel")
     written = True
     exact = True

@@ -1,28 +1,78 @@
-"""What decides which index suits a graph: its structure, how much is reachable, and what answers its pairs."""
+"""What decides which index suits a graph: its structure, the trees at its ends and the core between them, how much is
+reachable, and what answers its pairs."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
 from grailbench.data.library import BenchGraph
 from grailbench.graph.csr import VERTEX, Dag
-from grailbench.graph.generate.reach import reached_from
-from grailbench.graph.profile import QUANTILES, Structure, component_sizes, degrees, structure
+from grailbench.graph.generate.profiles import reached_from
+from grailbench.graph.profile import (
+    QUANTILES,
+    Outline,
+    Structure,
+    Tail,
+    bits,
+    component_sizes,
+    degrees,
+    level_bins,
+    structure,
+)
+from grailbench.problems.reachability.core.closure import words
+from grailbench.problems.reachability.core.index import fits, needed
+from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.cpu.grail import Sequential
-from grailbench.problems.reachability.ends import FORESTS, Ends, ends
 from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Params
 from grailbench.problems.reachability.queries import draw_balanced, draw_random
 from grailbench.util.words import share, size
 
+#: what `Ends.forest` may be, in words
+FORESTS = {
+    "in-forest": "no component has more than one child",
+    "out-forest": "no component has more than one parent",
+}
 SOURCES, SOURCES_BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
 STEPS = 4  #: most steps of the walk to a near target
 INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
 _TOGETHER = 64  # pairs that are asked before the budget is looked at
 _WALKS = 8  # walks that may end where they began
+
+
+@dataclass(frozen=True)
+class Ends:
+    """What is peeled from the ends of a condensed graph, without the super-root, and what is left; see `core.peel`.
+
+    vertices       of the condensed graph
+    sources        vertices of the in-trees, peeled from the end of the sources
+    sinks          vertices of the out-trees, peeled from the end of the sinks
+    core           vertices that are left
+    closure_bytes  of the packed closure of the core: a bit for each pair in one order, about k^2 / 16 bytes for a core
+                   of k vertices
+    needed_bytes   of the closure that `core` makes, as bits; it may be of fewer vertices (`core.rows`), and is packed
+    """
+
+    vertices: int
+    sources: int
+    sinks: int
+    core: int
+    closure_bytes: int
+    needed_bytes: int
+
+    @property
+    def forest(self) -> str:
+        """A key of `FORESTS`, 'out-forest' if the graph is both; '' if it is neither, or has no vertices."""
+        whole = {self.sinks: "out-forest", self.sources: "in-forest"}
+        return whole.get(self.vertices, "") if self.vertices else ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether `core` makes its closure on this machine now, unless it is told otherwise."""
+        return fits(self.needed_bytes, Params())
 
 
 @dataclass(frozen=True)
@@ -78,6 +128,11 @@ class Settled:
         """Edges that a search scanned on average; None without searches."""
         return self.scanned / self.search if self.search else None
 
+    def record(self) -> dict:
+        """The fields but for the kind, and the properties, by name."""
+        counts = {name: value for name, value in vars(self).items() if name != "kind"}
+        return counts | {"rate_error": self.rate_error, "edges_a_search": self.edges_a_search}
+
 
 STAGES = ("component", "level", "labels", "tree", "hubs", "search")  #: the fields of `Settled` that add up to `pairs`
 
@@ -100,40 +155,28 @@ class Profile:
         Of the level widths it has `depth`, the most and the median. Shares are between 0 and 1; `remarks` are
         sentences. `fits` of `ends`, and the remark on it, depend on the memory of this machine.
         """
-        found = asdict(self.structure)
-        widths, tails = found.pop("widths"), {side: found.pop(side) for side in ("parents", "children")}
-        found |= {"beyond_forest": self.structure.beyond_forest, "depth": self.structure.depth}
-        found |= {
-            "widest_level": int(widths.max(initial=0)),
-            "median_level": float(np.median(widths)) if widths.size else 0.0,
-        }
+        graph = self.structure
+        found = {name: value for name, value in vars(graph).items() if name not in ("widths", "parents", "children")}
         return {
             "name": self.name,
             "sha256": self.sha256,
             "seed": self.seed,
             **found,
-            **{side: _tail_record(tail) for side, tail in tails.items()},
-            "ends": None if self.ends is None else _ends_record(self.ends),
-            "reach": None if self.reach is None else asdict(self.reach),
-            "settled": {each.kind: _settled_record(each) for each in self.settled},
+            "beyond_forest": graph.beyond_forest,
+            "depth": graph.depth,
+            "widest_level": int(graph.widths.max(initial=0)),
+            "median_level": float(np.median(graph.widths)) if graph.depth else 0.0,
+            **{side: _tail_record(getattr(graph, side)) for side in ("parents", "children")},
+            "ends": self.ends and {**vars(self.ends), "forest": self.ends.forest, "fits": self.ends.fits},
+            "reach": self.reach and vars(self.reach),
+            "settled": {each.kind: each.record() for each in self.settled},
             "remarks": remarks(self),
         }
 
 
-def _tail_record(tail: dict) -> dict:
-    del tail["counts"]
-    return tail | {"quantiles": dict(zip(map(str, QUANTILES), tail["quantiles"], strict=True))}
-
-
-def _ends_record(ends: Ends) -> dict:
-    return asdict(ends) | {"forest": ends.forest, "fits": ends.fits}
-
-
-def _settled_record(settled: Settled) -> dict:
-    return {name: value for name, value in asdict(settled).items() if name != "kind"} | {
-        "rate_error": settled.rate_error,
-        "edges_a_search": settled.edges_a_search,
-    }
+def _tail_record(tail: Tail) -> dict:
+    quantiles = dict(zip(map(str, QUANTILES), tail.quantiles, strict=True))
+    return {name: value for name, value in vars(tail).items() if name != "counts"} | {"quantiles": quantiles}
 
 
 def remarks(profile: Profile) -> list[str]:
@@ -214,6 +257,44 @@ def profile(graph: BenchGraph, seed: int = 1) -> Profile:
     }
     settled = tuple(settle(index, kind, *(dag.component[ends] for ends in pairs)) for kind, pairs in drawn.items())
     return Profile(graph.name, graph.sha256, seed, measured, ends(dag), reach(dag, seed), settled)
+
+
+def ends(dag: Dag) -> Ends:
+    """Peels a condensed graph."""
+    peeled = peel(dag)
+    core = int(peeled.core.shape[0])
+    closure = 8 * words(core) if core else 0
+    return Ends(peeled.vertices, peeled.above, peeled.below, core, closure, needed(dag, peeled))
+
+
+def outline(graph: BenchGraph) -> Outline:
+    """The outline of an opened graph, the same on every machine.
+
+    Raises InputError if its file is no longer the one that was opened.
+    """
+    raw, dag = graph.raw, graph.dag
+    found = structure(raw, dag)
+    trees = ends(dag)
+    reached = reach(dag) if found.vertices else None
+    cuts = level_bins(found.depth)
+    return Outline(
+        name=graph.name, kind=graph.kind, sha256=graph.sha256,
+        vertices=found.vertices, edges=found.edges, duplicates=found.duplicates, loops=found.loops,
+        components=found.components, largest=found.largest, cyclic=found.cyclic, weak=found.weak,
+        dag_edges=found.dag_edges, roots=found.roots, sinks=found.sinks,
+        depth=found.depth, widest=int(found.widths.max(initial=0)),
+        above=trees.sources, below=trees.sinks, core=trees.core,
+        rate=reached and _rounded(reached.rate), rate_error=reached and _rounded(reached.rate_error),
+        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(found.widths)))[cuts]).tolist()),
+        incoming=bits(np.bincount(raw.targets, minlength=raw.vertices)),
+        outgoing=bits(np.bincount(raw.sources, minlength=raw.vertices)),
+        strong=bits(component_sizes(dag)),
+    )  # fmt: skip
+
+
+def _rounded(value: float) -> float:
+    """To six digits, so that sums in another order give the same."""
+    return float(f"{value:.6g}")
 
 
 def reach(dag: Dag, seed: int = 1) -> Reach:

@@ -167,7 +167,7 @@ class QuerySet:
         elif not self.known.any():
             return
         try:
-            with atomic_file(self.path, lasting=False) as stream:
+            with atomic_file(self.path, durable=False) as stream:
                 np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
             caches.added(self.path)
         except OSError as error:

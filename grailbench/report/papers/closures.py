@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
-from grailbench.harness.detail import said_of
-from grailbench.harness.stability import Verdict
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
+from grailbench.report.detail import said_of
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers
 from grailbench.util.words import grouped, ms

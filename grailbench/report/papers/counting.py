@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import Cell
-from grailbench.harness.stability import Verdict
 from grailbench.report import measured
 from grailbench.report.footnotes import Footnotes
 from grailbench.report.table import Table, numbers

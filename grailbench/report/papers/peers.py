@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.compare.measures import median
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import OTHERS
-from grailbench.report.measured import median
 from grailbench.report.table import Table
-from grailbench.util.words import count, ms, ratio, some
+from grailbench.util.words import count, listing, ms, ratio
 
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
@@ -104,7 +104,7 @@ def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]
         if cell.impl.startswith(OTHERS) and (cell.label, cell.query_set, cell.dataset) not in paired:
             left.setdefault((cell.label, cell.query_set, cell.dim), []).append(cell.dataset)
     return [
-        f"{label} on {some(dict.fromkeys(graphs), thing='graph')} is compared with nothing: the run has no cell of "
+        f"{label} on {listing(dict.fromkeys(graphs), thing='graph')} is compared with nothing: the run has no cell of "
         f"{OURS}{'' if dim is None else f' with d={dim}'} on {query_set} there."
         for (label, query_set, dim), graphs in left.items()
     ]

@@ -116,7 +116,7 @@ class _WithLibrary(_OnGpu):
     @classmethod
     def require(cls) -> None:
         super().require()
-        from grailbench.cuda.arrays import require_library
+        from grailbench.cuda.device_arrays import require_library
 
         require_library()
 

@@ -1,6 +1,6 @@
 """The components of a digraph by level on the device, from its edges in the memory of the host.
 
-Large graphs are condensed and numbered by the device (`device.edges`), small ones by the host, in one call and one copy
+Large graphs are condensed and numbered by the device (`cuda.edges`), small ones by the host, in one call and one copy
 (`graph.numbering`). Importing this module imports CUDA.
 """
 
@@ -91,7 +91,7 @@ def _by_host(graph: Graph, timer: Timer):
 
 @cuda.jit(cache=True)
 def _to_places(targets, rank, edges):
-    """Makes places of the targets of a walk (`device.edges.walk.Walk`)."""
+    """Makes places of the targets of a walk (`cuda.edges.walk.Walk`)."""
     for k in range(cuda.grid(1), edges, cuda.gridsize(1)):
         v = targets[k]
         targets[k] = rank[~v if v < 0 else v]

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from grailbench.cuda.arrays import Managed, Mapped, Pitched
 from grailbench.cuda.describe import memory as free_on_device
 from grailbench.cuda.describe import require_memory
+from grailbench.cuda.device_arrays import Managed, Mapped, Pitched
+from grailbench.cuda.floyd_warshall import TILES, Closing
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.register_tiles import TILES, Closing
 from grailbench.cuda.timers import Phases
 from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure.gpu import floyd, matmul, order, sssp, warshall

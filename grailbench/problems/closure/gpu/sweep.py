@@ -13,11 +13,11 @@ import numpy as np
 from numpy import int64, uint64
 
 from grailbench.cuda.edges import library
+from grailbench.cuda.edges.staging import Outgoing
 from grailbench.cuda.edges.walk import place_of
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, Shape, cooperative_shape
-from grailbench.cuda.outgoing import Outgoing
-from grailbench.cuda.scan import MOST, exclusive_sum
+from grailbench.cuda.primitives import MOST, exclusive_sum
 from grailbench.problems.closure.bits import words
 from grailbench.problems.closure.gpu.order import LONG, Ordered
 from grailbench.problems.closure.index import Block, spread

@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 from numba import njit
 
-from grailbench.cuda.csr import DeviceDag, rows_bytes, upload
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.frontier import Enterprise, Frontier
 from grailbench.cuda.gateway import cuda, require
+from grailbench.cuda.graphs import DeviceDag, rows_bytes, upload_dag
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
@@ -92,7 +92,7 @@ def label_by(make: Callable[[], Method], need: int, dag: Dag, params: Params, ti
         method = make()
         pairs = tuple(cuda.device_array((params.dim, dag.vertices), np.int32) for _ in range(2))
     with clock.phase("transfer", apart=True):
-        graph = upload(dag)
+        graph = upload_dag(dag)
     labels = empty(dag.vertices, params.dim)
     for pair in range(params.dim):
         least, post = (column[pair] for column in pairs)

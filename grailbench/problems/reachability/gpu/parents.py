@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32, uint64
 
+from grailbench.cuda.frontier import by_edges, trio
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import by_edges, trio
-from grailbench.cuda.scan import MOST
+from grailbench.cuda.primitives import MOST
 from grailbench.problems.reachability.gpu.sizes import ONE, add, start
 
 PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`

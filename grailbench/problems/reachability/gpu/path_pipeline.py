@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.cuda.csr import DeviceDag, Rows
-from grailbench.cuda.frontier import Enterprise, Frontier, usual
+from grailbench.cuda.frontier import Enterprise, Frontier, Schedule, usual
 from grailbench.cuda.gateway import cuda
+from grailbench.cuda.graphs import DeviceDag, Rows
 from grailbench.cuda.launch import typed
-from grailbench.cuda.schedule import Schedule
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
 from grailbench.problems.reachability.gpu.path_search import PathSearcher

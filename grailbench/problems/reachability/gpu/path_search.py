@@ -12,10 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32, uint64
 
-from grailbench.cuda.frontier import Enterprise
+from grailbench.cuda.frontier import Enterprise, Trio, by_edges
 from grailbench.cuda.gateway import cuda, holds_shared
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import Trio, by_edges
 from grailbench.problems.reachability.gpu.search import Searcher, goals_of, lowest
 
 GROUP = 64  #: queries per group, k in the paper

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.cuda.csr import DeviceDag, rows_bytes, upload_rows
 from grailbench.cuda.frontier import Enterprise, Frontier, usual
 from grailbench.cuda.gateway import cuda
+from grailbench.cuda.graphs import DeviceDag, rows_bytes, upload_rows
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
 from grailbench.problems.reachability.gpu.parents import parent_sssp

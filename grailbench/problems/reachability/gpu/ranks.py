@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.cuda.frontier import by_edges
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import by_edges
 from grailbench.problems.reachability.gpu.sizes import start
 
 

@@ -14,11 +14,10 @@ import numpy as np
 from numba import njit
 from numpy import int32
 
-from grailbench.cuda.frontier import Enterprise, Frontier
+from grailbench.cuda.frontier import Enterprise, Frontier, Trio, by_edges
 from grailbench.cuda.gateway import cuda, holds_shared
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import Trio, by_edges
-from grailbench.cuda.scan import Scan
+from grailbench.cuda.primitives import Scan
 from grailbench.problems.reachability.labels import contains
 
 WORDS = {64: np.uint64, 32: np.uint32}  #: queries per group to the type of a mask

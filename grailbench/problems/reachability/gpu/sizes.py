@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.cuda.frontier import by_edges, by_sums
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import by_edges, by_sums
 
 CEILING = np.uint64(2**64 - 1)
 ONE = np.uint64(1)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32, int64
 
+from grailbench.cuda.frontier import by_edges, by_sums
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import by_edges, by_sums
 from grailbench.problems.reachability.gpu.parents import before, extend_path, root_path
 from grailbench.problems.reachability.gpu.sizes import start
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy import int32
 
-from grailbench.cuda.floyd_warshall import run_tiles
+from grailbench.cuda.floyd_warshall import TILES, Closing, Tiles, run_tiles
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.register_tiles import TILES, Closing, Tiles
 from grailbench.problems.traversal.gpu.resident import OnDevice, blocks_for, upload
 from grailbench.problems.traversal.index import FAR, Network
 

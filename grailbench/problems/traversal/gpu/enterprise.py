@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.cuda.csr import Rows
-from grailbench.cuda.frontier import Enterprise, Frontier, usual
+from grailbench.cuda.frontier import Enterprise, Frontier, by_edges, usual
 from grailbench.cuda.gateway import cuda
+from grailbench.cuda.graphs import Rows
 from grailbench.cuda.launch import typed
-from grailbench.cuda.queues import by_edges
 from grailbench.problems.traversal.gpu.resident import OnDevice, blocks_for, fill, upload, usual_threads
 from grailbench.problems.traversal.index import FAR, Network
 

@@ -18,7 +18,7 @@ from numpy import int32, int64, uint32, uint64
 from grailbench.cuda.describe import memory, require_memory
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, cooperative_shape, kernel_of
-from grailbench.cuda.mixing import mixed
+from grailbench.cuda.primitives import mixed
 from grailbench.problems.traversal.check import SALT
 from grailbench.problems.traversal.gpu import worklist
 from grailbench.problems.traversal.gpu.resident import blocks_for, fill, turned, upload, usual_threads

@@ -11,7 +11,7 @@ import numpy as np
 from numpy import int32
 
 from grailbench.cuda.gateway import cuda
-from grailbench.cuda.scan import MOST
+from grailbench.cuda.primitives import MOST
 from grailbench.problems.traversal.gpu.resident import OnDevice, blocks_for, fill, upload, usual_threads
 from grailbench.problems.traversal.index import FAR, Network
 

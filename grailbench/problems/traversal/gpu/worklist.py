@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy import int32, int64
 
-from grailbench.cuda import shuffle
+from grailbench.cuda import primitives
 from grailbench.cuda.gateway import cuda
 from grailbench.problems.traversal.index import Network
 
@@ -89,12 +89,12 @@ def team_bits(count, edges, threads):
 def tally(counters, at, edges, found):
     """Adds the counts of the threads of a warp to the counters, edges without ranges; all its threads must call it."""
     edges, found = int32(edges), int32(found)
-    distance = shuffle.WARP // 2
-    for _ in range(shuffle.STEPS):
-        edges += shuffle.shuffle_down(edges, distance)
-        found += shuffle.shuffle_down(found, distance)
+    distance = primitives.WARP // 2
+    for _ in range(primitives.STEPS):
+        edges += primitives.shuffle_down(edges, distance)
+        found += primitives.shuffle_down(found, distance)
         distance //= 2
-    if cuda.threadIdx.x % shuffle.WARP == 0:
+    if cuda.threadIdx.x % primitives.WARP == 0:
         if edges:
             cuda.atomic.add(counters, at + LISTED, edges)
         if found:

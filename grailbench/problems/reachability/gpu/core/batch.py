@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.cuda.arrays import cleared
 from grailbench.cuda.describe import require_memory
+from grailbench.cuda.device_arrays import cleared
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, Shape, prepared_copy
 from grailbench.cuda.timers import Span

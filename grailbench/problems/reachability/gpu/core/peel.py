@@ -20,7 +20,7 @@ import numpy as np
 
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, cooperative_shape
-from grailbench.cuda.scan import exclusive_sum
+from grailbench.cuda.primitives import exclusive_sum
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.gpu.core.trees import (
     LOW,

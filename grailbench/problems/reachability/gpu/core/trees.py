@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.cuda.gateway import cuda
-from grailbench.cuda.scan import exclusive_sum
-from grailbench.cuda.shuffle import STEPS, WARP, all_lanes, broadcast_first, shuffle_down
+from grailbench.cuda.primitives import STEPS, WARP, all_lanes, broadcast_first, exclusive_sum, shuffle_down
 
 NONE = np.int32(-1)
 ROUNDS = 64  #: more rounds than pointer jumping ever takes

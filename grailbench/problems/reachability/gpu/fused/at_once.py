@@ -13,11 +13,11 @@ from functools import cache
 
 import numpy as np
 
-from grailbench.cuda import memory, parts
+from grailbench.cuda import describe, device_arrays
+from grailbench.cuda.allocator import Reused
 from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape, moved
-from grailbench.cuda.leveled import DeviceLeveled, Outline
-from grailbench.cuda.spares import Spares
 from grailbench.cuda.timers import Span
 from grailbench.graph import numbering
 from grailbench.graph.csr import Graph
@@ -32,7 +32,7 @@ from grailbench.problems.reachability.index import Params, Timer
 
 MOST_EDGES = MOST_VERTICES = 1 << 17  #: below both is a graph that is built here; the super-root counts as a vertex
 
-_spares = Spares()
+_spares = Reused()
 
 
 def fits(graph: Graph) -> bool:
@@ -51,7 +51,7 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[int, Replicas] | 
     Returns the number of edges of its DAG, and the index, which is asked vertices of `graph`.
     """
     with timer.phase("allocate"):
-        space = _workspace(params, graph.vertices < _most_in_shared_memory(memory.device()))
+        space = _workspace(params, graph.vertices < _most_in_shared_memory(describe.current_device()))
     with timer.phase("condense"):
         fields, component = numbering.number(graph, space.given)
         outline = _outline(space.given, fields)
@@ -72,7 +72,7 @@ def _outline(words: np.ndarray, fields: numbering.Fields) -> Outline:
 
 
 def _workspace(params: Params, shared: bool) -> Workspace:
-    kind = memory.device(), params.dim, params.seed, shared
+    kind = describe.current_device(), params.dim, params.seed, shared
     return _spares.take(kind) or Workspace(kind)
 
 
@@ -87,8 +87,8 @@ class Workspace:
         size = numbering.most_words(n - 1, MOST_EDGES) + 2 * n  # and `grid.wide_levels`, and numbers of components
         self.given = cuda.pinned_array(size, np.int32)
         rows = (size, np.int32), (n * record_width(dim), np.int32), (2 * n, np.int64)
-        self._there, self._lanes, self._hubs = parts.room(*rows)
-        (salt,) = parts.copied(salts(seed, range(dim)))
+        self._there, self._lanes, self._hubs = device_arrays.allocate(*rows)
+        (salt,) = device_arrays.copied(salts(seed, range(dim)))
         self._moving = tuple(Moving(self._there[:1]) for _ in numbering.Fields._fields)
         fields = numbering.Fields._make(self._moving)
         graph = DeviceLeveled(*(getattr(fields, name) for name in DeviceLeveled._fields))
@@ -102,7 +102,7 @@ class Workspace:
         return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(self._most), moving=self._moving),)
 
     def _prepare_on_the_grid(self, graph: DeviceLeveled, edge_starts, salt, dim: int) -> tuple:
-        self._moving += (wide := Moving(parts.reshaped(self._there[:1], (1, 1), np.int8)),)
+        self._moving += (wide := Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8)),)
         hubs = Chooser(graph, moving=self._moving)
         trees, sums = grid.rooms(self._most, dim)
         written = grid.Written(self._lanes, self._lanes.view(np.int64), self._hubs)
@@ -123,14 +123,14 @@ class Workspace:
             wide, begin = grid.wide_levels(outline), end
             end += -(-wide.size // 4)
             self.given[begin:end].view(np.int8)[: wide.size] = wide.reshape(-1)
-            moving += (parts.reshaped(self._there[begin:end], wide.shape, np.int8),)
+            moving += (device_arrays.reshaped(self._there[begin:end], wide.shape, np.int8),)
             barriers = grid.barriers(wide)
         rank = arrays.rank
         if component is not None:
             begin, end = end, end + component.shape[0]
             self.given[begin:end] = self.given[fields.rank][component]
             rank = self._there[begin:end]
-        parts.bring(self._there, self.given, end)
+        device_arrays.bring(self._there, self.given, end)
         words = moved(self._moving, moving)
         with self._span:
             for launch in self._launches:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grailbench.cuda import block_group, memory, parts, warp_group
+from grailbench.cuda import block_group, describe, device_arrays, warp_group
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
@@ -96,7 +96,7 @@ class _Batch:
         self._found = cuda.pinned_array(outward, np.uint8)
         self.host_counts = self._found[: 4 * COUNTS].view(np.int32)
         self.host_answers = self._found[4 * COUNTS :].view(np.bool_)
-        (self._device,) = parts.room((8 * k + outward, np.uint8))
+        (self._device,) = device_arrays.allocate((8 * k + outward, np.uint8))
         self._bring = prepared_copy(self._device[:inward], self._given)
         self.take = prepared_copy(self._found, self._device[8 * k :])
         sources, targets = (self._device[4 * k * i : 4 * k * (i + 1)].view(np.int32) for i in (0, 1))
@@ -151,15 +151,17 @@ class Searcher:
         search's table can represent.
         """
         self.sizes = sizes or usual()
-        self.counting, self.device = counting, memory.device()
+        self.counting, self.device = counting, describe.current_device()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._filter_threads = warp_group.WIDTH if simulated else 256
         self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
         blocks, late_size = self._late_shape.blocks, _late_size(vertices or int(level_starts[-1]), self.sizes)
-        self._queues, self._tables = parts.room(((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32))
-        (self._scanned,) = parts.copied(np.zeros(1, np.int64))
+        self._queues, self._tables = device_arrays.allocate(
+            ((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32)
+        )
+        (self._scanned,) = device_arrays.copied(np.zeros(1, np.int64))
         Prepared(clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
@@ -262,7 +264,7 @@ class Searcher:
         k = sources.shape[0]
         if self._lists is None or self._lists[0].sources.shape[0] < k:
             self._lists = self._batch = None  # the launches of a batch write to the lists of its creation
-            columns = parts.room(*[(k, np.int32)] * 6)
+            columns = device_arrays.allocate(*[(k, np.int32)] * 6)
             self._lists = Open(*columns[:3]), Open(*columns[3:])
         (one, other), sizes = self._lists, self.sizes
         rank, lanes, hubs = self._moving[0], *self._moving[5:]

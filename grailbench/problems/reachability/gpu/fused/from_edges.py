@@ -12,7 +12,7 @@ import numpy as np
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import build, library, rows, staging
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.leveled import LEVELS, DeviceLeveled, Outline
+from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled
 from grailbench.problems.reachability.gpu.fused import at_once
@@ -79,7 +79,7 @@ def load(params: Params) -> None:
     """Compiles or loads every kernel of this way, those of the library for large arrays too, and takes the pinned
     memory in which edges travel: a matching, a ring and a deep path."""
     staging.prepare()
-    many, path = np.arange(8 if simulated else 1 << 18, dtype=np.int32), np.arange(2 * LEVELS, dtype=np.int32)
+    many, path = np.arange(8 if simulated else 1 << 18, dtype=np.int32), np.arange(2 * DEEP_LEVELS, dtype=np.int32)
     matching = Graph(2 * many.size, many, many + many.size)
     ring = Graph(many.size, many, np.roll(many, -1))
     for graph in (matching, ring, Graph(path.size, path[:-1], path[1:])):

@@ -21,13 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.cuda import parts
+from grailbench.cuda import device_arrays
 from grailbench.cuda.gateway import cuda
+from grailbench.cuda.graphs import Outline
 from grailbench.cuda.launch import kernel_of
-from grailbench.cuda.leveled import Outline
-from grailbench.cuda.mixing import priority
-from grailbench.cuda.scan import MOST, exclusive_sum
-from grailbench.cuda.shuffle import WARP
+from grailbench.cuda.primitives import MOST, WARP, exclusive_sum, priority, segmented
 from grailbench.problems.reachability.gpu.fused.records import (
     NO_KEY,
     element,
@@ -36,7 +34,6 @@ from grailbench.problems.reachability.gpu.fused.records import (
     low_half,
     record_width,
 )
-from grailbench.problems.reachability.gpu.fused.segments import segmented
 from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
 NARROW = 2048  #: most edges or vertices of a level that one block processes
@@ -65,7 +62,7 @@ class Trees(NamedTuple):
 
 def rooms(vertices: int, dim: int) -> tuple[Trees, object]:
     """Returns scratch for a graph of so many vertices: the trees, and the sums of blocks, int64[4096 * dim]."""
-    *trees, sums = parts.room(*[(vertices * dim, np.int32)] * len(Trees._fields), (4096 * dim, np.int64))
+    *trees, sums = device_arrays.allocate(*[(vertices * dim, np.int32)] * len(Trees._fields), (4096 * dim, np.int64))
     return Trees(*trees), sums
 
 
@@ -189,7 +186,7 @@ def _sibling_offsets(dim: int):
 
     @cuda.jit(device=True)
     def lay_out(grid, deep, graph, salts, trees, sums, partial):
-        """sums int64[blocks * d] and partial (`scan.exclusive_sum`): scratch, global and shared."""
+        """sums int64[blocks * d] and partial (`primitives.exclusive_sum`): scratch, global and shared."""
         carry = cuda.local.array(dim, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
         thread, threads, block, blocks = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x, cuda.gridDim.x
@@ -377,7 +374,7 @@ def kernel(dim: int, registers: int | None = None):
     def label(graph, wide, chosen, salts, trees, sums, written):
         """Writes the labels. Any cooperative grid.
 
-        graph: `device.leveled.DeviceLeveled`; wide: `wide_levels`, on the device; chosen int32[64]: the hubs; salts
+        graph: `cuda.graphs.DeviceLeveled`; wide: `wide_levels`, on the device; chosen int32[64]: the hubs; salts
         uint64[2 d]; sums int64[blocks * d]: scratch. The super-root is not swept: it reaches every vertex.
         """
         grid = cuda.cg.this_grid()

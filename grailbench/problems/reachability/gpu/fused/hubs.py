@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32, int64
 
-from grailbench.cuda import parts
+from grailbench.cuda import device_arrays
 from grailbench.cuda.gateway import cuda, holds_shared, simulated
+from grailbench.cuda.graphs import DeviceLeveled
 from grailbench.cuda.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
-from grailbench.cuda.leveled import DeviceLeveled
-from grailbench.cuda.scan import MOST as MOST_THREADS
-from grailbench.cuda.scan import exclusive_sum
+from grailbench.cuda.primitives import MOST as MOST_THREADS
+from grailbench.cuda.primitives import exclusive_sum
 from grailbench.problems.reachability.hubs import MOST
 
 _BINS = 1024
@@ -163,7 +163,7 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
 
     @cuda.jit(device=True, **holds_shared)
     def choose(graph, tallies, listed, chosen):
-        """Writes hub j to chosen[j], -1 beyond the last. graph: `device.leveled.DeviceLeveled`; the other arrays are
+        """Writes hub j to chosen[j], -1 beyond the last. graph: `cuda.graphs.DeviceLeveled`; the other arrays are
         rows of `HubArrays`.
         """
         counts = cuda.shared.array(_BINS, int32)
@@ -227,7 +227,7 @@ class HubArrays(NamedTuple):
     def make(cls, rows: int, few: int = FEW) -> HubArrays:
         """Allocates the arrays."""
         sizes = _PASSES * _BINS + 1, few, MOST
-        return cls(*parts.room(*(((rows, size), np.int32) for size in sizes)))
+        return cls(*device_arrays.allocate(*(((rows, size), np.int32) for size in sizes)))
 
 
 class Chooser:

@@ -17,7 +17,7 @@ from grailbench.graph.leveled import Leveled, by_level
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 
 FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, the host is ready before
-MOST = 1 << 28  #: vertices that `device.edges.walk` can count
+MOST = 1 << 28  #: vertices that `cuda.edges.walk` can count
 
 
 class FusedIndex(Index):
@@ -148,7 +148,7 @@ class Fused(Implementation):
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
         """Has the device sort, condense, renumber and label the edges.
 
-        The host numbers and labels deep graphs (`device.leveled.Outline.deep`), and numbers small ones (`at_once`).
+        The host numbers and labels deep graphs (`cuda.graphs.Outline.deep`), and numbers small ones (`at_once`).
         Several devices take the way over the host (`condenses`).
         """
         with timer.phase("allocate", apart=True):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from grailbench.cuda import parts
+from grailbench.cuda import device_arrays
 from grailbench.cuda.edges import library, staging
 from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
 from grailbench.cuda.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape
-from grailbench.cuda.leveled import DeviceLeveled, Outline, leveled_bytes
 from grailbench.graph.leveled import Leveled
 from grailbench.problems.reachability.gpu.fused import grid, host, small
 from grailbench.problems.reachability.gpu.fused.hubs import Chooser, HubArrays
@@ -40,7 +40,7 @@ class Labeler:
     ):
         self._dim = len(pairs)
         n = graph.vertices
-        lanes, self._hubs = parts.room((n * record_width(self._dim), np.int32), (2 * n, np.int64))
+        lanes, self._hubs = device_arrays.allocate((n * record_width(self._dim), np.int32), (2 * n, np.int64))
         self.records = records_of(lanes, self._dim, self._hubs)
         salt = salts(seed, pairs)
         if shared if shared is not None else small.fits(graph.vertices):
@@ -50,7 +50,7 @@ class Labeler:
 
     def _in_shared_memory(self, graph: Outline, device: DeviceLeveled, salt) -> None:
         n, dim = graph.vertices, self._dim
-        edge_starts, salt = parts.copied(graph.edge_starts.astype(np.int32), salt)
+        edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salt)
         args = device, edge_starts, HubArrays.make(2), salt, self.records.lanes, self._hubs.view(np.int32)
         shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
         self._launches = [Prepared(small.kernel(dim), args, shape, small.shared_bytes(n))]
@@ -60,7 +60,7 @@ class Labeler:
         n, dim = graph.vertices, self._dim
         hubs = Chooser(device)
         wide = grid.wide_levels(graph, narrow)
-        (trees, sums), (on_device, salt) = grid.rooms(n, dim), parts.copied(wide, salt)
+        (trees, sums), (on_device, salt) = grid.rooms(n, dim), device_arrays.copied(wide, salt)
         written = grid.Written(self.records.lanes, self.records.lanes.view(np.int64), self._hubs)
         args = device, on_device, hubs.chosen, salt, trees, sums, written
         code = grid.kernel(dim, registers)
@@ -102,7 +102,7 @@ class HostLabeler:
         n, dim = self._graph.vertex.shape[0], len(self._pairs)
         width = record_width(dim)
         columns, words = host.labels(self._graph, dim, salts(self._seed, self._pairs))
-        (lanes,), (hubs,) = parts.room((n * width, np.int32)), parts.copied(words.view(np.int64))
+        (lanes,), (hubs,) = device_arrays.allocate((n * width, np.int32)), device_arrays.copied(words.view(np.int64))
         columns = staging.to_device(*columns)
         for lane in range(width):
             column = columns[lane] if lane < len(columns) else library.full(n, 0, np.int32)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.cuda.gateway import cuda, of_cpu
-from grailbench.cuda.mixing import mixed
+from grailbench.cuda.primitives import mixed
 from grailbench.problems.reachability.gpu.fused import siblings
 from grailbench.problems.reachability.gpu.fused.layout import record_width
 

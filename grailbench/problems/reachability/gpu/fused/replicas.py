@@ -10,10 +10,10 @@ from functools import partial
 
 import numpy as np
 
-from grailbench.cuda import leveled
+from grailbench.cuda import graphs
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.leveled import DeviceLeveled, Outline
+from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.several import DeviceThreads, PeerArray
 from grailbench.cuda.timers import Span
 from grailbench.graph.leveled import Leveled
@@ -192,7 +192,7 @@ class Replicas:
     ) -> Replicas:
         """Copies a graph by levels from the host to each device, and labels it on the host if it is deep."""
         with timer.phase("renumber", apart=True):
-            bring = partial(leveled.upload, graph, graph.parents())
+            bring = partial(graphs.upload_leveled, graph, graph.parents())
             outline = Outline.of(graph)
         make_labeler = on_host(graph) if outline.deep else Labeler
         return cls(outline, bring, dim, seed, devices, timer, counting, make_labeler)

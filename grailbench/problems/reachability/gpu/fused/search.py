@@ -228,8 +228,8 @@ def _round(group):
 
 
 def _server(group, counting):
-    """Returns the device function that answers queries, one per `group` of threads (`device.warp_group` or
-    `device.block_group`); with or without counting."""
+    """Returns the device function that answers queries, one per `group` of threads (`cuda.warp_group` or
+    `cuda.block_group`); with or without counting."""
     width, expand = group.WIDTH, _round(group)
 
     @cuda.jit(device=True, **holds_shared)

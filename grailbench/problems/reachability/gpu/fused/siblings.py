@@ -1,4 +1,4 @@
-"""The order of siblings in a tree of `gpu-fused`, on the CPU and, by `device.gateway.of_cpu`, in kernels."""
+"""The order of siblings in a tree of `gpu-fused`, on the CPU and, by `cuda.gateway.of_cpu`, in kernels."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from numpy import int32
 
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import kernel_of, most_shared_bytes
-from grailbench.cuda.mixing import priority, unmixed
-from grailbench.cuda.scan import exclusive_sum
+from grailbench.cuda.primitives import exclusive_sum, priority, unmixed
 from grailbench.problems.reachability.gpu.fused.hubs import SHARED, chooser
 from grailbench.problems.reachability.gpu.fused.records import (
     NO_KEY,
@@ -257,7 +256,7 @@ def kernel(dim: int):
     def label_small(graph, edge_starts, hubs, salts, lanes, words):
         """Writes the labels: lanes int32[n * width] and words int32[4 n].
 
-        graph: `device.leveled.DeviceLeveled`; edge_starts int32[depth + 1]: where the edges of each level begin; hubs:
+        graph: `cuda.graphs.DeviceLeveled`; edge_starts int32[depth + 1]: where the edges of each level begin; hubs:
         `hubs.HubArrays` of two rows; salts uint64[2 d].
         """
         memory = cuda.shared.array(0, int32)

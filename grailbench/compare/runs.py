@@ -1,0 +1,509 @@
+"""Comparison of two runs: exact counters, times with their intervals, and lost cells.
+
+Cells are matched by configuration, query set and graph, not by code or machine. The verdict and the means use the cells
+that both runs have; the other cells are listed apart. docs/measuring.md ('Statistics and gates') says what a regression
+is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from grailbench.compare.gate import Gate, load_gate
+from grailbench.errors import CheckFailed, InputError, NothingMeasured
+from grailbench.harness import statistics
+from grailbench.harness.cells import Cell, Run, load
+from grailbench.harness.statistics import Interval
+from grailbench.problems.contract import problem, registered
+from grailbench.util import words
+
+ABSENT = "absent"
+OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
+SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
+MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distribution are disjoint by chance too often
+#: counters of outcomes and of forms, where more is neither better nor worse
+NEUTRAL = frozenset((
+    "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs",
+    "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
+    "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels", "pairs_with_cycles",
+))  # fmt: skip
+
+Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
+
+
+@dataclass(frozen=True)
+class CellChange:
+    """A cell that cannot be compared, and why. `base` and `new` are statuses, 'absent' for a run without the cell."""
+
+    dataset: str
+    label: str
+    base: str
+    new: str
+    reason: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class CounterChange:
+    """A counter that differs; its value is None in a run without it."""
+
+    dataset: str
+    label: str
+    counter: str
+    base: int | None
+    new: int | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Side:
+    """One run's times of a phase: the median in ms, then the median, its interval and the least time in the unit of the
+    comparison, the number of outliers, and the drift."""
+
+    trials: int
+    ms: float
+    median: float
+    interval: Interval
+    least: float
+    outliers: int
+    drift: float | None
+
+
+@dataclass(frozen=True)
+class TimeChange:
+    """A phase of a cell that both runs timed.
+
+    unit      'ms', or implementation and phase of the reference ('dfs query'); 'ms, sampled' if not all answers of one
+              of the cells were checked
+    ratio     new / base of the medians
+    bounds    the bootstrap interval of the ratio
+    least     new / base of the least times
+    allowed   the largest ratio that the gate allows
+    ms        new - base, in ms on the new run's machine
+    """
+
+    dataset: str
+    label: str
+    phase: str
+    unit: str
+    base: Side
+    new: Side
+    ratio: float
+    bounds: Interval
+    least: float
+    allowed: float
+    ms: float
+    verdict: Verdict
+
+    @property
+    def sampled(self) -> bool:
+        """True if not all answers of one of the cells were checked."""
+        return self.unit.endswith(SAMPLED)
+
+    @property
+    def drifts(self) -> bool:
+        """True if the trials of one of the cells drifted, which makes its interval less reliable."""
+        return self.base.drift is not None or self.new.drift is not None
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A phase of a cell of both runs that was not compared, and why."""
+
+    dataset: str
+    label: str
+    phase: str
+    reason: str
+
+
+Change = CellChange | CounterChange | TimeChange | LeftOut
+
+
+@dataclass(frozen=True)
+class MeanChange:
+    """The geometric mean of new / base over the graphs of one configuration and phase; `sampled` is True if not all
+    answers were checked on one of the graphs."""
+
+    label: str
+    phase: str
+    mean: statistics.Mean
+    sampled: bool = False
+
+
+@dataclass
+class Comparison:
+    """The result of comparing two runs.
+
+    how      how times were compared, in words
+    matched  number of cells that both runs have
+    counted  number of counters that were compared
+    cells    the matched cells that were lost, or cannot be compared
+    apart    the cells that only one of the runs has
+    """
+
+    base: Run
+    new: Run
+    how: str
+    matched: int = 0
+    counted: int = 0
+    cells: list[CellChange] = field(default_factory=list)
+    apart: list[CellChange] = field(default_factory=list)
+    counters: list[CounterChange] = field(default_factory=list)
+    times: list[TimeChange] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    means: list[MeanChange] = field(default_factory=list)
+
+    def of(self, verdict: Verdict) -> list:
+        """The changes with this verdict: cells first, then counters, then times."""
+        changes = (*self.cells, *self.apart, *self.counters, *self.times)
+        return [each for each in changes if each.verdict == verdict]
+
+    @property
+    def compared(self) -> bool:
+        """False if the runs have no counter and no time in common and no matched cell was lost."""
+        lost = any(each.verdict == "regression" for each in self.cells)
+        return self.matched > 0 and bool(self.counted or self.times or lost)
+
+    def only(self, side: Literal["base", "new"]) -> list[CellChange]:
+        """The cells that only this run has."""
+        other = "new" if side == "base" else "base"
+        return [each for each in self.apart if getattr(each, other) == ABSENT]
+
+    @property
+    def exit_code(self) -> int:
+        """0, or 1 if there is a regression, or 3 if nothing could be compared."""
+        return 3 if not self.compared else 1 if self.of("regression") else 0
+
+    def check(self) -> None:
+        """Raises CheckFailed if there is a regression, NothingMeasured if nothing could be compared."""
+        if not self.compared:
+            raise NothingMeasured(f"nothing comparable in {self.base.folder} and {self.new.folder}: {self._why()}")
+        if count := len(self.of("regression")):
+            raise CheckFailed(f"{words.count(count, 'regression')} of {self.new.name} from {self.base.name}")
+
+    def _why(self) -> str:
+        if not self.matched:
+            return "no cell is the same in configuration, query set and graph"
+        reasons = dict.fromkeys(each.reason for each in self.left_out)
+        return "; ".join(["no counters in both", *reasons])
+
+
+def gate_of(path: str | os.PathLike | None, **given) -> Gate:
+    """The gate of a file (None: the default gate), with the given keys replaced unless they are None or [].
+
+    Raises InputError if the file is invalid.
+    """
+    gate = Gate() if path is None else load_gate(path)
+    return gate.model_copy(update={name: value for name, value in given.items() if value})
+
+
+def of_runs(base: str | os.PathLike, new: str | os.PathLike, gate: Gate | None = None) -> Comparison:
+    """Read two runs and compare them. Raises InputError if one is not a run."""
+    return compare(load(base), load(new), gate or Gate())
+
+
+def compare(base: Run, new: Run, gate: Gate) -> Comparison:
+    """Compare two runs. Raises InputError if neither run has the gate's reference, or neither measured its metrics."""
+    gate = with_last_phases(gate, base, new)
+    _check_names(base, new, gate)
+    clock = Clock(base, new, gate)
+    found = Comparison(base, new, clock.how)
+    for key, old in base.by_key.items():
+        now = new.by_key.get(key)
+        if now is None or other_graph(old, now):
+            found.apart.append(_apart(old, now, gate))
+        else:
+            found.matched += 1
+            _compare_cell(found, old, now, gate, clock)
+    found.apart += [_apart(None, cell, gate) for key, cell in new.by_key.items() if key not in base.by_key]
+    found.means = _means(found, gate)
+    return found
+
+
+def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
+    """The change for a cell that only one run has; or, with both, for cells on different graphs of the same name."""
+    cell = now if old is None else old
+    base, new = (ABSENT if each is None else each.status for each in (old, now))
+    reason = "" if old is None or now is None else "the graph of that name is another one"
+    return CellChange(cell.dataset, cell.name, base, new, reason, "regression" if gate.require_all else "note")
+
+
+def other_graph(old: Cell, now: Cell) -> bool:
+    """True if two cells of one name of a graph are known to be of unlike graphs."""
+    return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
+
+
+def with_last_phases(gate: Gate, *runs: Run) -> Gate:
+    """The gate. If it does not set `metrics`, the last phases of the runs' problems are added to them."""
+    if "metrics" in gate.model_fields_set:
+        return gate
+    last = [problem(name).phases[-1] for run in runs for name in run.problems]
+    return gate.model_copy(update={"metrics": list(dict.fromkeys([*gate.metrics, *last]))})
+
+
+def _check_names(base: Run, new: Run, gate: Gate) -> None:
+    known = dict.fromkeys([*base.implementations, *new.implementations])
+    if gate.reference is not None and known and gate.reference not in known:
+        raise InputError(f"no cell of the reference {gate.reference!r}", remedy=f"the runs have {', '.join(known)}")
+    phases = dict.fromkeys(phase for run in (base, new) for cell in run.cells for phase in cell.timed)
+    if phases and phases.keys().isdisjoint(gate.metrics):
+        asked = ", ".join(repr(metric) for metric in gate.metrics)
+        raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
+
+
+def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: Clock) -> None:
+    lists = {CellChange: found.cells, CounterChange: found.counters, TimeChange: found.times, LeftOut: found.left_out}
+    for change in changes(old, now, gate, clock):
+        if isinstance(change, CounterChange):
+            found.counted += None not in (change.base, change.new)
+            if change.verdict == "same":
+                continue
+        lists[type(change)].append(change)
+
+
+def changes(old: Cell, now: Cell, gate: Gate, clock: Clock) -> Iterator[Change]:
+    """What is found of a cell in two runs: that it is lost, found again, or has other answers; or else its counters and
+    the times of the gate's phases, also those that are the same or cannot be compared."""
+
+    def of_cell(reason: str, verdict: Verdict) -> CellChange:
+        return CellChange(old.dataset, old.name, old.status, now.status, reason, verdict)
+
+    if not old.sound:
+        if now.sound:
+            yield of_cell(old.reason, "note")
+    elif not now.sound:
+        yield of_cell(now.reason, "regression")
+    elif old.checksum and now.checksum and old.checksum != now.checksum:
+        yield of_cell(OTHER_ANSWERS, "regression")
+    else:
+        if now.status != old.status:  # one is incomplete or sampled: what both have can be compared
+            yield of_cell(now.reason or old.reason, "note")
+        yield from _counter_changes(old, now, gate)
+        for phase in gate.metrics:
+            if phase in old.timed or phase in now.timed:
+                change = clock.change(old, now, phase)
+                if isinstance(change, TimeChange) and "sampled" in (old.status, now.status):
+                    change = replace(change, unit=change.unit + SAMPLED)
+                yield change
+
+
+# ------------------------------------------------------------------ counters
+
+
+def _counter_changes(old: Cell, now: Cell, gate: Gate) -> Iterator[CounterChange]:
+    """The counters of both cells. One that the timing of threads changes is left out if it is another one.
+
+    More work is a regression and less is an improvement. A counter that only the base run has is a regression; one that
+    only the new run has is a regression if all are required.
+    """
+    before, after = old.counters or {}, now.counters or {}
+    known = registered(now.impl, now.problem)
+    varying = () if known is None else known.varying
+    for name in dict.fromkeys([*before, *after]):
+        a, b = before.get(name), after.get(name)
+        if a == b:
+            verdict = "same"
+        elif a is None:
+            verdict = "regression" if gate.require_all else "note"
+        elif b is None:
+            verdict = "regression"
+        elif name in varying:
+            continue
+        elif name in NEUTRAL:
+            verdict = "changed"
+        else:
+            verdict = "regression" if b > a else "improvement"
+        yield CounterChange(old.dataset, old.name, name, a, b, verdict)
+
+
+# ------------------------------------------------------------------ times
+
+
+class Clock:
+    """Compares the times of two runs: in ms, in units of the reference's times, or not at all.
+
+    same    True if both runs are from one machine
+    direct  True if times are compared in ms
+    reason  why no time can be compared, '' if times can be
+    how     the way of comparing, in words
+    """
+
+    def __init__(self, base: Run, new: Run, gate: Gate):
+        self.base, self.new, self.gate = base, new, gate
+        known = base.fingerprint is not None and not (base.mixed or new.mixed)
+        self.same = known and base.fingerprint == new.fingerprint
+        self.direct = self.same and gate.times == "auto"
+        self.reason = self._reason()
+        self.how = self._how()
+
+    def _reason(self) -> str:
+        """Why no time can be compared, '' if times can be."""
+        if self.gate.times == "none":
+            return "the gate compares no times"
+        if self.base.mixed or self.new.mixed:
+            return "a run was measured on more than one machine"
+        if not self.direct and self.gate.reference is None:
+            return "other machine, and no reference implementation is named" if not self.same else "no reference"
+        return ""
+
+    def _how(self) -> str:
+        if self.reason:
+            return f"no times: {self.reason}"
+        machine = "one machine" if self.same else "two machines (or their software differs)"
+        if self.direct:
+            return f"times in ms, {machine}"
+        return f"times in units of {self.gate.reference} in the same run, {machine}"
+
+    def change(self, old: Cell, now: Cell, phase: str) -> TimeChange | LeftOut:
+        """The comparison of one phase of a cell, or the reason why there is none."""
+        reason = self.reason or _untimed(old, now, phase)
+        pair = None
+        if not reason and not self.direct:
+            pair, reason = self._pair(old, now)
+        if reason:
+            return LeftOut(old.dataset, old.name, phase, reason)
+        if pair is None:
+            return self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+        others = _unit_phase(pair, phase)
+        found = self._judged(old, phase, _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others))
+        if self.same and found.verdict not in ("same", "unclear"):
+            plain = self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+            if plain.verdict != found.verdict:  # the reference or the machine changed, not the cell
+                return replace(found, verdict="unclear")
+        return found
+
+    def _judged(self, cell: Cell, phase: str, base: _Timed, new: _Timed) -> TimeChange:
+        allowed = self.gate.allowed(group_of(cell))
+        most = allowed.ratio if self.same else allowed.across
+        ms = (new.value - base.value) * new.unit_ms
+        ratio, least = new.value / base.value, new.least / base.least
+        apart = base.interval.disjoint(new.interval)
+        return TimeChange(
+            dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
+            ratio=ratio, bounds=statistics.ratio_interval(new.draws, base.draws), least=least, allowed=most, ms=ms,
+            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, apart, most),
+        )  # fmt: skip
+
+    def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
+        """The reference's cells of the same graph and queries in both runs, or why there are none."""
+        if old.impl == self.gate.reference:
+            return None, "is the unit"
+        best, likest = None, -1
+        for key, cell in self.base.by_key.items():
+            twin = self.new.by_key.get(key)
+            if cell.impl != self.gate.reference or twin is None or not _beside(cell, old) or not _beside(twin, now):
+                continue
+            if cell.sound and twin.sound and (like := _likeness(cell, old)) > likest:
+                best, likest = (cell, twin), like
+        if best is None:
+            return None, f"no {self.gate.reference} of the same graph and queries in both runs"
+        faults = [fault for cell in best if (fault := _untimed(cell, cell, cell.last_phase))]
+        return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
+
+
+def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
+    """The reference's phase that is the unit: the same phase if the reference builds labels, else its last phase."""
+    labelled = all(cell.dim is not None for cell in pair)
+    timed = all(not _untimed(cell, cell, phase) for cell in pair)
+    return phase if labelled and timed else pair[0].last_phase
+
+
+def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
+    """The verdict on a ratio of medians; `least` is the ratio of the least times, `apart` True for disjoint intervals.
+
+    Other work on the machine can only add time. A change of the code therefore shows in the least times too; here it
+    must reach half of the gate, on a log scale (`most ** 0.5`).
+    """
+    if 1.0 / most <= ratio <= most:
+        return "same"
+    if not apart or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
+        return "unclear"
+    return "regression" if ratio > most else "improvement"
+
+
+class _Timed:
+    """The times of a phase in their unit: median and least, bootstrap draws of the median and their interval."""
+
+    def __init__(self, cell: Cell, phase: str, reference: Cell | None = None, others: str | None = None):
+        self.ms = cell.sample(phase)
+        if reference is None:
+            self.unit, self.unit_ms, self.least = "ms", 1.0, float(self.ms.min())
+            self.draws = statistics.resampled(self.ms)
+        else:
+            units = reference.sample(others)
+            self.unit, self.unit_ms = f"{reference.impl} {others}", float(np.median(units))
+            self.least = float(self.ms.min() / units.min())
+            if cell.timed[phase].keys() == reference.timed[others].keys():
+                self.draws = statistics.resampled(self.ms, beside=units)
+            else:
+                self.draws = statistics.resampled(self.ms) / statistics.resampled(units, seed=2)
+        self.value = float(np.median(self.ms)) / self.unit_ms
+        self.interval = statistics.interval_of(self.draws)
+
+    def side(self) -> Side:
+        outliers = int(statistics.outliers(self.ms).sum())
+        ms = float(np.median(self.ms))
+        return Side(self.ms.size, ms, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
+
+
+def _untimed(old: Cell, now: Cell, phase: str) -> str:
+    """Why the times of a phase of two cells cannot be compared, '' if they can be."""
+    for side, cell in (("base", old), ("new", now)):
+        size = cell.sample(phase).size
+        if size == 0:
+            return f"not measured in the {side} run"
+        if size < MIN_TRIALS:
+            return f"{words.count(size, 'trial')} in the {side} run, {MIN_TRIALS} are needed"
+        if not (cell.sample(phase) > 0.0).all():
+            return f"a time of 0 ms in the {side} run"
+    return ""
+
+
+def _beside(reference: Cell, cell: Cell) -> bool:
+    same = ("dataset", "query_set", "seed", "graph_sha256")
+    return all(getattr(reference, name) == getattr(cell, name) for name in same)
+
+
+def _likeness(one: Cell, other: Cell) -> int:
+    """The number of axes on which two configurations have the same value."""
+    return sum(one.axes[name] == other.axes[name] for name in one.axes)
+
+
+def group_of(cell: Cell) -> str | None:
+    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None if unknown."""
+    from grailbench.data.registry import registry
+
+    if cell.kind != "real":
+        return cell.kind
+    known = registry().get(cell.dataset)
+    return None if known is None else known.set
+
+
+# ------------------------------------------------------------------ means over graphs
+
+
+def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
+    """One mean per configuration and phase that was compared on at least two graphs; lost cells count as missing.
+
+    Phases shorter than `least_ms` in both runs are left out: their ratios are noise of the clock.
+    """
+    ratios: dict[tuple[str, str], list[float | None]] = {}
+    sampled: set[tuple[str, str]] = set()
+    for each in found.times:
+        if max(each.base.ms, each.new.ms) >= gate.least_ms:
+            ratios.setdefault((each.label, each.phase), []).append(each.ratio)
+            sampled |= {(each.label, each.phase)} if each.sampled else set()
+    for lost in (cell for cell in found.cells if cell.base == "ok" and cell.new != "ok"):
+        for label, phase in ratios:
+            if label == lost.label:
+                ratios[label, phase].append(None)
+    return [
+        MeanChange(label, phase, mean, (label, phase) in sampled)
+        for (label, phase), values in ratios.items()
+        if len(values) > 1 and (mean := statistics.geometric_mean(values)) is not None
+    ]

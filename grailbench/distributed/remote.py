@@ -1,0 +1,297 @@
+"""Cells on a worker of dask: each is run by a `Sitting`, as in a local run, in a process that the worker keeps for it.
+
+That process (`_Bench`) uses the cores and GPUs of the worker's seat and no others. Its main thread runs the cells, so
+that time limits hold and nothing of dask runs beside what is timed. It ends with the worker, however that ends. What it
+reports goes to the client as events of a topic, as soon as it is known; the result of the task has all rows again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import Any
+
+from grailbench.distributed.seats import Seat
+from grailbench.errors import GrailbenchError, InputError
+from grailbench.harness import environment as machine
+from grailbench.harness import folder as results
+from grailbench.harness import peaks, plugins
+from grailbench.harness.plan import Cell
+from grailbench.harness.processes import START, Named, Stopped
+from grailbench.harness.sitting import Opened, Sitting
+from grailbench.problems.contract import Checks, problem
+
+POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
+IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
+_START = START.format(work="from grailbench.distributed import remote\nremote._serve(int(sys.argv[1]))")
+
+
+@dataclass(frozen=True)
+class Order:
+    """Cells of one graph to run.
+
+    run       the name of the run in rows
+    sha256    of the graph; None if the client does not know it
+    classes   the implementations of the cells
+    prior     the rows that the run has of these cells
+    stood     the environments whose complete cells are not run again, as `Sitting.others`
+    timing    False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
+    """
+
+    run: str
+    problem: str
+    graph: str
+    sha256: str | None
+    cells: tuple[Cell, ...]
+    classes: tuple[Named, ...]
+    prior: tuple[dict, ...]
+    stood: tuple[dict, ...]
+    checks: Checks
+    timing: bool = True
+
+
+# ------------------------------------------------------------------ in the worker
+
+_lock = threading.Lock()  #: held while a task uses the process, of which a worker has one
+_bench: _Bench | None = None
+
+
+def measure(token: str, seat: Seat, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
+    """The task of dask: run the cells of a pickled `Order`, or none to learn the environment. Returns all messages.
+
+    token  of the run; the process of another run is ended first
+    name   of the task in events
+
+    Each message is a pair of its kind and of plain JSON values:
+
+    environment  of the process, see `environment`
+    rows         of a trial, or the one row of a cell without times
+    explained    a traceback for people
+    step, note, trouble  what a `Watcher` is told
+    lacking      what this machine lacks for a cell
+    failed       why no cell of the order could be run
+    """
+    from distributed import get_worker
+
+    worker, messages = get_worker(), []
+    key = worker.get_current_task()
+
+    def wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state in ("executing", "long-running")
+
+    with _lock:
+        bench = _bench_of(token, seat)
+        try:
+            for message in bench.work(order, wanted):
+                messages.append(message)
+                worker.log_event(topic, json.dumps([name, os.getpid(), *message]))
+        except BaseException:
+            end()
+            raise
+        bench.rest()
+    return messages
+
+
+def end(token: str | None = None) -> None:
+    """End the process of this worker if there is one (of this run)."""
+    global _bench
+    if _bench is not None and token in (None, _bench.token):
+        _bench.close()
+        _bench = None
+
+
+def _bench_of(token: str, seat: Seat) -> _Bench:
+    global _bench
+    if _bench is None or (_bench.token, _bench.seat) != (token, seat) or _bench.ended:
+        end()
+        _bench = _Bench(token, seat)
+    return _bench
+
+
+def _end_idle(bench: _Bench) -> None:
+    """End a process, unless a task uses it or it is another's turn."""
+    if _lock.acquire(blocking=False):
+        try:
+            if _bench is bench:
+                end()
+        finally:
+            _lock.release()
+
+
+class _Bench:
+    """The process in which a worker runs cells."""
+
+    def __init__(self, token: str, seat: Seat):
+        self.token, self.seat, self.closed = token, seat, False
+        self._timer: threading.Timer | None = None
+        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        with its:
+            self._process = subprocess.Popen(  # noqa: S603 - this Python and our own text
+                [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
+                stdin=subprocess.DEVNULL,
+                stdout=2,
+                env=_environment_for(seat),
+                pass_fds=[its.fileno()],
+            )
+        self._connection = Connection(mine.detach())
+        self._connection.send(seat)
+
+    def work(self, order: bytes | None, wanted):
+        """Hand over an order and yield the messages. Raises RuntimeError if the process ends or is stopped, or the task
+        is no longer `wanted`, as when its client went away."""
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            self._connection.send(order)
+            asked, stopped = monotonic(), Stopped(self._process.pid)
+            while True:
+                if monotonic() - asked >= POLL_SECONDS:
+                    if not wanted():
+                        raise RuntimeError("nobody waits for this cell any more")
+                    if stopped.look():
+                        raise RuntimeError("the process of the worker that ran the cell was stopped (SIGSTOP)")
+                    asked = monotonic()
+                if self._connection.poll(POLL_SECONDS):
+                    if (message := self._connection.recv()) is None:
+                        return
+                    yield message
+        except (EOFError, OSError):
+            code = self._process.wait()
+            raise RuntimeError(f"the process of the worker that ran the cell ended with code {code}") from None
+
+    def rest(self) -> None:
+        """End the process once it was idle for `IDLE_SECONDS`."""
+        self._timer = threading.Timer(IDLE_SECONDS, _end_idle, (self,))
+        self._timer.daemon = True
+        self._timer.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the process has ended, by itself or by `close`."""
+        return self.closed or self._process.poll() is not None
+
+    def close(self) -> None:
+        """Kill the process. A second call does nothing."""
+        self.closed = True
+        self._connection.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _environment_for(seat: Seat) -> dict[str, str]:
+    """The environment variables of the process: those of the worker, with the GPUs of its seat, without what dask set
+    for its own tasks, which would give implementations fewer threads than a local run gives them."""
+    import dask
+
+    found = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    for name, value in dask.config.get("distributed.nanny.pre-spawn-environ", {}).items():
+        if found.get(name) == str(value):
+            del found[name]
+    if seat.gpus or "CUDA_VISIBLE_DEVICES" in found:
+        found["CUDA_VISIBLE_DEVICES"] = ",".join(seat.gpus)
+    return found
+
+
+# ------------------------------------------------------------------ in its process
+
+
+def _serve(handle: int) -> None:
+    """Run the process of a worker: run the cells of one order after another, until the connection closes."""
+    connection = Connection(handle)
+    with suppress(EOFError, OSError):
+        seat: Seat = connection.recv()
+        peaks.be_killed_first()
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, seat.cores)  # before anything counts cores
+        env, opened = environment(seat), None
+        while True:
+            packed = connection.recv()
+            connection.send(("environment", env))
+            if packed is not None:
+                # From the process that started this one, which had it from the scheduler: who may give workers tasks
+                # may run any code there, with and without this.
+                opened = _work(connection, pickle.loads(packed), env, opened)  # noqa: S301
+            connection.send(None)
+    os._exit(0)
+
+
+def environment(seat: Seat) -> dict:
+    """The environment of this process, as rows are measured in it: with `fingerprint`, the cores that it is pinned to,
+    the GPUs of the seat alone, and `key`, by which rows name it."""
+    env = machine.environment()
+    del env["command"]
+    if all(gpu.isdigit() and int(gpu) < len(env["gpus"]) for gpu in seat.gpus):
+        env["gpus"] = [env["gpus"][int(gpu)] for gpu in seat.gpus]
+    env |= {"fingerprint": machine.fingerprint(env), "pinned": list(seat.cores), "at": results.now()}
+    parts = [env["at"], env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores,
+             seat.gpus]  # fmt: skip
+    return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
+
+
+def _work(connection: Connection, order: Order, env: dict, opened: Opened | None) -> Opened | None:
+    """Run the cells of an order. Returns the graph, which may be that of the next order."""
+    told = _Told(connection, order.run, env["key"])
+    try:
+        if new := plugins.facts(named.found() for named in order.classes):
+            env["implementations"] = env.get("implementations", {}) | new
+            connection.send(("environment", env))
+        sitting = Sitting(told if order.timing else None, env, list(order.prior), told, order.checks, opened=opened,
+                          others=order.stood)  # fmt: skip
+        solved = problem(order.problem)
+        if sitting.open(solved, order.graph).status == "ok":
+            found = sitting.opened.graph.sha256
+            if order.sha256 not in (None, found):
+                raise InputError(f"{order.graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
+        sitting.graph(solved, order.graph, list(order.cells))
+        if not order.timing:
+            for row in sitting.new:
+                if row["status"] != "ok":
+                    told.append([row | {"run": order.run}])
+        if sitting.lacking:
+            told.tell("lacking", sitting.lacking)
+    except (GrailbenchError, ImportError) as error:
+        told.tell("failed", str(error))
+        return None
+    return sitting.opened
+
+
+class _Told:
+    """The `Sink` and the `Watcher` of a sitting on a worker: both tell the client. Rows name the environment."""
+
+    def __init__(self, connection: Connection, name: str, key: str):
+        self.name, self._key, self._connection = name, key, connection
+
+    def tell(self, kind: str, what) -> None:
+        self._connection.send((kind, what))
+
+    def append(self, rows: list[dict]) -> None:
+        self.tell("rows", [row | {"worker": self._key} for row in rows])
+
+    def explain(self, text: str) -> None:
+        self.tell("explained", text)
+
+    def note(self, text: str) -> None:
+        self.tell("note", text)
+
+    def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
+        self.tell("step", [doing, steps])
+
+    def trouble(self, cell: Cell, status: str, reason: str) -> None:
+        self.tell("trouble", [status, reason])
+
+    def began(self, folder, plan, steps) -> None: ...
+    def opened(self, graph, cells) -> None: ...
+    def answered(self, graph, checkers, cells) -> None: ...
+    def timed(self, graph) -> None: ...
+    def rows(self, rows) -> None: ...
