@@ -59,7 +59,8 @@ CODES = {"fetch": {2}, "compare": {0, 1, 3}, "limits --only gpu": {0, 4}, "limit
 def examples(name):
     """The lines of a command's help that begin with `grailbench`, without that word."""
     done = CliRunner().invoke(cli, [name, "--help"])
-    return re.findall(r"^\s*grailbench (.+)$", done.output.partition("Example")[2], re.MULTILINE)
+    whole = re.sub(r" \\\n +", " ", done.output.partition("Example")[2])
+    return re.findall(r"^\s*grailbench (.+)$", whole, re.MULTILINE)
 
 
 ALL = [line for name in COMMANDS for line in examples(name)]
