@@ -200,14 +200,14 @@ def test_what_a_process_says_is_not_lost_to_one_that_sweeps_meanwhile(cache, mon
 
 
 def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
-    generate.made_random(20, 2.0, 3, "random-n20-k2-s3")
-    generate.made_random(20, 2.0, 3, "mine")
+    generate.made(generate.of_random(20, 2.0, 3, "random-n20-k2-s3"))
+    generate.made(generate.of_random(20, 2.0, 3, "mine"))
     with pytest.raises(InputError, match="the name of another graph that can be generated"):
-        generate.made_random(20, 2.0000001, 3, "random-n20-k2-s4")
+        generate.made(generate.of_random(20, 2.0000001, 3, "random-n20-k2-s4"))
     again = {entry.path.stem: entry.again for entry in caches.entries() if entry.kind == "generated"}
     assert again == {"random-n20-k2-s3": True, "mine": False}
-    assert generate._says_all("kegg-like", {"like": "kegg-like", "seed": 1})
-    assert not generate._says_all("kegg-like-seed2", {"like": "kegg-like", "seed": 2})
+    assert generate.recipe_of("kegg-like").spec == {"like": "kegg-like", "seed": 1}
+    assert generate.recipe_of("kegg-like-seed2") is None
 
 
 @pytest.mark.parametrize("stays", [True, False])
@@ -226,7 +226,7 @@ def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_remo
         return look(dataset)
 
     monkeypatch.setattr(fetched, "_local_form", looked)
-    held = fetched.held(dataset)
+    held = fetched.cached_file(dataset)
     assert (held is not None, path in caches.in_use()) == (stays, True)
 
 

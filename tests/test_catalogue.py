@@ -9,9 +9,8 @@ from hashlib import sha256
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from commands import ROOT
 
-from grailbench.cli.views import inventory
+from grailbench.cli import list_ as inventory
 from grailbench.data import locate, registry
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_graph
@@ -20,15 +19,11 @@ from grailbench.graph import generate
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
-from grailbench.graph.generate.chains import chain, comb
-from grailbench.graph.generate.commits import commits
-from grailbench.graph.generate.layers import layers
-from grailbench.graph.generate.papers import papers
-from grailbench.graph.generate.reach import positive_rate
-from grailbench.graph.generate.releases import releases
+from grailbench.graph.generate.models import chain, comb, commits, layers, papers, releases
+from grailbench.graph.generate.profiles import positive_rate
 from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
-from grailbench.harness.plan import Config, load_config, make_plan
+from grailbench.harness.plan import Config, make_plan
 from grailbench.problems.reachability.profile import ends
 
 FAMILIES = ("dense-random", "citations", "commits", "dependencies", "layered")
@@ -130,18 +125,6 @@ def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
         graphs("hardest")
 
 
-def test_rankings_on_a_cpu_and_on_a_gpu_include_the_hard_set():
-    for name in ("rivals", "core-gpu"):
-        plan = make_plan(load_config(name))
-        found = [graph for graph in plan.by_dataset() if graph in catalogue.graphs()]
-        assert tuple(found) == catalogue.sets()["hard"].names, name
-
-
-def test_generated_sets_are_not_fetched():
-    with pytest.raises(InputError, match="graphs of hard are generated"):
-        locate.choose(set_names=["hard"])
-
-
 def test_every_graph_is_listed_with_its_set_and_explained_before_it_is_made():
     listed = {record["name"]: record["set"] for record in inventory.datasets()}
     assert {name: listed[name] for name in catalogue.graphs()} == {n: catalogue.set_of(n) for n in catalogue.graphs()}
@@ -218,11 +201,6 @@ def test_a_digraph_has_one_giant_component_and_is_the_same_everywhere():
     for vertices, degree in ((1, 1.0), (0, 0.0), (10, -1.0), (2**30, 2.0)):
         with pytest.raises(InputError):
             random_digraph(vertices, degree)
-
-
-@pytest.mark.parametrize("name", [*SMALL, "digraph-small"])
-def test_the_edges_ascend_by_source(name):
-    assert (np.diff(made(name).sources) >= 0).all()
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -315,13 +293,3 @@ def test_a_hard_graph_has_the_recorded_edges():
 
 
 # ---------------------------------------------------------------------------------------- the page
-
-
-def test_the_page_has_every_graph_as_its_file_states_it():
-    text = (ROOT / "docs" / "datasets.md").read_text(encoding="utf-8")
-    for found in catalogue.sets().values():
-        assert f"`{found.set}`" in text
-        for graph in found.graphs:
-            counts = graph.measured
-            numbers = f"{counts.vertices:,} | {counts.edges:,} | {counts.levels:,} | {counts.core:,} |"
-            assert f"| {graph.name} | {numbers}" in text

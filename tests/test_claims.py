@@ -6,18 +6,13 @@ under one name both said that they were done. Here the other process comes at a 
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import claims
 import pytest
 from commands import call, python_program
 
-sys.path.append(str(Path(__file__).parent / "faults"))
-
-import claims
-
 from grailbench.api import Graph, build
-from grailbench.cli.views import asked
 from grailbench.data import cache, fetch, imported
 from grailbench.data.imported import import_graph, named
 from grailbench.data.library import open_graph, open_raw
@@ -102,9 +97,7 @@ def test_a_file_whose_graph_is_replaced_before_it_is_opened_is_one_error(files, 
         import_graph(files[1], "g", replace=True)
         return found
 
-    for module in (imported, asked, sys.modules.get("grailbench.cli.views.built")):
-        if module is not None:
-            monkeypatch.setattr(module, "named", replaced)
+    monkeypatch.setattr(imported, "named", replaced)
     code, out, err = call(capsys, *(word.format(files[0]) for word in words))
     assert (code, out) == (2, "")
     assert err.splitlines()[-1].startswith("error: g: the graph of this name is another one now (")
@@ -154,15 +147,15 @@ def test_edges_and_ids_are_of_one_graph(tmp_path, monkeypatch):
 
 
 def test_a_name_is_not_both_imported_and_generated(files, monkeypatch, capsys):
-    generate.made_random(9, 1, 1, "drawn")
+    generate.made(generate.of_random(9, 1, 1, "drawn"))
     with pytest.raises(InputError, match="a generated graph is named 'drawn'"):
         import_graph(files[0], "drawn")
-    before(monkeypatch, store, "save_graph", lambda: generate.made_random(9, 1, 1, "mine"))
+    before(monkeypatch, store, "save_graph", lambda: generate.made(generate.of_random(9, 1, 1, "mine")))
     with pytest.raises(InputError, match="a generated graph is named 'mine'"):
         import_graph(files[0], "mine")
     before(monkeypatch, store, "save_graph", lambda: import_graph(files[0], "later"))
     with pytest.raises(InputError, match="an imported graph is named 'later'"):
-        generate.made_random(9, 1, 1, "later")
+        generate.made(generate.of_random(9, 1, 1, "later"))
     assert upwards(Graph.open("later"))
 
 
@@ -172,22 +165,22 @@ def test_the_name_of_a_graph_that_can_be_generated_is_of_no_other(files, name, t
     with pytest.raises(InputError, match="a name of generated graphs"):
         import_graph(files[0], name)
     with pytest.raises(InputError, match="the name of another graph that can be generated"):
-        generate.made_random(8, 1, 7, name)
+        generate.made(generate.of_random(8, 1, 7, name))
     assert not (paths.cache_dir() / "imported").exists()
 
 
 def test_a_generated_graph_is_not_replaced_by_one_of_other_parameters(monkeypatch):
-    first = generate.made_random(9, 1, 1, "drawn")[1]
-    assert store.graph_sha256(generate.made_random(9, 1, 1, "drawn")[1]) == store.graph_sha256(first)
+    first = generate.made(generate.of_random(9, 1, 1, "drawn"))[1]
+    assert store.graph_sha256(generate.made(generate.of_random(9, 1, 1, "drawn"))[1]) == store.graph_sha256(first)
     with pytest.raises(InputError, match="'drawn' was generated before, with other parameters .*delete .*drawn.npz"):
-        generate.made_random(9, 1, 2, "drawn")
-    before(monkeypatch, store, "save_graph", lambda: generate.made_random(9, 1, 1, "other"))
+        generate.made(generate.of_random(9, 1, 2, "drawn"))
+    before(monkeypatch, store, "save_graph", lambda: generate.made(generate.of_random(9, 1, 1, "other")))
     with pytest.raises(InputError, match="with other parameters"):
-        generate.made_random(9, 1, 2, "other")
+        generate.made(generate.of_random(9, 1, 2, "other"))
     (paths.cache_dir() / "generated" / "drawn.npz").write_bytes(b"damaged")
-    generate.made_random(9, 1, 2, "drawn")
+    generate.made(generate.of_random(9, 1, 2, "drawn"))
     monkeypatch.setattr(generate, "GENERATOR", generate.GENERATOR + 1)
-    generate.made_random(9, 1, 2, "drawn")
+    generate.made(generate.of_random(9, 1, 2, "drawn"))
 
 
 def test_of_two_first_fetches_of_one_file_the_first_that_is_recorded_counts(tmp_path):
@@ -198,7 +191,7 @@ def test_of_two_first_fetches_of_one_file_the_first_that_is_recorded_counts(tmp_
 
 
 def test_processes_that_take_names_at_once_answer_from_their_own_files():
-    code, out, err = python_program(claims.__file__, "--count", "1", "--crowd", "2")
+    code, out, err = python_program(claims.__file__, "--crowd", "2", "--only", "asked", "--only", "imported")
     assert (code, err) == (0, ""), out + err
     assert "0 wrong" in out
 

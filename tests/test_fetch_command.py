@@ -102,12 +102,6 @@ def test_a_graph_that_cannot_be_had_fails_with_two_and_says_why(toys, folder):
     assert "Table 2.1" in ran.stdout
 
 
-def test_help_says_what_the_exit_codes_mean():
-    ran = run("--help")
-    assert ran.exit_code == 0
-    assert "Exit codes" in ran.output
-
-
 # ---------------------------------------------------------------------------------------------- the real graphs
 
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from strategies import edges_of
 
 import grailbench
-from grailbench.errors import GrailbenchError, InputError, MachineLacks
+from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted, Listed, Named
 from grailbench.graph.readers import FOLDERS, FORMATS, read
@@ -175,11 +175,6 @@ def test_columns_of_parquet(tmp_path, columns, edges):
     assert (found.format, named_edges(found)) == ("parquet", edges)
 
 
-def test_weights_of_parquet(tmp_path):
-    pd.DataFrame({"u": ["u"], "v": ["v"], "w": [5]}).to_parquet(tmp_path / "g.pq")
-    assert read(tmp_path / "g.pq", weight="w").graph.weights.tolist() == [5]
-
-
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
@@ -269,37 +264,6 @@ def test_an_empty_file_is_called_empty(tmp_path, format):
     for content, why in ((b"", "the file is empty"), (b" \n\n", "the file holds nothing but blanks")):
         with pytest.raises(InputError, match=f"g: {why}"):
             read_text(tmp_path, "g", content, format)
-
-
-#: format -> a small file of it, into which random bytes are put
-SMALL = {
-    "names": b"ann bob\nbob eve 3\n",
-    "csv": b'source,target\nann,"bob"\n',
-    "tsv": b"source\ttarget\nann\tbob\n",
-    "dot": b'digraph { a -> b -> "c d" -> {e; f} }',
-    "graphml": b'<graphml><graph edgedefault="directed"><node id="a"/><edge source="a" target="b"/></graph></graphml>',
-    "obo": b"format-version: 1.2\n\n[Term]\nid: a\nis_a: b\nrelationship: part_of c\n",
-    "git": b"0" * 40 + b" " + b"a" * 40 + b"\n",
-    "parquet": None,
-    "python": b"9 a/b.py\nimport c\n",
-}
-
-
-@pytest.mark.parametrize("format", SMALL)
-@ON_DISK
-@given(data=st.data())
-def test_any_bytes_are_a_graph_or_an_error(tmp_path, format, data):
-    whole = SMALL[format]
-    if whole is None:
-        stream = io.BytesIO()
-        pd.DataFrame({"a": ["u", "v"], "b": ["v", "w"]}).to_parquet(stream)
-        whole = stream.getvalue()
-    at, to = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
-    content = whole[:at] + data.draw(st.binary(max_size=6)) + whole[data.draw(st.sampled_from([at, to])) :]
-    try:
-        assert read_text(tmp_path, "g", content, format).graph.vertices > 0
-    except GrailbenchError as error:
-        assert str(tmp_path / "g") in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize(
@@ -606,11 +570,6 @@ def test_a_name_that_an_edge_list_cannot_hold_is_refused_and_a_table_holds_it(tm
     write_csv(tmp_path / "g.csv", graph, ids)
     content = (tmp_path / "g.csv").read_bytes().decode()
     assert list(csv.reader(io.StringIO(content, newline=""))) == [["source", "target"], [name, "b"]]
-
-
-def test_a_table_of_a_weighted_graph_of_numbers(tmp_path):
-    write_csv(tmp_path / "g.csv", Graph.from_edges(3, [0, 0], [1, 1], np.array([5, 4])), Counted(3, 1))
-    assert (tmp_path / "g.csv").read_text() == "source,target,weight\n1,2,4\n"
 
 
 def test_names_with_blanks_at_their_ends_come_back_from_a_table(tmp_path):

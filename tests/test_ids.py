@@ -184,15 +184,6 @@ def test_wrong_distances_and_closures_are_told_by_the_ids_of_the_file(tmp_path):
     assert "the first (5, 2): there is a path" in whole.judge("cell", Attempt((bits, int(packed.count(bits))))).fault
 
 
-def test_import_and_info_say_which_ids_the_file_has(capsys, tmp_path):
-    (tmp_path / "k3.txt").write_text(K3)
-    _, out, _ = call(capsys, "import", tmp_path / "k3.txt", "--name", "k3", "--json")
-    assert json.loads(out)["ids"] == "1 to 5, as in the file (inside 0 to 4)"
-    _, out, _ = call(capsys, "info", "k3", "--json")
-    assert json.loads(out)["ids"] == "1 to 5, as in the file (inside 0 to 4)"
-    assert "1 to 5, as in the file" in call(capsys, "info", "k3")[1]
-
-
 def test_one_query_file_on_equal_edges_with_other_ids_is_another_query_set(tmp_path):
     made(tmp_path, "# Nodes: 3 Edges: 2\n0 1\n1 2\n", "zero")
     made(tmp_path, "# Nodes: 3 Edges: 2\n1 2\n2 3\n", "one")
@@ -275,12 +266,6 @@ def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(c
         words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
         code, out, _ = call(capsys, *words)
         assert (code, f"ids: {told}, as in the file" in out) == (0, True)
-
-
-def test_a_checksum_is_of_the_file_as_it_is_also_with_a_byte_order_mark(tmp_path):
-    (tmp_path / "b.txt").write_bytes(b"\xef\xbb\xbf0 1\n")
-    meta = import_graph(tmp_path / "b.txt", "with-bom", replace=True).meta
-    assert meta["source_sha256"] == store.sha256_file(tmp_path / "b.txt")
 
 
 def test_an_older_import_whose_ids_were_kept_opens_as_before():

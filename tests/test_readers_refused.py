@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import gzip
-import io
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from strategies import digraphs
-from texts import as_edges, as_gra, as_metis, as_mtx
+from texts import as_gra
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import Graph
 from grailbench.graph.readers import read_graph
 
 
@@ -82,10 +79,6 @@ def test_uniprotenc_150_in_circulation_is_refused(refused):
     assert error.line == 2
     assert "25037600 vertices, but 2917208 bytes follow, too few" in str(error)
     assert "fetch or copy it again" in error.remedy
-
-
-def test_message_shows_the_bytes_at_fault(refused):
-    assert "at byte 14: '1: 0 oops #'" in str(refused("2\n0: 1 #\n1: 0 oops #\n", "g.gra"))
 
 
 # ---------------------------------------------------------------------------------------- edge lists refused
@@ -197,60 +190,12 @@ def test_directed_metis_is_refused(refused):
     assert "vertex 1 lists 2 neighbours, but 0 list it" in str(refused("3 1\n2 3\n\n\n", "g.graph"))
 
 
-@pytest.mark.parametrize(
-    ("arrays", "said"),
-    [
-        ({"offsets": [0, 2], "targets": [0]}, "do not run from 0 to the 1 targets"),
-        ({"offsets": [1, 1], "targets": [0]}, "do not run from 0"),
-        ({"offsets": [], "targets": []}, "a row of integers"),
-        ({"offsets": [0, 2, 1, 3], "targets": [0, 0, 0]}, "offsets fall after vertex 1"),
-        ({"offsets": [0, 1], "targets": [1]}, "target 1 is out of range"),
-        ({"offsets": [0, 1], "targets": [4294967296]}, "target 4294967296 is out of range"),
-        ({"offsets": [0, 1], "targets": [-1]}, "target -1 is out of range"),
-        ({"offsets": [0.0, 1.0], "targets": [0]}, "a row of integers"),
-        ({"a": [1]}, "an .npz of a"),
-    ],
-)
-def test_faulty_npz_is_refused(refused, arrays, said):
-    stream = io.BytesIO()
-    np.savez(stream, **arrays)
-    assert said in str(refused(stream.getvalue(), "g.npz"))
-
-
-def test_damaged_npz_is_refused(refused):
-    stream = io.BytesIO()
-    np.savez(stream, offsets=np.zeros(100, np.int64), targets=np.zeros(0, np.int64))
-    whole = stream.getvalue()
-    flipped = bytearray(whole)
-    flipped[300] ^= 1
-    assert "damaged" in str(refused(bytes(flipped), "f.npz"))
-    assert "damaged" in str(refused(whole[:-30], "c.npz"))
-
-
-def test_npz_that_would_run_code_is_refused(refused):
-    stream = io.BytesIO()
-    np.savez(stream, offsets=np.array([{}], dtype=object), targets=np.array([0]))
-    assert "damaged" in str(refused(stream.getvalue(), "g.npz"))
-
-
-def test_rectangular_scipy_matrix_is_refused(refused):
-    from scipy.sparse import csr_array, save_npz
-
-    stream = io.BytesIO()
-    save_npz(stream, csr_array(np.ones((2, 3))))
-    assert "shape (2, 3) is no graph" in str(refused(stream.getvalue(), "g.npz"))
-
-
-@pytest.mark.parametrize("kept", [1, 5, 12, 200, -1, -8])
-def test_truncated_gzip_is_refused(refused, kept):
+def test_damaged_gzip_is_refused(refused):
     zipped = gzip.compress(as_gra(2000, [(u, 7 * u % 2000) for u in range(2000)]).encode())
-    refused(zipped[:kept], "g.gra.gz", "gra")
-
-
-def test_flipped_bit_in_gzip_is_refused(refused):
-    zipped = bytearray(gzip.compress(as_gra(2000, [(u, 7 * u % 2000) for u in range(2000)]).encode()))
-    zipped[len(zipped) // 2] ^= 16
-    assert "g.gra.gz" in str(refused(bytes(zipped), "g.gra.gz", "gra"))
+    flipped = bytearray(zipped)
+    flipped[len(zipped) // 2] ^= 16
+    for content in (*(zipped[:kept] for kept in (1, 5, 12, 200, -1, -8)), bytes(flipped)):
+        assert "g.gra.gz" in str(refused(content, "g.gra.gz", "gra"))
 
 
 @pytest.mark.parametrize("format", [None, "gra", "npz"])
@@ -259,29 +204,3 @@ def test_missing_file_and_folder_are_refused(tmp_path, format):
         read_graph(tmp_path / "nowhere.gra", format)
     with pytest.raises(InputError):
         read_graph(tmp_path, format)
-
-
-_WHOLE = {
-    "gra": as_gra(12, [(u, v) for u in range(12) for v in range(0, u, 3)]),
-    "edges": "# Nodes: 12 Edges: 9\n" + as_edges([(u, (5 * u + 1) % 12) for u in range(9)], tail=" 1.5"),
-    "mtx": as_mtx(12, [(u, (5 * u + 1) % 12) for u in range(12)]),
-    "metis": as_metis(12, [(u, v) for u in range(12) for v in range(0, u, 3)], "11", "3", " 1"),
-}
-
-
-@given(st.sampled_from(sorted(_WHOLE)), st.data())
-def test_whatever_is_done_to_a_file_gives_an_input_error_or_ids_in_range(folder, format, data):
-    torn = bytearray(_WHOLE[format].encode())
-    for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(torn) - 1))
-        cut = at + data.draw(st.integers(0, 3))
-        torn[at:cut] = data.draw(
-            st.one_of(st.binary(max_size=3), st.sampled_from([b"9", b"\n", b" ", b"#", b":", b"%"]))
-        )
-        torn = torn or bytearray(b" ")
-    (folder / "torn").write_bytes(torn)
-    try:
-        graph = read_graph(folder / "torn", format)
-    except InputError:
-        return
-    Graph.from_edges(graph.vertices, graph.sources, graph.targets)  # checks

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 
-import numpy as np
 import pytest
 
 from grailbench.data import library, locate, registry
@@ -169,45 +168,3 @@ def test_characteristics_of_a_graph_counted_by_hand():
         "max_in_degree": 2,
         "max_out_degree": 2,
     }
-
-
-def test_characteristics_of_a_graph_without_edges():
-    shape = characteristics(condense(Graph.from_edges(2, np.empty(0, int), np.empty(0, int))))
-    assert (shape["levels"], shape["roots"], shape["sinks"], shape["max_in_degree"]) == (2, 2, 2, 0)
-
-
-def test_a_graph_that_was_not_fetched_is_refused_with_the_command_to_type(monkeypatch, tmp_path):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    with pytest.raises(InputError, match="grailbench fetch kegg"):
-        library.open_graph("KEGG")
-
-
-def test_an_unknown_graph_is_answered_with_near_names(monkeypatch, tmp_path):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    with pytest.raises(InputError, match="did you mean .*kegg"):
-        library.open_graph("keggg")
-    with pytest.raises(InputError, match="no graph is named"):
-        library.open_graph("../generated/nothing")
-
-
-def test_an_imported_graph_opens_by_its_name(monkeypatch, tmp_path):
-    from grailbench.graph.store import save_graph
-
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    paths.cache_dir()
-    save_graph(tmp_path / "imported" / "mine.npz", Graph.from_edges(3, [0, 1, 2], [1, 2, 1]))
-    graph = library.open_graph("mine")
-    assert (graph.kind, graph.set, graph.verified, graph.dag.vertices) == ("imported", "imported", None, 3)
-    assert "mine" in locate.available()
-
-
-def test_an_imported_graph_goes_before_an_alias_but_not_before_a_dataset(monkeypatch, tmp_path):
-    from grailbench.graph.store import save_graph
-
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    paths.cache_dir()
-    for name in ("patents", "kegg"):
-        save_graph(tmp_path / "imported" / f"{name}.npz", Graph.from_edges(3, [0], [1]))
-    assert library.open_graph("patents").kind == "imported"
-    with pytest.raises(InputError, match="grailbench fetch kegg"):
-        library.open_graph("kegg")

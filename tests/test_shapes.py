@@ -39,11 +39,6 @@ def test_simple_kinds_are_what_they_are_called(kind, edges):
     assert edges_of(Shape(kind, 4).graph()) == edges
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "scale-free"])
-def test_one_vertex_has_no_edge(kind):
-    assert some(kind, 1).graph().edges == 0
-
-
 @given(n=sizes, density=densities, seed=st.integers(0, 99))
 def test_custom_is_connected_and_has_its_edges_once(n, density, seed):
     found = edges_of(Shape("custom", n, density, seed).graph())
@@ -144,11 +139,6 @@ def test_a_spec_that_cannot_be_is_refused(name, what):
 @pytest.mark.parametrize("name", ["kegg", "path", "path-", "tree-5", "path-5-seed", "erdos-renyi-5-.1"])
 def test_other_names_are_no_specs(name):
     assert parse_shape(name) is None
-
-
-def test_names_have_one_spelling():
-    assert parse_shape("erdos-renyi-100-0.100").name == "erdos-renyi-100-0.1"
-    assert parse_shape("custom-100-1.0-seed1").name == "custom-100-1"
 
 
 def test_a_spec_names_a_graph_that_runs_can_open(session_cache):

@@ -8,7 +8,7 @@ from strategies import digraphs, edges_of, graph_of
 
 from grailbench.errors import InputError
 from grailbench.graph.readers import read, read_graph
-from grailbench.graph.readers.tuwien import write_tuwien
+from grailbench.graph.writers import write_tuwien
 
 FIGURE_1 = [(0, 1), (1, 2), (2, 3), (3, 1)]
 

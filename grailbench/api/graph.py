@@ -119,7 +119,7 @@ class Graph:
     @classmethod
     def _named(cls, sources: np.ndarray, targets: np.ndarray) -> Graph:
         """The graph of two columns of text, object[m]; vertices in the order in which their names occur."""
-        from grailbench.graph.readers.labelled import factorized
+        from grailbench.graph.readers.cells import factorized
 
         both = np.stack((sources, targets), axis=1).reshape(-1)  # so that the first edge has the first two vertices
         places, known = factorized(both)

@@ -17,7 +17,7 @@ from grailbench.distributed.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
-from grailbench.graph.readers.table import ends_of, unrecognised
+from grailbench.graph.readers.cells import ends_of, unrecognised
 from grailbench.util.outputs import protect, replaced
 
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it

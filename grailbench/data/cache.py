@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from grailbench.data.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
-from grailbench.util import caches, disk, paths, settings
+from grailbench.util import caches, outputs, paths, settings
 from grailbench.util.outputs import atomic_file
 from grailbench.util.records import opened, sealed
 from grailbench.util.temporary import File
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Held:
+class CachedFile:
     """A graph file in the cache, with its current checksum.
 
     verified  whether its sha256, or that of its archive, is the one in the registry
@@ -77,7 +77,7 @@ def _local_form(dataset: Dataset) -> Form | None:
     return next((form for form in dataset.forms if graph_path(dataset, form).is_file()), None)
 
 
-def held(dataset: Dataset) -> Held | None:
+def cached_file(dataset: Dataset) -> CachedFile | None:
     """The graph file of a dataset, with its checksum computed again; None when there is no file.
 
     Raises InputError when the file is neither the registered one nor the one that was fetched.
@@ -101,7 +101,7 @@ def held(dataset: Dataset) -> Held | None:
     if form.sha256 is None and not note:
         raise InputError("the file changed since it was fetched", path=path, remedy=remedy)
     verified = form.sha256 is not None or note.get("checked") == "sha256"
-    return Held(dataset, form, path, digest, verified, note)
+    return CachedFile(dataset, form, path, digest, verified, note)
 
 
 def read_note(path: Path) -> dict:
@@ -154,10 +154,10 @@ def publish(path: Path, to: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
-    disk.sync(path)
+    outputs.sync(path)
     os.replace(path, to)
     for folder in (to.parent, to.parent.parent):  # which may be new
-        disk.sync(folder)
+        outputs.sync(folder)
     caches.added(to)
 
 

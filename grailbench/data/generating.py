@@ -10,7 +10,7 @@ from pathlib import Path
 from grailbench.data.imported import check_name
 from grailbench.data.library import BenchGraph
 from grailbench.errors import InputError
-from grailbench.graph import generate, streams
+from grailbench.graph import generate
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
@@ -36,52 +36,37 @@ def records(
         raise InputError("--vertices, --degree, --window and --name belong to 'generate random' and 'citations'")
     if not names:
         raise InputError("nothing to generate", remedy="name look-alikes, 'random' or 'citations'; --list shows them")
-    if model == "random":
-        name = name or f"random-n{vertices}-k{degree:g}-s{seed}"
+    if model is not None:
+        sizes = f"n{vertices}-k{degree:g}" + (f"-w{window}" if model == "citations" else "")
+        name = name or f"{model}-{sizes}-s{seed}"
         check_name(name, beside="imported")
-        yield _record(lambda: generate.made_random(vertices, degree, seed, name), None)
+        made_of = (vertices, degree, seed, name) if model == "random" else (vertices, degree, window, seed, name)
+        of_model = generate.of_random if model == "random" else generate.of_citations
+        yield _record(of_model(*made_of), None)
         return
-    if model == "citations":
-        name = name or f"citations-n{vertices}-k{degree:g}-w{window}-s{seed}"
-        check_name(name, beside="imported")
-        yield _record(lambda: generate.made_citations(vertices, degree, window, seed, name), None)
-        return
-    shapes = {each: _shape(each, seed) for each in names}
-    for each, shape in shapes.items():
-        if shape is None:
-            generate.profile_of(each)  # raises InputError for an unknown name
-    for each, shape in shapes.items():
-        if shape is None:
-            yield _record(lambda each=each: generate.made(each, seed), each if compared else None)
-        else:
-            yield _record(lambda shape=shape: generate.made_shape(shape), None)
+    wanted = [_wanted(each, seed) for each in names]
+    for recipe in wanted:
+        yield _record(recipe, recipe.spec.get("like") if compared else None)
 
 
-def streamed(names, seed: int, vertices: int | None, degree: float | None, path: Path) -> dict:
-    """Writes the edges of a uniform random DAG to a Parquet file as they are made; see `streams.write_parquet`.
-
-    Raises InputError unless 'random' is named alone, with vertices and degree.
-    """
-    if tuple(names) != ("random",) or vertices is None or degree is None:
-        raise InputError("--stream is for 'random' alone, with --vertices and --degree")
-    return streams.write_parquet(path, streams.opened(f"random-n{vertices}-k{degree:f}-s{seed}"))
-
-
-def _shape(name: str, seed: int) -> generate.Shape | None:
-    """A graph of the closure report, with the given seed unless its name has one; None for other names."""
+def _wanted(name: str, seed: int) -> generate.Recipe:
+    """A look-alike, or a graph of the closure report with the given seed unless its name has one. Raises InputError for
+    an unknown name."""
     shape = generate.parse_shape(name)
-    return replace(shape, seed=seed) if shape is not None and shape.seed == 1 else shape
+    if shape is not None:
+        return generate.of_shape(replace(shape, seed=seed) if shape.seed == 1 else shape)
+    generate.profile_of(name)
+    return generate.of_look_alike(name, seed)
 
 
-def _record(make, compare_as: str | None) -> dict:
+def _record(recipe: generate.Recipe, compare_as: str | None) -> dict:
     start = time.perf_counter()
-    path, graph = make()
+    path, graph = generate.made(recipe)
     seconds = time.perf_counter() - start
     record = {"name": path.stem, "path": str(path), "vertices": graph.vertices, "edges": graph.edges}
     record |= {"seconds": round(seconds, 3), "basis": None, "differences": []}
     if compare_as is not None:
-        profile = generate.profile_of(compare_as)
-        record["basis"] = _basis(compare_as, profile)
+        record["basis"] = _basis(compare_as, generate.profile_of(compare_as))
         record["differences"] = [
             {"quantity": d.quantity, "wanted": d.wanted, "generated": d.generated, "relative": d.relative}
             for d in generate.differences(compare_as, graph)

@@ -77,14 +77,13 @@ def import_graph(
     format    one of `grailbench.graph.readers.FORMATS`; None to detect it from content and name
     replace   whether to replace a graph that was imported under this name from another file; or the sha256 of the one
               graph that may be replaced
-    options   those of `grailbench.graph.readers.options.Options`
+    options   those of `grailbench.graph.readers.Options`
 
     The stored file appears at the very end, so an import that fails or is killed leaves nothing; only then the name is
     taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
     or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
-    from grailbench.graph.readers import opened, read_source
-    from grailbench.graph.readers.options import Options
+    from grailbench.graph.readers import Options, opened, read_source
     from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 

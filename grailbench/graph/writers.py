@@ -124,3 +124,15 @@ def write_table(stream: IO[bytes], headers: Sequence[str], columns: Sequence[np.
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n", quoting=quoting).writerows(rows)
         stream.write(_encoded(text.getvalue()))
+
+
+def write_tuwien(path: str | os.PathLike, graph: Graph) -> int:
+    """Writes a graph in the report's format as directed, with distinct edges in ascending order.
+
+    Of several duplicates the least weight is written; all weights are 1 if the graph has none. Returns the number of
+    edges written. The file is replaced atomically. Raises InputError if it cannot be written.
+    """
+    sources, targets, weights = distinct_edges(graph)
+    weights = np.ones(sources.size, np.int8) if weights is None else weights
+    write_lines(path, f"{graph.vertices} {sources.size} directed\n", sources, targets, weights)
+    return int(sources.size)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -355,6 +355,12 @@ class Problem(ABC):
     written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
     repeated: ClassVar[tuple[str, ...]] = ()  #: the top phases that `again` repeats, of cells that have them
+
+    @property
+    def ranked(self) -> Mapping[str, str]:
+        """The phases by which configurations are ranked, with their names in words: first the last phase of a trial,
+        then `ready`, then phases that are used if `ready` was not timed."""
+        return {self.phases[-1]: self.name, "ready": "from edges"}
 
     def value(self, axis: str, value: Any) -> Any:
         """A value of an axis, spelled as in rows. Raises InputError if there is no such value."""

@@ -21,8 +21,8 @@ from judge import Place, Target
 from grailbench.errors import InputError
 from grailbench.graph import readers, writers
 from grailbench.graph.csr import MAX_VERTICES, VERTEX
-from grailbench.graph.readers.tuwien import write_tuwien
 from grailbench.graph.weights import MOST_WEIGHT
+from grailbench.graph.writers import write_tuwien
 from grailbench.util.files import Source
 
 ROUND_TRIP = 32  #: of so many inputs that were accepted the graph of one is written and read again

@@ -10,18 +10,20 @@ file has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
-from grailbench.graph.generate.citations import citations, parse_citations
-from grailbench.graph.generate.compare import Difference, compare
+from grailbench.graph.generate.models import citations, parse_citations
 from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Profile, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
+from grailbench.graph.generate.tune import Difference, compare
 from grailbench.graph.generate.uniform import parse_random, random_dag
 from grailbench.util import caches, paths
 from grailbench.util.words import did_you_mean
@@ -93,108 +95,112 @@ def expected(name: str) -> tuple[int, int]:
     return HOME_MADE[_base(name)]
 
 
-def made(name: str, seed: int = 1) -> tuple[Path, Graph]:
-    """Generates a graph that `like` knows and stores it in `cache/generated`; returns its path and the graph.
+@dataclass(frozen=True)
+class Recipe:
+    """How a graph is generated.
 
-    A seed other than 1 is part of the stored name: 'kegg-like-seed2'. The file's meta describes how it was made.
+    name      the name that it is stored under
+    spec      what its stored file says of how it was made
+    vertices  their number; None for look-alikes, whose profiles say it
+    make      generates the raw graph; raises InputError if a number is out of range
     """
-    graph = like(name, seed)
-    return save(name if seed == 1 else f"{name}-seed{seed}", graph, {"like": name, "seed": seed}), graph
+
+    name: str
+    spec: dict
+    vertices: int | None
+    make: Callable[[], Graph]
 
 
-def made_shape(shape: Shape) -> tuple[Path, Graph]:
-    """Generates and stores a graph of the closure report; returns its path and the graph."""
-    graph = shape.graph()
-    return save(shape.name, graph, {"shape": shape.name}), graph
+def of_look_alike(name: str, seed: int = 1) -> Recipe:
+    """A graph that `like` knows. A seed other than 1 is part of the stored name: 'kegg-like-seed2'."""
+    stored = name if seed == 1 else f"{name}-seed{seed}"
+    return Recipe(stored, {"like": name, "seed": seed}, None, lambda: like(name, seed))
 
 
-def made_random(vertices: int, degree: float, seed: int, name: str) -> tuple[Path, Graph]:
-    """Generates a random DAG and stores it as `name`; returns its path and the graph.
-
-    Raises InputError if a number is out of range.
-    """
-    graph = random_dag(vertices, degree, checked_seed(seed))
-    return save(name, graph, {"random": {"vertices": vertices, "degree": degree}, "seed": seed}), graph
+def of_shape(shape: Shape) -> Recipe:
+    """A graph of the closure report."""
+    return Recipe(shape.name, {"shape": shape.name}, shape.vertices, shape.graph)
 
 
-def made_citations(vertices: int, degree: float, window: int, seed: int, name: str) -> tuple[Path, Graph]:
-    """As `made_random`, for synthetic citations."""
-    graph = citations(vertices, degree, window, checked_seed(seed))
+def of_random(vertices: int, degree: float, seed: int, name: str) -> Recipe:
+    """A uniform random DAG."""
+    spec = {"random": {"vertices": vertices, "degree": degree}, "seed": seed}
+    return Recipe(name, spec, vertices, lambda: random_dag(vertices, degree, checked_seed(seed)))
+
+
+def of_citations(vertices: int, degree: float, window: int, seed: int, name: str) -> Recipe:
+    """Synthetic citations."""
     spec = {"citations": {"vertices": vertices, "degree": degree, "window": window}, "seed": seed}
-    return save(name, graph, spec), graph
+    return Recipe(name, spec, vertices, lambda: citations(vertices, degree, window, checked_seed(seed)))
 
 
-def made_by_name(name: str) -> tuple[Path, Graph] | None:
-    """Generates and stores the graph that a name describes completely: a look-alike, a graph of the closure report, a
-    random DAG or citations. Returns its path and the graph; None for any other name."""
+def recipe_of(name: str) -> Recipe | None:
+    """How the graph is made that a name describes completely: a look-alike, a graph of the closure report, a random DAG
+    or citations; None for any other name. Raises InputError if a number in it is out of range."""
     if name in look_alikes():
-        return made(name)
+        return of_look_alike(name)
     if (shape := parse_shape(name)) is not None:
-        return made_shape(shape)
+        return of_shape(shape)
     if (sizes := parse_citations(name)) is not None:
-        return made_citations(*sizes, name)
+        return of_citations(*sizes, name)
     if (sizes := parse_random(name)) is not None:
-        return made_random(*sizes, name)
+        return of_random(*sizes, name)
     return None
 
 
+def made(recipe: Recipe) -> tuple[Path, Graph]:
+    """Generates a graph and stores it in `cache/generated`; returns its path and the graph.
+
+    The file's meta describes how it was made. Raises InputError if a number is out of range, or if the name is that of
+    another graph.
+    """
+    graph = recipe.make()
+    return save(recipe, graph), graph
+
+
 def generated_name(name: str) -> str | None:
-    """The canonical spelling of a name that `made_by_name` accepts; None for any other name. Raises InputError if a
-    number in it is out of range."""
-    if name in look_alikes() or (parse_citations(name) or parse_random(name)) is not None:
-        return name
-    shape = parse_shape(name)
-    return None if shape is None else shape.name
+    """The canonical spelling of a name that `recipe_of` knows; None for any other name. Raises InputError if a number
+    in it is out of range."""
+    found = recipe_of(name)
+    return None if found is None else found.name
 
 
 def expected_vertices(name: str) -> int | None:
-    """The number of vertices of the graph that `made_by_name` would generate; None for any other name."""
-    if name in look_alikes():
-        profile = profile_of(name)
-        return expected(name)[0] if profile is None else profile.vertices
-    if (sizes := parse_citations(name) or parse_random(name)) is not None:
-        return sizes[0]
-    shape = parse_shape(name)
-    return None if shape is None else shape.vertices
+    """The number of vertices of the graph that a name describes completely; None for any other name."""
+    found = recipe_of(name)
+    if found is None or found.vertices is not None:
+        return found and found.vertices
+    profile = profile_of(name)
+    return expected(name)[0] if profile is None else profile.vertices
 
 
-def save(name: str, graph: Graph, spec: dict) -> Path:
-    """Stores a generated graph and its spec in `cache/generated`; returns its path.
+def save(recipe: Recipe, graph: Graph) -> Path:
+    """Stores a generated graph in `cache/generated`, with what says how it was made; returns its path.
 
     Raises InputError if the name is that of another graph: an imported one, one that was generated otherwise, or one
     that can be.
     """
     from grailbench.graph.store import Damaged, read_meta, require_free, save_graph
 
-    path = paths.cache_dir() / "generated" / f"{name}.npz"
-    about = {"name": name, "kind_of": "synthetic", "spec": {**spec, "generator": GENERATOR}}
+    name = recipe.name
+    path, imported = (paths.cache_dir() / folder / f"{name}.npz" for folder in ("generated", "imported"))
+    spec, known = {**recipe.spec, "generator": GENERATOR}, recipe_of(name)
 
     def check() -> None:
-        if generated_name(name) is not None and not _says_all(name, spec):
+        if known is not None and known.spec != recipe.spec:
             raise InputError(f"{name!r} is the name of another graph that can be generated", remedy="another --name")
-        require_free(name, "imported", f"another name, or delete {paths.cache_dir() / 'imported' / path.name}")
+        require_free(name, "imported", f"another name, or delete {imported}")
         with suppress(Damaged):
             before = read_meta(path).get("spec", {}) if path.exists() else {}
-            if before and before | {"generator": GENERATOR} != about["spec"]:
+            if before and before | {"generator": GENERATOR} != spec:
                 remedy = f"another name, or delete {path}"
                 raise InputError(f"{name!r} was generated before, with other parameters", remedy=remedy)
 
     caches.use(path, coming=True)
-    save_graph(path, graph, about | {"by_name": _says_all(name, spec)}, check=check)
+    about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
+    save_graph(path, graph, about, check=check)
     caches.added(path)
     return path
-
-
-def _says_all(name: str, spec: dict) -> bool:
-    """Whether `made_by_name` makes the graph of this spec."""
-    if "shape" in spec:
-        return True
-    if "like" in spec:
-        return spec == {"like": name, "seed": 1}
-    for model, parse in (("random", parse_random), ("citations", parse_citations)):
-        if model in spec:
-            return parse(name) == (*spec[model].values(), spec["seed"])
-    return False
 
 
 def _base(name: str) -> str:

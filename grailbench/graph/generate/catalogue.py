@@ -17,11 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
-from grailbench.graph.generate.chains import chain, comb
-from grailbench.graph.generate.commits import commits
-from grailbench.graph.generate.layers import layers
-from grailbench.graph.generate.papers import papers
-from grailbench.graph.generate.releases import releases
+from grailbench.graph.generate.models import chain, comb, commits, layers, papers, releases
 from grailbench.graph.generate.uniform import random_dag, random_digraph
 from grailbench.util import paths, settings
 

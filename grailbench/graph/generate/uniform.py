@@ -13,7 +13,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
-from grailbench.graph.generate.rows import checked
+from grailbench.graph.generate.models import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 _NAME = re.compile(r"random-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-s(\d{1,18})")

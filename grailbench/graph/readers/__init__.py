@@ -1,7 +1,4 @@
-"""Reads graphs of all formats from files and folders; the format is given by the user or recognised.
-
-`python -m grailbench.graph.readers FILE [FORMAT]` prints how fast a file is read.
-"""
+"""Reads graphs of all formats from files and folders; the format is given by the user or recognised."""
 
 from __future__ import annotations
 
@@ -10,81 +7,117 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.arguments import shown
 from grailbench.graph.csr import Graph
-from grailbench.graph.readers.options import Options
-from grailbench.graph.readers.table import readings
+from grailbench.graph.readers.cells import readings
 from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
+from grailbench.graph.revisions import commits, is_repository
 from grailbench.util.files import Source
 from grailbench.util.files import opened as opened_file
 
-FORMATS = {
-    "gra": "GRAIL's .gra, with or without the graph_for_greach line",
-    "edges": "edge list of numbers: plain, SNAP or KONECT",
-    "names": "edge list of names: two words a line, or two texts with a tab between them",
-    "csv": "table with an edge a line, columns by name",
-    "tsv": "the same with tabs",
-    "parquet": "the same in Parquet",
-    "adjlist": "adjacency list of networkx: a vertex and all that it has edges to on a line",
-    "mtx": "Matrix Market, coordinate",
-    "metis": "METIS, undirected",
-    "tuwien": "the closure report's: 'vertices edges directed', then 'source destination weight' a line",
-    "npz": "CSR arrays offsets and targets, or scipy.sparse.save_npz",
-    "dot": "Graphviz DOT",
-    "graphml": "GraphML",
-    "obo": "ontology in OBO format: from child to parent",
-    "git": "git repository: from commit to parent",
-    "python": "Python source tree: from importer to imported module",
-}
-FOLDERS = ("git", "python")  #: formats of folders
-#: text formats whose lines may end in CR alone; the parsers of the others find line ends themselves
-_LINES = ("gra", "edges", "names", "adjlist", "mtx", "metis", "tuwien", "dot", "obo")
-_SUFFIXES = {
-    ".gra": "gra",
-    ".mtx": "mtx",
-    ".mm": "mtx",
-    ".graph": "metis",
-    ".metis": "metis",
-    ".tuwien": "tuwien",
-    ".npz": "npz",
-    ".edges": "edges",
-    ".edgelist": "edges",
-    ".el": "edges",
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".adjlist": "adjlist",
-    ".dot": "dot",
-    ".gv": "dot",
-    ".graphml": "graphml",
-    ".obo": "obo",
-}
-# Beginnings of files that identify a format. They are checked before the file name and may follow blank lines.
-_SIGNATURES = (
-    (re.compile(rb"PK\x03\x04"), "npz"),
-    (re.compile(rb"PAR1"), "parquet"),
-    (re.compile(rb"\s*(?:strict\s+)?(?:di)?graph\b[^\n{]{0,200}\{", re.IGNORECASE), "dot"),
-    (re.compile(rb"\s*(?:<\?xml.{0,2000}?)?<graphml\b", re.DOTALL), "graphml"),
-    (re.compile(rb"\s*format-version\s*:"), "obo"),
-    (re.compile(rb"\s*%%MatrixMarket", re.IGNORECASE), "mtx"),
-    (re.compile(rb"\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s", re.IGNORECASE), "tuwien"),
-    (re.compile(rb'[ \t]*"?sep=[^\n]"?[ \t]*\n', re.IGNORECASE), "csv"),
-    (re.compile(rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:"), "gra"),
+
+class _Format(NamedTuple):
+    """A format that is read.
+
+    about      what it is, for users
+    module     the module here whose function `read_NAME` reads it
+    suffixes   endings of its files
+    beginning  matches the first bytes of files that can be of no other format; may follow blank lines
+    lines      whether it is a text whose lines may end in CR alone; parsers of others find line ends themselves
+    options    those of `Options` that its reader takes
+    """
+
+    about: str
+    module: str
+    suffixes: tuple[str, ...] = ()
+    beginning: bytes | None = None
+    lines: bool = False
+    options: tuple[str, ...] = ()
+
+
+_COLUMNS = ("source", "target", "weight")
+_FORMATS = {
+    "gra": _Format("GRAIL's .gra, with or without the graph_for_greach line", "rows", (".gra",),
+                   rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:", True),
+    "edges": _Format("edge list of numbers: plain, SNAP or KONECT", "edges", (".edges", ".edgelist", ".el"),
+                     None, True, ("vertices", "renumber")),
+    "names": _Format("edge list of names: two words a line, or two texts with a tab between them", "tables",
+                     lines=True),
+    "csv": _Format("table with an edge a line, columns by name", "tables", (".csv",),
+                   rb'(?i:[ \t]*"?sep=[^\n]"?[ \t]*\n)', options=(*_COLUMNS, "header")),
+    "tsv": _Format("the same with tabs", "tables", (".tsv",), options=(*_COLUMNS, "header")),
+    "parquet": _Format("the same in Parquet", "tables", (".parquet", ".pq"), rb"PAR1", options=_COLUMNS),
     # the second comment line of networkx.write_adjlist, which edge lists do not have
-    (re.compile(rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s"), "adjlist"),
-)
+    "adjlist": _Format("adjacency list of networkx: a vertex and all that it has edges to on a line", "rows",
+                       (".adjlist",), rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s",
+                       True),
+    "mtx": _Format("Matrix Market, coordinate", "edges", (".mtx", ".mm"), rb"(?i:\s*%%MatrixMarket)", True),
+    "metis": _Format("METIS, undirected", "rows", (".graph", ".metis"), None, True),
+    "tuwien": _Format("the closure report's: 'vertices edges directed', then 'source destination weight' a line",
+                      "edges", (".tuwien",), rb"(?i:\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s)", True),
+    "npz": _Format("CSR arrays offsets and targets, or scipy.sparse.save_npz", "npz", (".npz",), rb"PK\x03\x04"),
+    "dot": _Format("Graphviz DOT", "languages", (".dot", ".gv"),
+                   rb"(?i:\s*(?:strict\s+)?(?:di)?graph\b[^\n{]{0,200}\{)", True),
+    "graphml": _Format("GraphML", "languages", (".graphml",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<graphml\b)"),
+    "obo": _Format("ontology in OBO format: from child to parent", "languages", (".obo",), rb"\s*format-version\s*:",
+                   True, ("relations",)),
+    "git": _Format("git repository: from commit to parent", "folders"),
+    "python": _Format("Python source tree: from importer to imported module", "folders", options=("outside",)),
+}  # fmt: skip
+FORMATS = {name: each.about for name, each in _FORMATS.items()}
+FOLDERS = ("git", "python")  #: formats of folders
+_SUFFIXES = {suffix: name for name, each in _FORMATS.items() for suffix in each.suffixes}
+_BEGINNINGS = {name: re.compile(each.beginning) for name, each in _FORMATS.items() if each.beginning}
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
-_MODULES = {name: name for name in FORMATS}
-_MODULES |= {"mtx": "edges", "names": "words", "csv": "columns", "tsv": "columns", "parquet": "columns"}
 _HEAD = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """How a file is read.
+
+    vertices   the number of vertices of an edge list, which replaces that of a header
+    renumber   whether the vertices of an edge list are exactly the ids that occur in it
+    source, target, weight
+               columns of a table, by name, or by number from 1 where it has no header; None for the usual ones, and
+               for no weights
+    header     whether a table begins with the names of its columns
+    relations  relations of an ontology whose edges are taken; empty for is_a
+    outside    whether modules outside of a Python tree are vertices too
+    """
+
+    vertices: int | None = None
+    renumber: bool = False
+    source: str | None = None
+    target: str | None = None
+    weight: str | None = None
+    header: bool = True
+    relations: tuple[str, ...] = ()
+    outside: bool = False
+
+    def given(self) -> dict:
+        """The options that differ from what is taken without them."""
+        pairs = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
+        return {name: value for name, value, default in pairs if value != default}
+
+    def of(self, format: str, path: Path) -> dict:
+        """The options that the reader of a format takes. Raises InputError if another one is given."""
+        for name in self.given():
+            if name not in _FORMATS[format].options:
+                word = {"header": "--no-header", "relations": "--relation"}.get(name, f"--{name}")
+                formats = [each for each, found in _FORMATS.items() if name in found.options]
+                raise InputError(f"{word} is for {', '.join(formats)}; this is {format}", path=path)
+        if (self.source is None) != (self.target is None):
+            raise InputError("--source and --target: both or none", path=path)
+        return {name: getattr(self, name) for name in _FORMATS[format].options}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +148,7 @@ def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
 def read(path: str | os.PathLike, format: str | None = None, **options) -> Reading:
     """As `read_graph`, with ids, format, notes and times. The times do not include compiling the parser.
 
-    The options are those of `options.Options`.
+    The options are those of `Options`.
     """
     with opened(path, format) as source:
         return read_source(source, format, **options)
@@ -132,12 +165,14 @@ def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Sourc
         with opened_file(path) as source:
             yield source
         return
+    from grailbench.graph.readers.folders import python_files
+
     folder = Path(path)
     format = format or _format_of_folder(folder)
     if format not in FOLDERS:
         remedy = f"folders are read as {' or '.join(FOLDERS)}"
         raise InputError(f"it is a folder, and {format} is a format of files", path=path, remedy=remedy)
-    content = importlib.import_module(f"grailbench.graph.readers.{format}").content(folder)
+    content = commits(folder) if format == "git" else python_files(folder)
     yield Source(folder, str(folder.resolve()), np.frombuffer(content, np.uint8))
 
 
@@ -154,9 +189,9 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
         if not named and format == "edges" and asked.source and b"\t" in head:
             format = "tsv"  # numbers with tabs between them are both; columns are asked for
-        text = with_line_feeds(text) if format in _LINES else text
+        text = with_line_feeds(text) if _FORMATS[format].lines else text
         taken = asked.of(format, source.path) | ({"named": named} if format == "edges" else {})
-        module = importlib.import_module(f"grailbench.graph.readers.{_MODULES[format]}")
+        module = importlib.import_module(f"grailbench.graph.readers.{_FORMATS[format].module}")
         began = perf_counter()
         found = getattr(module, f"read_{format}")(source.path, text, **taken)
     except MemoryError as error:
@@ -194,11 +229,11 @@ def guess_format(path: str | os.PathLike) -> str:
 
 
 def _format_of_folder(folder: Path) -> str:
-    from grailbench.graph.readers import git, python
+    from grailbench.graph.readers.folders import has_python_files
 
-    if git.is_repository(folder):
+    if is_repository(folder):
         return "git"
-    if python.has_files(folder):
+    if has_python_files(folder):
         return "python"
     raise InputError("it is a folder without a git repository and without Python files", path=folder)
 
@@ -206,8 +241,8 @@ def _format_of_folder(folder: Path) -> str:
 def _format_of(head: bytes, path: Path) -> str:
     refuse_wide(head, path)
     head = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    for signature, format in _SIGNATURES:
-        if signature.match(head):
+    for format, beginning in _BEGINNINGS.items():
+        if beginning.match(head):
             return format
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".txt")]
     numbers = _EDGE_LINE.match(head) is not None
@@ -224,13 +259,3 @@ def _format_of(head: bytes, path: Path) -> str:
         "cannot detect the format", path=path,
         remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words",
     )  # fmt: skip
-
-
-def benchmark(path: str | os.PathLike, format: str | None = None, rounds: int = 5) -> str:
-    """Reads a file `rounds` times; returns one line with sizes and the rates of the fastest round."""
-    best = min((read(path, format) for _ in range(rounds)), key=lambda r: r.load_seconds + r.parse_seconds)
-    return (
-        f"{path}: {best.format}, {best.graph.vertices} vertices, {best.graph.edges} edges, "
-        f"{best.text_bytes / 1e6:.1f} MB in {1e3 * (best.load_seconds + best.parse_seconds):.1f} ms: "
-        f"{best.mb_per_s:.0f} MB/s (parsing alone {best.text_bytes / 1e6 / max(best.parse_seconds, 1e-9):.0f})"
-    )

@@ -1,4 +1,4 @@
-"""Reads edge lists (SNAP, KONECT, plain) and Matrix Market files, which have one line for each edge.
+"""Reads edge lists (SNAP, KONECT, plain), Matrix Market files and those of the closure report: a line for each edge.
 
 Edge lists. A line has a source, a target, and optionally a weight (see `weights`) and a time, which is ignored. Lines
 that start with '#' or '%' are comments; blank lines are ignored. Edges are directed, unless the header says otherwise
@@ -20,6 +20,18 @@ ids that occur are the vertices.
 Matrix Market. The matrix must be square and in coordinate format. An entry (i, j) that is not 0 is the edge i -> j, and
 its value is the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both
 directions.
+
+The format of the closure report (Fenz et al., TU Wien 2022, section 1.1).
+
+    4 4 directed              vertices, edges, whether the edges are directed
+    0 1 1                     one line for each edge: source, destination, weight
+    1 2 1
+
+The report does not define the spelling of the third word of the first line. `directed` and `undirected` are written;
+`d`, `u`, `1`, `0`, `true` and `false` are read too. Ids start at 0. Weights are kept if they are usable (see
+`weights`). An undirected edge stands for both directions. The number of edges must be that of the first line, so that
+a truncated file is detected. Edges are written in ascending order and without duplicates, as the report's writer does,
+so that equal graphs give equal files.
 """
 
 from __future__ import annotations
@@ -70,8 +82,8 @@ from grailbench.graph.readers.text import (
     number,
     number_fault,
     parse,
+    store_weight,
     usable_weights,
-    weigh,
     zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
@@ -130,8 +142,8 @@ def read_edges(
         check_memory(header.vertices, path, counted)
     state = new_state(0, 1)
     columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2, False)
-    weighed = _columns_of_first(text, 0, columns) >= 1
-    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
+    weighted = _columns_of_first(text, 0, columns) >= 1
+    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
         raise edge_fault(path, text, state, status, header.first)
     if state[VARIED] and not named:
@@ -333,7 +345,7 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
-        parse_edges, text, state, 1, vertices, columns, columns, True, weighed=columns == 1
+        parse_edges, text, state, 1, vertices, columns, columns, True, weighted=columns == 1
     )
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
@@ -398,6 +410,49 @@ def _mtx_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, ver
     return malformed(path, text, state, message)
 
 
+# ---------------------------------------------------------------------------------------- the closure report
+
+
+_DIRECTED = {b"directed": True, b"d": True, b"1": True, b"true": True}
+_DIRECTED |= {b"undirected": False, b"u": False, b"0": False, b"false": False}
+_MEND = "correct the line; where the file ends with it, fetch or copy it again"
+
+
+def read_tuwien(path: Path, text: np.ndarray) -> Found:
+    """Reads a graph from a text (uint8[size]) in the report's format. Raises InputError if it is malformed."""
+    vertices, edges, directed, pos, line = _tuwien_header(path, text)
+    state = new_state(pos, line + 1)
+    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighted=True)
+    if status != DONE:
+        message = number_fault(status, state, vertices, 0, "a vertex id")
+        raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)
+    check_stated(path, state, sources.size, edges, "edges", line, "correct the first line")
+    weights, said = usable_weights(text, state, weights, "column 3")
+    notes: tuple[str, ...] = ()
+    if not directed:
+        sources, targets, weights = both_ways(sources, targets, weights)
+        notes = ("undirected: each edge in both directions",)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices), notes, said)
+
+
+def _tuwien_header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
+    """Vertices, edges, whether they are directed, the byte after the first line, and its number."""
+    line, after, said = first_line(path, text, "its first line of counts")
+    words = said.split()
+    counts = are_counts(words[:2])
+    if len(words) != 3 or not counts or words[2].lower() not in _DIRECTED:
+        whole = len(words) == 3 and counts
+        raise InputError(
+            f"'vertices edges directed' expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
+            path=path,
+            line=line,
+            remedy="the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed",
+        )
+    check_vertices(int(words[0]), path, line)
+    check_memory(int(words[0]), path, line)
+    return int(words[0]), int(words[1]), _DIRECTED[words[2].lower()], after, line
+
+
 # ---------------------------------------------------------------------------------------- the parser
 
 
@@ -424,7 +479,7 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
     are all 0 are left out and counted in state[ZEROS]. With COLUMNS, state[VALUE] is -1 if the target is missing, 0 if
     a column is not a number, and 1 if the number of columns is wrong.
     """
-    end, room, weighed = text.size, targets.size, weights.size > 0
+    end, room, weighted = text.size, targets.size, weights.size > 0
     pos, line, count = state[POS], state[LINE], state[COUNT]
     least, greatest = state[FEWEST], state[MOST]
     status = np.int64(-1)
@@ -474,8 +529,8 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
                 break
             if matrix and is_zero(text, start, pos):
                 zeros += 1
-            elif weighed and columns == 1:
-                weigh(text, start, pos, line, count, weights, state)
+            elif weighted and columns == 1:
+                store_weight(text, start, pos, line, count, weights, state)
         if status >= 0:
             break
         if columns < fewest or columns > most:

@@ -10,9 +10,8 @@ import numpy as np
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers.labelled import needed
-from grailbench.graph.readers.tuwien import write_tuwien
-from grailbench.graph.writers import write_csv, write_edges
+from grailbench.graph.readers.cells import needed
+from grailbench.graph.writers import write_csv, write_edges, write_tuwien
 from grailbench.problems.closure.index import NoTimer, Params, Relation, Streaming
 from grailbench.problems.contract import implementation
 from grailbench.util import memory

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.readers.labelled import needed
+from grailbench.graph.readers.cells import needed
 from grailbench.graph.writers import write_table
 from grailbench.problems.contract import NoTimer, implementation
 from grailbench.problems.counts.index import Params, task_of

@@ -28,7 +28,7 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
-from grailbench.graph.readers.table import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
+from grailbench.graph.readers.cells import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
 from grailbench.graph.readers.text import (
     HASH,
     NEWLINE,

@@ -10,7 +10,7 @@ from numba import njit
 
 from grailbench.data.library import BenchGraph
 from grailbench.graph.csr import VERTEX, Dag
-from grailbench.graph.generate.reach import reached_from
+from grailbench.graph.generate.profiles import reached_from
 from grailbench.graph.profile import (
     QUANTILES,
     Outline,

@@ -12,11 +12,13 @@ import jinja2
 from markupsafe import Markup
 
 from grailbench.harness.rows import SOUND, STATUSES
+from grailbench.report.draw import style
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
+from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
-    from grailbench.report.figure import Figure
+    from grailbench.report.figure import Figure, Tile
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -39,7 +41,14 @@ def templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown_text,
     )  # fmt: skip
-    found.globals |= {"bodies": bodies, "data_url": data_url, "drawing": drawing, "linked": linked, "TALL": TALL}
+    found.globals |= {
+        "bodies": bodies,
+        "data_url": data_url,
+        "drawing": drawing,
+        "linked": linked,
+        "tint": tint,
+        "TALL": TALL,
+    }
     return found
 
 
@@ -54,7 +63,18 @@ def drawing(figure: Figure) -> Markup:
     return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
 
 
-class Shown(NamedTuple):
+def tint(tile: Tile) -> str:
+    """The CSS classes of a cell of a heat map."""
+    if tile.bad:
+        return "fault"
+    if tile.text in ("", BLANK):
+        return "none"
+    level = round(abs(tile.depth) * style.LEVELS)
+    kind = "faster" if tile.depth > 0 else "slower" if tile.depth < 0 else "same"
+    return f"{kind} t{level}" if level else kind
+
+
+class Cell(NamedTuple):
     """A cell of a table on a page.
 
     text  its text, and `note` the references to notes after it: ' [1]'
@@ -74,7 +94,7 @@ class Shown(NamedTuple):
     link: str = ""
 
 
-def bodies(table: Table) -> Iterator[list[list[Shown]]]:
+def bodies(table: Table) -> Iterator[list[list[Cell]]]:
     """The groups of lines of a table. If only the first line of a group has a first cell, that cell spans the group."""
     number = 0
     for group in table.groups():
@@ -89,16 +109,16 @@ def bodies(table: Table) -> Iterator[list[list[Shown]]]:
         yield body
 
 
-def _shown(table: Table, line: int, column: int) -> Shown:
+def _shown(table: Table, line: int, column: int) -> Cell:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
     link = linked(table.links[line][column]) if table.links and text else ""
-    standing = state(name.lower())
-    if table.headers[column] == "status" and standing:
-        return Shown(name, note, None, f"status {standing}", SIGNS[standing], 1, link)
+    kind = state(name.lower())
+    if table.headers[column] == "status" and kind:
+        return Cell(name, note, None, f"status {kind}", SIGNS[kind], 1, link)
     numeric = table.headers[column] in table.right
-    kinds = ["num"] * numeric + ["bad"] * (numeric and standing == "bad")
-    return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
+    kinds = ["num"] * numeric + ["bad"] * (numeric and kind == "bad")
+    return Cell(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
 
 
 def linked(address: str | None) -> str:

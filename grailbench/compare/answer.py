@@ -1,0 +1,188 @@
+"""The result of a run in sentences: 'gpu-fused d=2 is 2.9 to 3.3 times as fast as parallel d=2', overall and by graph.
+
+The configurations come from a `ranking`, which compares like with like and puts the fastest first. A ratio is one of
+medians; over several graphs it is the geometric mean over the graphs on which both have a sound time. Its interval and
+its words are those of `compare.ratios`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from grailbench.compare import ratios
+from grailbench.compare.ranking import Place, Ranking, rankings
+from grailbench.compare.ratios import EQUAL, UNCLEAR, Ratio
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
+from grailbench.util.visible import quoted
+from grailbench.util.words import count, listing
+
+TITLE = "Who is fastest"
+OTHERS = 3  #: configurations that the fastest is compared with in a sentence
+GRAPHS = 5  #: up to this many graphs have a line each; of more graphs, only the least and greatest ratio are given
+RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
+LONGEST = 30  #: lines; in a longer answer, rankings that differ only in d share one line
+
+
+def sentences(cells: Iterable[Cell]) -> list[str]:
+    """The answer of a run, one sentence per line; [] if there is nothing to compare. Lines on graphs are indented."""
+    found = rankings(cells)
+    lines = [line for ranking in found for line in _of(ranking)]
+    if len(lines) > LONGEST:
+        lines = [line for alike in _by_dim(found) for line in (_of_dims(alike) if len(alike) > 1 else _of(alike[0]))]
+    whole = {ranking.problem for ranking in found if ranking.phase == "ready"}
+    if any(each.problem not in whole and contract.problem(each.problem).from_edges for each in found):
+        lines.append(f"From edges: {NOT_FROM_EDGES}.")
+    return lines
+
+
+def _by_dim(rankings: Iterable[Ranking]) -> list[list[Ranking]]:
+    """The rankings in groups that differ only in d."""
+    groups: dict[tuple, list[Ranking]] = {}
+    for each in rankings:
+        groups.setdefault((each.problem, each.phase, each.query_set, each.like), []).append(each)
+    return list(groups.values())
+
+
+def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
+    """One sentence per configuration that is the fastest with some d, and per pair of those that are about equal, for
+    rankings that differ only in d."""
+    won: dict[str, dict[str, Ratio]] = {}
+    equal: dict[tuple[str, str], list[str]] = {}
+    over: set[int] = set()
+    for ranking in rankings:
+        first, *others = _timed_places(ranking) or [None]
+        for place in others:
+            if found := _ratio_over_graphs(ranking, first, place):
+                value, graphs = found
+                names = [each.name.replace(f" d={ranking.dim}", "", 1) for each in (first, place)]
+                if value.order == 0:
+                    equal.setdefault((value.equal, " and ".join(names)), []).append(str(ranking.dim))
+                else:
+                    faster, value = (names[0], value) if value.order > 0 else (names[1], value.inverse)
+                    won.setdefault(faster, {})[f"d = {ranking.dim}"] = value
+                over.add(graphs)
+                break
+    if not over:
+        return
+    graphs = f"{min(over)} to " * (min(over) < max(over)) + count(max(over), "graph")
+    about = f"{_start(rankings[0]).replace(f', d = {rankings[0].dim}', '', 1)}, over {graphs}"
+    for name, own in won.items():
+        dims = ", ".join(dim.removeprefix("d = ") for dim in own)
+        yield f"{about}: {name} is the fastest with d = {dims}: {_ends(own)} times as fast as the next."
+    for (word, names), dims in equal.items():
+        yield f"{about}: {_none_is_faster(names, word)} with d = {', '.join(dims)}."
+
+
+def _start(ranking: Ranking) -> str:
+    """What was timed, as the start of a sentence."""
+    return f"{ranking.about[0].upper()}{ranking.about[1:]}"
+
+
+def _timed_places(ranking: Ranking) -> list[Place]:
+    """The configurations with a mean, the fastest first; [] where there are fewer than two to compare."""
+    places = [place for place in ranking.places if _indexed(ranking, place)]
+    return [place for place in places if place.mean is not None] if len(places) > 1 else []
+
+
+def _ends(found: Mapping[str, Ratio]) -> str:
+    """The least and the greatest of some ratios and what they are of: 'at least 1.9 to 2.1 (kegg), at most 3.0 to 3.3
+    (human)'."""
+    least, most = (f"{found[name]} ({name})" for name in (pick(found, key=lambda name: found[name].value)
+                                                          for pick in (min, max)))  # fmt: skip
+    return least if least == most else f"at least {least}, at most {most}"
+
+
+def _of(ranking: Ranking) -> Iterator[str]:
+    """The sentences of one ranking."""
+    if not (timed := _timed_places(ranking)):
+        return
+    about = _start(ranking)
+    if len(ranking.best) == 1:
+        (graph,) = ranking.best
+        yield f"{about}, {graph}: {_over(ranking, *timed)}"
+        return
+    yield f"{about}, over {count(len(ranking.best), 'graph')}: {_over(ranking, *timed)}"
+    found = {}
+    for graph in ranking.best:
+        if len(two := _best_two(ranking, graph)) == 2:
+            value = ratios.of_cells([(two[1].cells[graph], two[0].cells[graph])], ranking.measure)
+            found |= {} if value is None else {graph: (two, value)}
+    if len(found) <= GRAPHS:
+        yield from (f"  {graph}: {one.name} is {value.as_fast_as(other.name)}."
+                    for graph, ((one, other), value) in found.items())  # fmt: skip
+        return
+    won: dict[str, dict[str, Ratio]] = {}
+    for graph, ((one, _), value) in found.items():
+        if value.order:
+            won.setdefault(one.name, {})[graph] = value
+    if own := won.pop(timed[0].name, None):
+        ends = _ends(own)
+        yield f"  {timed[0].name} is the fastest on {len(own)} of {len(found)}: {ends} times as fast as the next."
+    most = sorted(won, key=lambda name: len(won[name]), reverse=True)
+    yield from (f"  {name} is the fastest on {listing(won[name], GRAPHS)}." for name in won if name in most[:RIVALS])
+    if rest := most[RIVALS:]:
+        graphs = count(sum(len(won[name]) for name in rest), "graph")
+        yield f"  {count(len(rest), 'more configuration')} won on {graphs}."
+    for word in (EQUAL, UNCLEAR):
+        if equal := [graph for graph, (_, value) in found.items() if not value.order and value.equal == word]:
+            yield f"  {_none_is_faster('the first two', word).capitalize()} on {listing(equal, GRAPHS)}."
+
+
+def _none_is_faster(names: str, word: str) -> str:
+    """'the first two are about equal', 'which of the first two is faster cannot be told, by unstable times,'."""
+    return f"{names} are {EQUAL}" if word == EQUAL else f"which of {names} is faster {UNCLEAR}, by unstable times,"
+
+
+def _over(ranking: Ranking, first: Place, *others: Place) -> str:
+    """'A is 2.9 to 3.3 times as fast as B, about equal to C (0.9 to 1.2 times as fast); 2 more configurations behind.'
+    What is faster over the graphs that both finished, and has none on others, has a part of its own."""
+    parts, ahead = [], []
+    for place in others[:OTHERS]:
+        if found := _ratio_over_graphs(ranking, first, place):
+            value, graphs = found
+            partly = f" (over {count(graphs, 'graph')})" if graphs < len(ranking.best) else ""
+            if value.order < 0:
+                ahead.append(f"{place.name} is {value.inverse.as_fast_as(first.name)}{partly}")
+            else:
+                parts.append(f"{value.as_fast_as(place.name)}{partly}")
+    more = len(others) - OTHERS
+    behind = [f"{count(more, 'more configuration')} behind"] if more > 0 else []
+    start = [f"{first.name} is {', '.join(parts)}"] if parts else [] if ahead else [f"{first.name} alone has times"]
+    return f"{'; '.join([*start, *ahead, *behind])}."
+
+
+def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[Ratio, int] | None:
+    """How many times as fast `fastest` is as `other` over the graphs on which both have a time, and how many graphs
+    those are; None without any."""
+    common = [graph for graph in ranking.best if _timed(ranking, fastest, graph) and _timed(ranking, other, graph)]
+    if not common:
+        return None
+    found = ratios.of_cells([(other.cells[graph], fastest.cells[graph]) for graph in common], ranking.measure)
+    return None if found is None else (found, len(common))
+
+
+def _indexed(ranking: Ranking, place: Place) -> bool:
+    """False for a configuration without an index in a ranking by building time: it has nothing to build."""
+    built = ranking.problem != USUAL or ranking.phase == "query"
+    return built or any(cell.dim or cell.index_bytes or not cell.ours for cell in place.cells.values())
+
+
+def _timed(ranking: Ranking, place: Place, graph: str) -> bool:
+    return bool(ranking.ratio(place, graph))
+
+
+def _best_two(ranking: Ranking, graph: str) -> list[Place]:
+    """The fastest configuration on a graph and the next, or those of them that exist."""
+    timed = [place for place in ranking.places if _timed(ranking, place, graph) and _indexed(ranking, place)]
+    return sorted(timed, key=lambda place: ranking.ratio(place, graph))[:2]
+
+
+def next_steps(run: str) -> list[str]:
+    """What to look at next, one line each; `run` is the name or path of the run."""
+    run = quoted(run)
+    return [
+        f"figures and tables in one file: grailbench report {run} --html=report.html",
+        f"what changed since another run: grailbench compare OTHER {run}",
+    ]
