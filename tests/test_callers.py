@@ -1,15 +1,10 @@
 """The library and the NetworkX backend from many threads at once: the program of `tests/faults` in small."""
 
-import sys
 import time
 from functools import cache
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import callers
+import pytest
 
 from grailbench.graph import threads
 from grailbench.problems.reachability.core import index as core

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import sources
 from archives import dataset, leftovers, one
 from click.testing import CliRunner
-
-sys.path.append(str(Path(__file__).parent / "faults"))
-
-import sources
 
 from grailbench.cli.main import cli
 from grailbench.data import cache as cached
