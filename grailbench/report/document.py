@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from grailbench.compare import stability
+from grailbench.compare import answer, ranking, stability
 from grailbench.compare.stability import Verdict
 from grailbench.errors import GrailbenchError, InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
@@ -16,25 +16,21 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
-    answer,
-    breakeven,
     dictionary,
     measured,
-    pays,
+    paying,
     published,
-    ranking,
-    rivals,
-    workers,
+    rankings,
 )
+from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import beside, computation, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.places import place, recorded, save
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown, paragraph, text
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 
@@ -90,28 +86,28 @@ class Report:
     @cached_property
     def rankings(self) -> list[ranking.Ranking]:
         """The rankings, if the run has peers."""
-        return ranking.rankings(self.cells) if self.whole else []
+        return ranking.with_peers(self.cells) if self.whole else []
 
     @cached_property
     def rivals(self) -> list[Table]:
         """The best of ours against the best of the others, if the run has several peers."""
-        return rivals.tables(self.cells) if self.whole else []
+        return rankings.rivals(self.cells) if self.whole else []
 
     @cached_property
     def pays(self) -> list[Table]:
         """From how many pairs an index pays, if the run has `sweep`."""
-        return pays.tables(self.cells) if self.whole else []
+        return paying.pays(self.cells) if self.whole else []
 
     @cached_property
     def tradeoffs(self) -> list[Table]:
         """The front of build and query, and from how many queries a build pays, if the run has both an index and a
         search without one, on one machine."""
-        return breakeven.tables(self.cells) if self.whole and not self.run.mixed else []
+        return paying.tables(self.cells) if self.whole and not self.run.mixed else []
 
     @cached_property
     def workers(self) -> list[Table]:
         """What workers of a cluster add, if the run has `dask`."""
-        return workers.tables(self.cells) if self.whole else []
+        return rankings.workers(self.cells) if self.whole else []
 
     @property
     def every_table(self) -> list[Filled]:
@@ -123,7 +119,7 @@ class Report:
         """Every table except `details`, in the order in which they are shown."""
         return [
             *self.rivals,
-            *map(ranking.table, self.rankings),
+            *map(rankings.table, self.rankings),
             *self.pays,
             *self.tradeoffs,
             *self.workers,
@@ -157,7 +153,7 @@ class Report:
 
     @cached_property
     def unstable(self) -> list[str]:
-        """What is said loudly of times that cannot be trusted, with the remedy; nothing if all are stable."""
+        """Warnings of times that cannot be trusted, with the remedy; none if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
         return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
 
@@ -211,7 +207,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     if names:
         return Report(run, built, problems=[table for table in problems if table.name in names],
                       verdicts=verdicts, whole=False)  # fmt: skip
-    few = len(rivals.others(found)) <= MOST_PAIRED
+    few = len(rankings.others(found)) <= MOST_PAIRED
     compared = peers.compare(found) if few else []
     return Report(
         run=run,
@@ -340,7 +336,7 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
     """
-    folder = place(report.run.folder, FOLDER, out)
+    folder = folder_for(report.run.folder, FOLDER, out)
     if folder is None:
         return []
     files: dict[str, str] = {}

@@ -1,15 +1,13 @@
-"""What a report needs to know of each problem: the names of its phases, and the modules with its table and figures.
+"""What a report needs to know of each problem: its name as a heading, and the modules with its table and figures.
 
 A problem without an entry has only the table of all cells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-
-from grailbench.problems import contract
 
 _PAPERS = "grailbench.report.papers."
 
@@ -19,8 +17,6 @@ class Shown:
     """How reports show a problem.
 
     title   its name as a heading, '' for the name that users type
-    ranked  the phases by which configurations are ranked, and their names in words: first the last phase of a trial,
-            then `ready`, then phases that are used if `ready` was not timed
     tables  the module in `papers` whose `table(cells, verdicts)` makes the table; problems with the same module share
             one. '' if `measured.table` makes it
     drawn   the function of `papers.figures` that makes the figures of cells; '' for none. Those of reachability are in
@@ -28,7 +24,6 @@ class Shown:
     beside  the module in `papers` whose `tables(cells)` makes further tables, of graphs that have some; '' for none
     """
 
-    ranked: Mapping[str, str]
     tables: str = ""
     drawn: str = ""
     beside: str = ""
@@ -51,23 +46,20 @@ class Shown:
 
 
 def _traversal(what: str) -> Shown:
-    words = {"solve": what, "ready": f"{what} from edges"}
-    return Shown(words, "traversals", "traversals", title=what.capitalize())
+    return Shown("traversals", "traversals", title=what.capitalize())
 
 
 SHOWN = {
-    "reachability": Shown({"query": "queries", "ready": "edges to ready index", "label": "building the index"},
-                          title="Reachability"),
+    "reachability": Shown(title="Reachability"),
     "bfs": _traversal("breadth-first searches"),
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
-    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures", "datalog",
-                     title="Transitive closure"),
-    "counts": Shown({"solve": "counting", "ready": "counting from edges"}, "counting", title="Reachability counts"),
-    "read": Shown({"solve": "reading"}, drawn="reading", title="Reading graphs"),
+    "closure": Shown("closures", "closures", "datalog", title="Transitive closure"),
+    "counts": Shown("counting", title="Reachability counts"),
+    "read": Shown(drawn="reading", title="Reading graphs"),
 }  # fmt: skip
 
 
 def shown(problem: str) -> Shown:
-    """The entry of a problem, or one with its last phase and `ready` if it has none."""
-    return SHOWN.get(problem) or Shown({contract.problem(problem).phases[-1]: problem, "ready": "from edges"})
+    """The entry of a problem, or an empty one."""
+    return SHOWN.get(problem) or Shown()

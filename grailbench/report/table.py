@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.harness import axes
+from grailbench.harness.statistics import Interval
+from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
     import pandas
@@ -67,3 +69,46 @@ def numbers(headers: Iterable[str], words: Iterable[str] = WORDS) -> frozenset[s
     """The headers of columns of numbers: all except the first column and the columns of `words`."""
     words = set(words)
     return frozenset(name for i, name in enumerate(headers) if i and name not in words)
+
+
+class Column(NamedTuple):
+    """A column of a table that is made of rows of typed values.
+
+    header  of the column
+    value   a key of the row, or a function of the thing that the row is of
+    text    takes a value other than None to its text; the column is one of numbers then. None for a column of texts
+    link    takes the thing to the address that the cell leads to, or None; None for a column without links
+    """
+
+    header: str
+    value: str | Callable[[Any], object]
+    text: Callable[[Any], str] | None = None
+    link: Callable[[Any], str | None] | None = None
+
+
+def of_rows(
+    name: str, title: str, columns: list[Column], rows: list[dict], things: Sequence[Any] = (), **more: Any
+) -> Table:
+    """A table with a line for each row, whose records and CSV are the rows.
+
+    things  what each row is of, by default the rows themselves
+    more    further fields of the table
+    """
+    import pandas
+
+    lines, values, links = [], [], []
+    for row, thing in zip(rows, things or rows, strict=True):
+        found = [(each, row[each.value] if isinstance(each.value, str) else each.value(thing)) for each in columns]
+        lines.append([BLANK if value is None else (each.text or str)(value) for each, value in found])
+        values.append([_key(value) if each.text else None for each, value in found])
+        links.append([each.link(thing) if each.link and value is not None else None for each, value in found])
+    numeric = frozenset(column.header for column in columns if column.text)
+    return Table(
+        name, title, [column.header for column in columns], lines, numeric, values=values, links=links,
+        **{"records": rows, "data": pandas.DataFrame(rows), **more},
+    )  # fmt: skip
+
+
+def _key(value: object) -> object:
+    """What a value is sorted by: an interval by its low end, a word in place of a number by nothing."""
+    return value.low if isinstance(value, Interval) else None if isinstance(value, str) else value

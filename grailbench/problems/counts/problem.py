@@ -111,6 +111,7 @@ class Counts(Problem):
     counted = False
     modules = ("grailbench.problems.counts.catalog",)
     phases = ("prepare", "solve")
+    ranked = {"solve": "counting", "ready": "counting from edges"}
     usual = ("counts",)
     rate = "vertices/s"
     answer = "pairs counted"

@@ -69,10 +69,10 @@ def renewed(out: Path) -> Iterator[Site]:
         new.mkdir()
     except OSError as error:
         raise of_system(error, out) from None
-    held = os.open(new, os.O_RDONLY)
+    handle = os.open(new, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         site = Site(new, out)
         yield site
         try:
@@ -84,7 +84,7 @@ def renewed(out: Path) -> Iterator[Site]:
         except OSError as error:
             raise of_system(error, out) from None
     finally:
-        os.close(held)
+        os.close(handle)
         shutil.rmtree(new, ignore_errors=True)
 
 
@@ -131,9 +131,9 @@ def _clear(out: Path) -> None:
             os.rename(old, out)
     for new in out.parent.glob(pattern + _NEW):
         with suppress(OSError):
-            held = os.open(new, os.O_RDONLY)
+            handle = os.open(new, os.O_RDONLY)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
                 shutil.rmtree(new, ignore_errors=True)
             finally:
-                os.close(held)
+                os.close(handle)
