@@ -113,7 +113,7 @@ def test_no_row_of_the_page_names_one_above_it():
         ("compare.ratios", "from grailbench.problems.closure import bits"),
         ("problems.reachability.index", "import grailbench.harness.plan"),
         ("problems.reachability.index", "from grailbench.problems.closure import bits"),
-        ("report.captions", "from grailbench.cli.views import live"),
+        ("report.captions", "from grailbench.cli import progress"),
         ("graph.csr", "from grailbench.problems import contract"),
         ("util.words", "from grailbench.graph import csr"),
         ("problems.contract", "from grailbench.harness import rows"),
@@ -146,7 +146,7 @@ def test_only_one_package_imports_cuda(sources):
     "line", ["from numba import cuda", "import numba.cuda as c", "def f():\n    import cupy", "import pynvml"]
 )
 def test_an_import_of_cuda_is_seen(line):
-    assert cuda_modules({"grailbench.problems.closure.gpu.floyd": line}) == ["grailbench.problems.closure.gpu.floyd"]
+    assert cuda_modules({"grailbench.problems.closure.gpu.dense": line}) == ["grailbench.problems.closure.gpu.dense"]
 
 
 # ------------------------------------------------------------------ walks

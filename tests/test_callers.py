@@ -7,7 +7,7 @@ import callers
 import pytest
 
 from grailbench.graph import threads
-from grailbench.problems.reachability.core import index as core
+from grailbench.problems.reachability.core import answer as core
 from grailbench.problems.reachability.cpu.grail import GrailIndex
 
 SHORT = {

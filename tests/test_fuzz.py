@@ -28,7 +28,7 @@ SEED = 23
 #: inputs at which readers once failed otherwise, and what they say now
 MENDED = (
     ("gra", "too_large", "too few for a line of each"), ("dot", "deep", "nested too deep"),
-    ("dot", "quoted", "a name that is not empty"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
+    ("dot", "quoted", "a non-empty name"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
         "no array of numpy"),
     ("records", "list_", "text, a number or null"),
     ("records", "deep", "nested too deep|no JSON"),  # Python 3.13 and newer read on, up to the end that is missing
@@ -245,7 +245,7 @@ def test_executions_of_several_calls_add_up(tmp_path):
     code = BROKEN.format(faults=str(engines.KEPT.parent)).replace('tokens=(b"c", b"h")', 'tokens=(b"a",)')
     code = code.replace('data[:1] == b"c"', "False").replace('data[:1] == b"h"', "False")
     words = [sys.executable, "-c", code, "--engine", "own", "--out", str(tmp_path), "--seconds", "60"]
-    for executions in (200, 200, 500):
+    for executions in (200, 500):
         done = subprocess.run([*words, "--executions", str(executions)], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         row = next(line.split() for line in done.stdout.splitlines() if line.startswith("broken"))

@@ -99,7 +99,7 @@ def test_one_wrong_answer_is_a_fault_that_names_its_digraph(monkeypatch):
 def test_kernels_of_the_source_are_those_that_are_launched():
     found = list(kernels.written())
     assert len(found) > 50
-    assert "problems/closure/gpu/matmul.py:" in " ".join(found)
+    assert "problems/closure/gpu/dense.py:" in " ".join(found)
     assert "harness/limits/gpu.py:_step" not in found, "a device function"
     assert kernels.NEVER.keys() <= set(found)
 
@@ -110,6 +110,6 @@ def test_a_kernel_that_no_graph_reaches_is_named(tmp_path):
     words = ("--most", "20", "--only", "bfs/level", "--out", tmp_path / "reached.json")
     code, out, _ = python_program(kernels.__file__, *words, NUMBA_ENABLE_CUDASIM="1")
     assert code == 1
-    assert "NOT LAUNCHED: problems/closure/gpu/matmul.py:" in out
+    assert "NOT LAUNCHED: problems/closure/gpu/dense.py:" in out
     assert "NOT LAUNCHED: problems/traversal/gpu/levels.py:_level" not in out
     assert "0 faults" in out
