@@ -25,7 +25,7 @@ SEED = 23
 #: inputs at which readers once failed otherwise, and what they say now
 MENDED = (
     ("gra", "too_large", "too few for a line of each"), ("dot", "deep", "nested too deep"),
-    ("dot", "quoted", "a name that is not empty"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
+    ("dot", "quoted", "a non-empty name"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
         "no array of numpy"),
     ("records", "list_", "text, a number or null"),
     ("records", "deep", "nested too deep|no JSON"),  # Python 3.13 and newer read on, up to the end that is missing
@@ -218,6 +218,19 @@ def test_a_reader_that_dies_or_hangs_is_found_and_a_later_call_goes_on(tmp_path)
     assert "WRONG: broken: hang" in first.stderr
     kinds = {path.name.split("-")[1]: path.read_bytes()[:1] for path in (tmp_path / "findings").glob("*.input")}
     assert kinds == {"crash": b"c", "hang": b"h"}
+
+
+def test_executions_of_several_calls_add_up(tmp_path):
+    code = BROKEN.format(faults=str(engines.KEPT.parent)).replace('tokens=(b"c", b"h")', 'tokens=(b"a",)')
+    code = code.replace('data[:1] == b"c"', "False").replace('data[:1] == b"h"', "False")
+    words = [sys.executable, "-c", code, "--engine", "own", "--out", str(tmp_path), "--seconds", "60"]
+    for executions in (200, 500):
+        done = subprocess.run([*words, "--executions", str(executions)], capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+        row = next(line.split() for line in done.stdout.splitlines() if line.startswith("broken"))
+        assert row[1:3] == [str(executions), "0"]
+    assert not list((tmp_path / "findings").iterdir())
+    assert not list((tmp_path / "work").iterdir())
 
 
 # ------------------------------------------------------------------ kernels with checked indices

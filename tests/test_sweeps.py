@@ -90,6 +90,6 @@ def test_a_kernel_that_no_graph_reaches_is_named(tmp_path):
     words = ("--most", "20", "--only", "bfs/level", "--out", tmp_path / "reached.json")
     code, out, _ = python_program(kernels.__file__, *words, NUMBA_ENABLE_CUDASIM="1")
     assert code == 1
-    assert "NOT LAUNCHED: problems/closure/gpu/matmul.py:" in out
+    assert "NOT LAUNCHED: problems/closure/gpu/dense.py:" in out
     assert "NOT LAUNCHED: problems/traversal/gpu/levels.py:_level" not in out
     assert "0 faults" in out
