@@ -13,8 +13,9 @@ from grailbench.cli import limits as view
 from grailbench.cuda.gateway import simulated
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.harness import environment
+from grailbench.harness import limits as scale
 from grailbench.harness.folder import read_json
-from grailbench.harness.limits import ceilings, cpu, scale
+from grailbench.harness.limits import ceilings, cpu
 from grailbench.util import paths
 
 SMALL = dataclasses.replace(scale.TINY, cpu_copy=1 << 18)
