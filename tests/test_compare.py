@@ -7,7 +7,7 @@ import pytest
 from commands import call
 from compared import HERE, THERE, both, cell, steady, writer
 
-from grailbench.cli.views import compare as compare_view
+from grailbench.cli import compare as compare_view
 from grailbench.compare import runs as compare
 from grailbench.compare.gate import Gate
 from grailbench.errors import InputError, NothingMeasured

@@ -36,8 +36,9 @@ def table(found: Ranking) -> Table:
         lost = max(lost, each.mean.missing if each.mean else 0)
         mean = "" if each.mean is None else f"{multiple(each.mean.value)}{'' if whole else '*'}"
         mean += _sampled(each.cells.values()) if mean else ""
-        bounds = _between(each.over) if number > 1 else ""
-        lines.append([str(number), each.name, mean, bounds, *(_shown(found, each, graph) for graph in found.best)])
+        lines.append(
+            [str(number), each.name, mean, _between(each.over), *(_shown(found, each, graph) for graph in found.best)]
+        )
     on = {graph: [p.cells[graph] for p in found.places if graph in p.cells] for graph in found.best}
     bests = (ms(best.value) + _sampled(on[graph]) for graph, best in found.best.items())
     lines.append(["", "best, ms", "", "", *bests])

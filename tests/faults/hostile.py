@@ -93,8 +93,8 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
     from rich.console import Console
 
-    from grailbench.cli.views import compare as compared
-    from grailbench.cli.views import inventory
+    from grailbench.cli import compare as compared
+    from grailbench.cli import list_ as inventory
     from grailbench.compare import runs as compare
     from grailbench.compare.gate import Gate
     from grailbench.harness.cells import read
