@@ -21,10 +21,10 @@ from grailbench.graph.arguments import check_path, id_columns, shown, whole_numb
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.counts.cpu import sketch
-from grailbench.problems.counts.cpu.catalog import searched
-from grailbench.problems.counts.cpu.sweep import count_all
+from grailbench.problems.counts import sketch
+from grailbench.problems.counts.catalog import searched
 from grailbench.problems.counts.index import task_of
+from grailbench.problems.counts.sweep import count_all
 from grailbench.problems.reachability.index import OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
 

@@ -14,7 +14,7 @@ from grailbench.problems.reachability.core.index import SMALL, Core
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
 from grailbench.problems.reachability.index import Implementation, Index, Params
-from grailbench.problems.reachability.kept import here, where
+from grailbench.problems.reachability.stored import caller_for, here
 from grailbench.problems.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Inside:
 def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Inside:
     """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
     and the implementation condenses them itself. Raises MachineLacks."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
     graph.check()
@@ -91,7 +91,7 @@ def restored(
 ) -> Inside:
     """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
     machine lacks that."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     found = Inside(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
     if "gpu" in implementation.needs:
         found.index  # noqa: B018 - what its GPU lacks is said now

@@ -15,7 +15,7 @@ from grailbench.api.inside import Inside
 from grailbench.distributed.implementations import SpreadIndex
 from grailbench.distributed.spread import Spread
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability import kept
+from grailbench.problems.reachability import stored
 from grailbench.util import temporary
 
 if TYPE_CHECKING:
@@ -69,4 +69,4 @@ def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.F
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
     spread_index = SpreadIndex(spread, index, size, folder)
-    return Inside(found.implementation, found.params, lambda: spread_index, kept.here, found.check)
+    return Inside(found.implementation, found.params, lambda: spread_index, stored.here, found.check)

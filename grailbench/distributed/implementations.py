@@ -25,11 +25,11 @@ from grailbench.errors import MachineLacks, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability import kept
 from grailbench.problems.reachability.counters import NAMES, with_traffic
 from grailbench.problems.reachability.cpu.grail import GrailIndex, Parallel
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
+from grailbench.problems.reachability.stored import caller_for, from_arrays, to_arrays
 from grailbench.util.temporary import Folder
 from grailbench.util.words import count
 
@@ -159,8 +159,8 @@ def opened(path: Path, threads: int, device: int | None = None) -> Kept:
     arrays = mapped.arrays_of(content.buffer, said, start)
     check = mapped.Check(arrays, said, content)
     check()
-    implementation, params, dag, own = kept.parts(said, arrays, path)
-    run = kept.where(implementation, device)
+    implementation, params, dag, own = from_arrays(said, arrays, path)
+    run = caller_for(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
     return Kept(index, dag, run, check)
 
@@ -169,7 +169,7 @@ def written(path: Path, implementation: type[Implementation], params: Params, da
     """Writes an index, `stored` as of `Index.stored`, and its condensed graph to a file. No two files are equal, so
     that each is spread by itself.
     Raises MachineLacks if the disk is full."""
-    said, arrays = kept.described(implementation, params, dag, stored)
+    said, arrays = to_arrays(implementation, params, dag, stored)
     try:
         with open(path, "xb") as stream:
             mapped.write(stream, said | {"made": secrets.token_hex(8)}, arrays)

@@ -1,12 +1,35 @@
-"""Divides the pairs of a batch into groups of sources of neighbouring rank."""
+"""How a batch of pairs is divided: what levels tell at once, groups of sources of neighbouring rank, and the parts of
+threads, as many as the work justifies.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit
+
+from grailbench.graph.threads import helpers
+
+
+@njit(cache=True, nogil=True)
+def settle_by_level(levels, sources, targets, answers, first):
+    """Answers pairs, bool[q], as far as levels tell: a vertex reaches itself, and none that is not on a greater level;
+    the super-root, alone on level 0, reaches every vertex. Returns the places of the other pairs plus `first`, int64.
+
+    levels             int32[n]: every edge leads to a greater level
+    sources, targets   int32[q]
+    """
+    pairs = sources.shape[0]
+    left, count = np.empty(pairs, np.int64), 0
+    for q in range(pairs):
+        top, bottom = levels[sources[q]], levels[targets[q]]
+        answers[q] = (sources[q] == targets[q]) | (top == 0)
+        left[count] = first + q
+        count += (top < bottom) & (top > 0)
+    return left[:count]
 
 
 class Group(NamedTuple):
@@ -89,3 +112,39 @@ def distinct(vertices, ends):
         count += not seen[ends[q]]
         seen[ends[q]] = True
     return count
+
+
+PER_THREAD = 1 << 16  #: work that justifies one more thread, in edges of a search: half a millisecond or more
+_PARTS = 8  #: parts for each of several threads, so that none waits long for the last
+
+Part = TypeVar("Part")
+
+
+def justified(workers: int, work: int) -> int:
+    """Returns how many of `workers` threads get `PER_THREAD` of so much work each, at least 1."""
+    return max(1, min(workers, work // PER_THREAD))
+
+
+def blocks(size: int, threads: int, most: int) -> list[slice]:
+    """Divides 0 .. size - 1 into blocks of at most `most`, several for each thread if there is more than one."""
+    length = most if threads == 1 else max(1, min(most, -(-size // (_PARTS * threads))))
+    return [slice(first, min(first + length, size)) for first in range(0, size, length)]
+
+
+def on_threads(threads: int, work: Callable[[Iterator[Part]], None], parts: list[Part]) -> None:
+    """Calls `work` on at most so many threads, of which the calling one is the first. Each call is given an iterator;
+    together they give every part once, the first parts first."""
+    todo = deque(parts)
+
+    def taken() -> Iterator[Part]:
+        while todo:
+            try:
+                part = todo.popleft()
+            except IndexError:  # another thread has taken the last one
+                return
+            yield part
+
+    others = [helpers(threads - 1).submit(work, taken()) for _ in range(1, min(threads, len(parts)))]
+    work(taken())
+    for other in others:
+        other.result()

@@ -19,7 +19,7 @@ from grailbench.util import faults
 _DAG = {"offsets": OFFSET, "children": VERTEX, "levels": VERTEX, "order": VERTEX, "component": VERTEX}
 
 
-def described(
+def to_arrays(
     implementation: type[Implementation], params: Params, dag: Dag, stored: dict[str, np.ndarray]
 ) -> tuple[dict, dict[str, np.ndarray]]:
     """What the header says of an index, and the arrays of it; `stored` are those of `Index.stored`."""
@@ -32,7 +32,7 @@ def described(
     return said, arrays | {f"index/{name}": array for name, array in stored.items()}
 
 
-def parts(
+def from_arrays(
     said: dict, arrays: dict[str, np.ndarray], path: Path | None = None
 ) -> tuple[type[Implementation], Params, Dag, dict]:
     """The implementation, its parameters, the condensed graph, and the arrays of `Index.stored`; errors name `path`.
@@ -49,7 +49,7 @@ def parts(
     return found, params, dag, named(arrays, "index/")
 
 
-def where(implementation: type[Implementation], device: int | None) -> Callable[..., Any]:
+def caller_for(implementation: type[Implementation], device: int | None) -> Callable[..., Any]:
     """What calls a function with arguments where an index lives: here, or on a thread of GPU number `device`, by
     default the first, if the implementation needs one. Raises MachineLacks if there is none."""
     if "gpu" not in implementation.needs:
