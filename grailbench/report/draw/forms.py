@@ -35,7 +35,7 @@ _SPREAD = 0.62  # share of the height of a line from its first trial to its last
 def _marks(form: Marks) -> list[Block]:
     """A block for each row of panels."""
     named = form.y.scale == "names"
-    if named:
+    if named and form.across == 1:
         form = replace(form, panels=tuple(part for panel in form.panels for part in _parts(panel)))
     across = max(1, min(form.across, len(form.panels)))
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
