@@ -23,8 +23,7 @@ from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import cells
 from grailbench.harness.statistics import Stats
 from grailbench.report import document, published
-from grailbench.report.detail import detail
-from grailbench.report.measured import details
+from grailbench.report.measured import detail, details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render.json import records

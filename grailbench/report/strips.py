@@ -13,8 +13,7 @@ from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import figures as frames
 from grailbench.report.figure import Figure, Panel, Strip, Strips
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import Table
+from grailbench.report.table import Footnotes, Table
 from grailbench.util.words import count, short
 
 NAME = "strips"

@@ -1,10 +1,10 @@
-"""A table as data, independent of its output format. `report.render` has the renderers."""
+"""A table as data, independent of its output format, and its columns; `report.render` has the renderers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from grailbench.harness import axes
 
@@ -67,3 +67,93 @@ def numbers(headers: Iterable[str], words: Iterable[str] = WORDS) -> frozenset[s
     """The headers of columns of numbers: all except the first column and the columns of `words`."""
     words = set(words)
     return frozenset(name for i, name in enumerate(headers) if i and name not in words)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table that has a line for each of some things: cells, graphs, comparisons.
+
+    header  its header
+    value   the value of a thing; None where there is none
+    text    the text of a value, without `said`
+    said    the text of a thing, where it says more than the value
+    none    the text of None
+    notes   notes on the value of a thing, which stand below the table
+    usual   values that need not be shown: a column that has only these is left out
+    key     True if it identifies a line
+    """
+
+    header: str
+    value: Callable[[Any], object]
+    text: Callable[[Any], str] = str
+    said: Callable[[Any], str] | None = None
+    none: str = ""
+    notes: Callable[[Any], Iterable[str]] | None = None
+    usual: tuple = ()
+    key: bool = False
+
+    def word(self, thing: object, value: object) -> str:
+        """The text of a thing that has this value."""
+        if self.said is not None:
+            return self.said(thing)
+        return self.none if value is None else self.text(value)
+
+
+def tabulate(
+    name: str,
+    title: str,
+    columns: Iterable[Column],
+    things: Iterable[object],
+    *,
+    notes: Iterable[str] = (),
+    after: Iterable[str] = (),
+    words: Iterable[str] = WORDS,
+    **more: Any,
+) -> Table:
+    """A table with a line for each thing and those of the columns that are needed.
+
+    notes  sentences below it; those of the columns follow, numbered, and then `after`
+    words  the headers of columns of text
+    more   further fields of the `Table`
+    """
+    columns, things = list(columns), list(things)
+    found = [[column.value(thing) for column in columns] for thing in things]
+    needed = [
+        at for at, column in enumerate(columns)
+        if not column.usual or any(line[at] not in column.usual for line in found)
+    ]  # fmt: skip
+    shown, values = [columns[at] for at in needed], [[line[at] for at in needed] for line in found]
+    foot = Footnotes()
+    lines = [
+        [
+            column.word(thing, value) + (foot.mark(column.notes(thing)) if column.notes else "")
+            for column, value in zip(shown, line, strict=True)
+        ]
+        for thing, line in zip(things, values, strict=True)
+    ]
+    headers = [column.header for column in shown]
+    more = {"right": numbers(headers, words), "keys": sum(column.key for column in shown) or 1, "values": values} | more
+    return Table(name, title, headers, lines, notes=[*notes, *foot.lines(), *after], **more)
+
+
+class Footnotes:
+    """Numbered notes below a table, to which cells refer by number, so that a text appears once.
+
+    Numbers notes in the order of their first use; equal notes have one number.
+    """
+
+    def __init__(self):
+        self.numbers: dict[str, int] = {}
+
+    def mark(self, notes: Iterable[str]) -> str:
+        """' [1]' or ' [1,3]' for the notes, '' for none."""
+        marks = [str(self.numbers.setdefault(note, len(self.numbers) + 1)) for note in notes]
+        return f" [{','.join(marks)}]" if marks else ""
+
+    def status(self, word: str, reason: str | None) -> str:
+        """'skipped [1]', or the word alone if there is no reason."""
+        return word + self.mark([reason] if reason else [])
+
+    def lines(self) -> list[str]:
+        """'[1] note', in order."""
+        return [f"[{number}] {note}" for note, number in self.numbers.items()]

@@ -14,7 +14,6 @@ from grailbench.problems.contract import USUAL
 from grailbench.report import answer, breakeven, figures, floors, measured, rivals, strips, tradeoffs
 from grailbench.report.document import Report
 from grailbench.report.figure import Figure
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.heat import heat
 from grailbench.report.papers import computation, run_figures
 from grailbench.report.papers.feeds import THESIS_GPU
@@ -22,7 +21,7 @@ from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
-from grailbench.report.table import Table
+from grailbench.report.table import Footnotes, Table
 from grailbench.util.words import count, gib, listing, short, times
 
 MEANS = (
