@@ -9,7 +9,7 @@ from stored import made
 
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
-from grailbench.report.page import shell
+from grailbench.report.page import asset, rendered
 from grailbench.report.site import board
 from grailbench.report.site.entries import OWN, Entry, Source
 
@@ -23,8 +23,8 @@ def source(rows, environment=None, name="1", origin=OWN) -> Source:
 
 def page(entries: list[Entry], path: Path) -> Path:
     """A page in the layout of a site that has the leaderboard alone."""
-    text = shell.rendered(
-        "site/layout.html", [shell.asset("site/site.css"), board.styles()], [board.script()], site="A site", up="",
+    text = rendered(
+        "site/layout.html", [asset("site/site.css"), board.styles()], [board.script()], site="A site", up="",
         nav=[("Leaderboard", "index.html")], crumbs=[], address="index.html", under="", title="Leaderboard",
         description="Every cell.", sections=[], runs="1 run", data="data.csv",
     )  # fmt: skip
@@ -68,7 +68,7 @@ def _time(draw: random.Random, phase: tuple[str, str]) -> float:
 
 
 def decoded(data: dict) -> list[dict]:
-    """The cells of `encoded.encoded`, with the names and addresses that its dictionaries stand for."""
+    """The cells of `board.encoded`, with the names and addresses that its dictionaries stand for."""
     graphs, impls, runs, asked = data["graphs"], data["impls"], data["runs"], data["queries"]
     cells = {name: values for name, values in data["cells"].items() if name != "anchors"}
     found = []

@@ -35,7 +35,7 @@ def _elsewhere() -> list[tuple[object, dict]]:
     from grailbench.outofcore import index as streamed
     from grailbench.problems.closure.cpu import blocks, sweep, warshall
     from grailbench.problems.counts.cpu import sweep as counted
-    from grailbench.problems.reachability.core import index as core
+    from grailbench.problems.reachability.core import answer as core
     from grailbench.problems.reachability.cpu import grail, traverse
     from grailbench.problems.reachability.sweep import index as swept
     from grailbench.problems.reachability.sweep import threads

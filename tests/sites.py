@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
-from grailbench.report.site import build, sources
+from grailbench.report.site import build, entries
 
 MARKS = f"\u202e{HOSTILE}"  #: the name of a run that turns text round and tries to be code
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "circle", "rect"}
@@ -28,8 +28,8 @@ def runs(folder):
 
 def built(folder, out, **other):
     """The paths of a site of `runs`."""
-    found = [each._replace(name=MARKS) if each.name == "everything" else each for each in sources.chosen(runs(folder))]
-    return build.build(sources.sources(found), out, **other)
+    found = [each._replace(name=MARKS) if each.name == "everything" else each for each in entries.chosen(runs(folder))]
+    return build.build(entries.sources(found), out, **other)
 
 
 class Page(HTMLParser):

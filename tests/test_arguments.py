@@ -360,7 +360,7 @@ def test_errors_name_the_place_and_the_remedy_in_one_line(make, says):
 
 
 def test_blocks_of_a_stream_are_checked_as_columns_are():
-    streams = pytest.importorskip("grailbench.graph.streams")
+    streams = pytest.importorskip("grailbench.outofcore.streams")
     for wrong in (5, [5], [[0]], [([0.5], [1])], [(["a"], ["b"])], [([0], [1, 2])], [(np.array([2**63], "u8"), [1])]):
         with pytest.raises(gb.InputError):
             [*streams.opened(lambda wrong=wrong: wrong).blocks()]

@@ -1,17 +1,11 @@
 """Numbers at the ends of their types: the program of `tests/faults`, and that it finds what is too narrow."""
 
-import sys
-from pathlib import Path
-
-import numpy as np
-import pytest
-from numba import njit
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
 import big_numbers
 import far
 import far_ranks
+import numpy as np
+import pytest
+from numba import njit
 
 from grailbench.cli.options import Seconds
 from grailbench.errors import InputError

@@ -226,7 +226,7 @@ def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_remo
         return look(dataset)
 
     monkeypatch.setattr(fetched, "_local_form", looked)
-    held = fetched.held(dataset)
+    held = fetched.cached_file(dataset)
     assert (held is not None, path in caches.in_use()) == (stays, True)
 
 

@@ -1,17 +1,12 @@
 """The library and the NetworkX backend from many threads at once: the program of `tests/faults` in small."""
 
-import sys
 import time
 from functools import cache
-from pathlib import Path
-
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import callers
+import pytest
 
-from grailbench.graph import team
+from grailbench.graph import threads
 from grailbench.problems.reachability.core import index as core
 from grailbench.problems.reachability.cpu.grail import GrailIndex
 
@@ -56,7 +51,7 @@ def test_a_forked_process_answers_and_one_that_waits_for_threads_that_it_has_not
     callers.forked(tally, 1, ways=("fork",))
     assert tally.faults == []
     assert tally.answers > 100_000
-    monkeypatch.setattr(core, "helpers", cache(team.helpers.__wrapped__))  # nothing clears it in the child
+    monkeypatch.setattr(core, "helpers", cache(threads.helpers.__wrapped__))  # nothing clears it in the child
     monkeypatch.setattr(callers, "PATIENCE", 1)
     callers.forked(tally, 1, ways=("fork",))
     assert tally.faults == ["core, fork: hangs"]

@@ -8,8 +8,9 @@ from tabled import all_records, table_markdown
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import cells
-from grailbench.report import document, plots, stalls
-from grailbench.report.papers import computation, computation_figures
+from grailbench.report import document, stalls
+from grailbench.report import figures as of_runs
+from grailbench.report.papers import computation, figures
 
 GPU = {"impl": "gpu-path", "search": None, "filters": None}
 PARTS = ("condense", "label", "transfer")  # of a way from edges
@@ -17,7 +18,7 @@ PARTS = ("condense", "label", "transfer")  # of a way from edges
 
 def frame_of(name, cells):
     """The data of one of the paper's figures."""
-    return next(figure.frame for figure in computation_figures.figures(cells) if figure.name == name)
+    return next(figure.frame for figure in figures.computation(cells) if figure.name == name)
 
 
 def measured(*groups):
@@ -86,25 +87,25 @@ def test_run_of_other_things_shows_nothing_of_the_paper():
 
 
 def test_labeling_counts_what_is_timed_apart(points):
-    frame = computation_figures.labeling(points)
+    frame = figures.labeling(points)
     row = frame[(frame.series == "gpu-path") & (frame.dataset == "dag_01-like") & (frame.d == 1)].iloc[0]
     assert row.value == pytest.approx(2 * row.label_s)
 
 
 def test_lost_cell_has_no_value_and_says_what_it_was(points):
-    for make in (computation_figures.labeling, computation_figures.memory, computation_figures.queries):
+    for make in (figures.labeling, figures.memory, figures.queries):
         frame = make(points)
         gone = frame[frame.status == "out of memory"]
         assert gone.value.isna().all()
         assert set(gone.reason) == {"needs 200.00 GiB"}
-    assert computation_figures.lost(computation_figures.labeling(points)) == (
+    assert figures.lost(figures.labeling(points)) == (
         "sequential d=5 on dag_11-like: TIMEOUT, the cell's time limit was reached; "
         "gpu-path d=5 on dag_11-like: OUT OF MEMORY, needs 200.00 GiB"
     )
 
 
 def test_memory_is_that_of_host_and_device_and_cpu_cells_have_no_device(points):
-    frame = computation_figures.memory(points)
+    frame = figures.memory(points)
     kinds = frame.groupby("series").memory.agg(set).to_dict()
     assert kinds["gpu-path"] == {"host", "device"}
     assert kinds["sequential"] == {"host"}
@@ -117,7 +118,7 @@ def test_series_come_in_the_papers_order(points):
 
 
 def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
-    frame = computation_figures.shares(points)
+    frame = figures.shares(points)
     assert frame.groupby(["set", "generated", "of"]).share.sum().round(9).eq(1).all()
     assert set(frame[frame.of == "steps"].part) == {
         "child order", "dag to dt", "sizes", "post order", "min post", "overhead"
@@ -133,7 +134,7 @@ def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
 def test_figures_are_drawn_the_same_each_time(tmp_path, number):
     run = store(tmp_path / "run", evaluation())
     name = f"computation-{number}"
-    first, second = (plots.write(str(run), [name], tmp_path / out, "svg") for out in ("one", "two"))
+    first, second = (of_runs.write(str(run), [name], tmp_path / out, "svg") for out in ("one", "two"))
     assert [path.name for path in first] == [f"{name}.svg", f"{name}.csv"]
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes()
@@ -142,7 +143,7 @@ def test_figures_are_drawn_the_same_each_time(tmp_path, number):
 @pytest.mark.slow
 def test_lost_cells_are_named_in_the_drawing(tmp_path):
     run = store(tmp_path / "run", evaluation())
-    drawn = plots.write(str(run), ["computation-4"], form="svg")[0].read_text()
+    drawn = of_runs.write(str(run), ["computation-4"], form="svg")[0].read_text()
     assert "OOM" in drawn
     assert "TIMEOUT" in drawn
 
@@ -151,7 +152,7 @@ def test_lost_cells_are_named_in_the_drawing(tmp_path):
 def test_series_without_a_value_have_no_panel(tmp_path):
     shared = [row | ({"host_peak_bytes": None} if row["impl"] == "gpu-path" else {}) for row in evaluation()]
     rows = [row for row in shared if row["status"] == "ok"]
-    drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-5"], form="svg")[0].read_text()
+    drawn = of_runs.write(str(store(tmp_path / "run", rows)), ["computation-5"], form="svg")[0].read_text()
     assert "sequential host" in drawn
     assert "gpu-path device" in drawn
     assert "gpu-path host" not in drawn
@@ -165,7 +166,7 @@ def test_what_cannot_be_shown_is_said_so(tmp_path):
         (run, "computation-8", "no ncu.csv"), (run, "computation-5", "no processes of their own"),
         (cpu, "computation-7", "no GPU implementation"),
     ):  # fmt: skip
-        assert says in plots.write(str(where), [name], form="svg")[0].read_text()
+        assert says in of_runs.write(str(where), [name], form="svg")[0].read_text()
 
 
 # ------------------------------------------------------------------ claims
@@ -225,9 +226,9 @@ def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say
     apart = {"transfer": 2.0, "allocate": 1.0, "renumber": 6.0}
     parts = {("label", "on_device"): 1.0}
     found = measured(trials(label=1.0, impl="gpu-fused", parts=parts, apart=apart, **of))
-    frame = computation_figures.shares(computation.points(found))
+    frame = figures.shares(computation.points(found))
     assert frame[(frame.of == "all") & (frame.part == "renumber")].share.iloc[0] == pytest.approx(0.6)
-    assert computation_figures.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
+    assert figures.labeling(computation.points(found)).value.iloc[0] == pytest.approx(0.01005)
     assert "renumbering" in " ".join(computation.claims_table(computation.checks(found)).notes)
 
 
@@ -296,9 +297,9 @@ def test_of_two_whole_batches_labels_are_of_the_one_with_more_trials():
 def test_batch_of_unknown_size_is_taken_for_the_papers():
     of = {"dataset": "dag_01-like", "dim": 1, "query_set": "random", "queries": None}
     found = measured(trials(**(GPU | of)), trials(**(GPU | of | FEW)))
-    whole, others = computation_figures.by_batch(frame_of("computation-6", found))
-    assert [computation_figures.batch_label(each) for each in whole.itertuples()] == ["dag_01-like"]
-    assert [computation_figures.batch_label(each) for each in others.itertuples()] == ["dag_01-like, 128"]
+    whole, others = figures.by_batch(frame_of("computation-6", found))
+    assert [figures.batch_label(each) for each in whole.itertuples()] == ["dag_01-like"]
+    assert [figures.batch_label(each) for each in others.itertuples()] == ["dag_01-like, 128"]
 
 
 def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_without_one_has_its_own():
@@ -325,9 +326,9 @@ def test_each_batch_is_a_bar_of_its_own(batches):
 def test_batches_that_are_not_the_papers_are_in_panels_of_their_own(tmp_path):
     of = {"dataset": "dag_01-like", "dim": 1}
     rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]
-    drawn = plots.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")[0].read_text()
+    drawn = of_runs.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")[0].read_text()
     assert "Lost: sequential d=1 on dag_01-like: TIMEOUT" in drawn
-    of_run = plots.of_report(document.make(made(rows)))["computation-6"]
+    of_run = of_runs.of_report(document.make(made(rows)))["computation-6"]
     graphs = [(panel.title, {mark.y for mark in panel.items}) for panel in of_run.form.panels]
     assert graphs == [
         ("sequential: home-made", {"dag_01-like"}), ("gpu-path: home-made", {"dag_01-like"}),
@@ -402,6 +403,6 @@ def test_missing_profile_is_an_error_that_names_it(tmp_path):
 def test_profile_in_the_runs_folder_is_drawn(tmp_path):
     run = store(tmp_path / "run", evaluation())
     profile(run, WIDE)
-    svg, data = plots.write(str(run), ["computation-8"], form="svg")
+    svg, data = of_runs.write(str(run), ["computation-8"], form="svg")
     assert svg.stat().st_size > 5000
     assert "long_scoreboard" in data.read_text()

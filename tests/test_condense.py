@@ -11,7 +11,7 @@ from strategies import dag_of, digraphs, graph_of
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, simple_rows
 from grailbench.graph.csr import Graph
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 
 
 def edge_list(offsets, targets):
@@ -107,7 +107,7 @@ def test_threads_give_what_one_gives_on_shapes(shape):
 
 
 def test_small_graphs_are_one_threads(monkeypatch):
-    monkeypatch.setattr(Team, "_others", None)
+    monkeypatch.setattr(ThreadPool, "_others", None)
     graph = graph_of(*SHAPES["layers"])
     assert condense(graph, 16).vertices == 901
     with small_pieces(), pytest.raises(AttributeError):

@@ -15,8 +15,8 @@ from strategies import dag_of, dags, digraphs
 import grailbench as gb
 from grailbench.errors import InputError
 from grailbench.problems.contract import NoTimer, problem
+from grailbench.problems.reachability.core import answer, packing, patterns, records
 from grailbench.problems.reachability.core import index as core_index
-from grailbench.problems.reachability.core import packing, patterns, records
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.core.inner import core_dag
@@ -117,7 +117,7 @@ def test_core_of_one_vertex():
 @pytest.mark.parametrize("threads", [1, 2, 5])
 @pytest.mark.parametrize("graph", [LATTICE, IN_TREES])
 def test_threads_answer_each_pair_of_a_batch_once(monkeypatch, graph, threads):
-    monkeypatch.setattr(core_index, "_PER_THREAD", 10)
+    monkeypatch.setattr(answer, "_PER_THREAD", 10)
     index, dag = build(graph, threads=threads)
     assert answers(index, dag, graph[0]) == closure(*graph)
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from datetime import datetime
-from pathlib import Path
-
-import pytest
-from commands import ROOT, python_program
-
-sys.path.append(str(Path(__file__).parent / "faults"))
 
 import crowds
+import pytest
+from commands import ROOT, python_program
 
 from grailbench.errors import InputError
 from grailbench.harness import writer
@@ -23,7 +18,7 @@ def test_two_processes_leave_what_one_alone_leaves():
     program = ROOT / "tests" / "faults" / "crowds.py"
     code, out, err = python_program(program, "--crowd", "2", "--only", "cold")
     assert (code, err) == (0, "")
-    assert out == "1 crowd of 2 processes, 0 differences from one process alone\n"
+    assert out.startswith("1 crowd of 2 processes, 0 differences from one process alone, ")
 
 
 def test_rows_that_are_lost_or_twice_and_files_that_differ_are_seen(tmp_path):

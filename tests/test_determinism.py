@@ -1,15 +1,10 @@
 """Nothing depends on the number of threads or on their timing: the program of `tests/faults` in small."""
 
-import sys
 from itertools import count
-from pathlib import Path
 
 import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
 import pages
+import pytest
 import simulated as _simulated  # noqa: F401
 import threads
 

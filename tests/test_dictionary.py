@@ -17,8 +17,7 @@ from grailbench.graph import profile
 from grailbench.harness.cells import load
 from grailbench.problems import contract
 from grailbench.problems.counts.export import COLUMNS
-from grailbench.report import dictionary, document, floors, history, plots, profiled
-from grailbench.report.papers import computation_figures
+from grailbench.report import dictionary, document, figures, floors, history, profiled, stalls
 from grailbench.report.render.csv import csv as rendered
 
 #: recorded runs of the other problems, and of workers: small ones
@@ -52,7 +51,7 @@ def written():
         for table in tables:
             if table.data is not None:
                 found.append((table.file or table.name, rendered([table]), table.data))
-        for name, figure in plots.of_report(report).items():
+        for name, figure in figures.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
     for figure in [*profiled.of_outline(profile.recorded()["kegg"]), *histories()]:
         found.append((figure.name, figure.csv, figure.frame))
@@ -108,7 +107,7 @@ def test_no_entry_is_unused():
     used = {dictionary.column(file, name) for file, text, _ in written() for name in lines(text)[0]}
     used |= {dictionary.column("counters", name) for name in counters()}
     used |= {dictionary.column("export", name) for name in ("source", "target", "weight", *COLUMNS)}
-    used |= {dictionary.column("computation-8", name) for name in computation_figures.stalls.COLUMNS}
+    used |= {dictionary.column("computation-8", name) for name in stalls.COLUMNS}
     used |= {dictionary.column("x-limit", name) for name in ("median_ms", "least_ms", "x_limit", "bound")}
     used |= {dictionary.column("counters", "of a third party")}
     unused = [(each.file, each.name) for each in dictionary.columns() if each not in used]

@@ -7,7 +7,7 @@ import pandas
 import pytest
 from stored import HOSTILE, everything, made, row, trials
 
-from grailbench.report import document, draw, plots
+from grailbench.report import document, draw, figures
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import sheet
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Panel, Part, Tile
@@ -145,7 +145,7 @@ def test_a_run_of_several_problems_gives_the_figures_of_each():
     of = {"dim": None, "search": None, "filters": None, "order": None, "query_set": "all"}
     closure = [row(problem="closure", dataset="custom-100-10", impl="tiled", phase="solve", trial=0, ms=4.0, **of)]
     read = [reading("gra", ms, trial) for trial, ms in enumerate((2.0, 3.0, 2.5))]
-    found = plots.of_report(document.make(made([*trials(), *closure, *read])))
+    found = figures.of_report(document.make(made([*trials(), *closure, *read])))
     assert {"edges", "phases", "closure-5", "reading"} <= found.keys() <= CAPTIONS.keys()
     assert found["edges"].drawable
     (mark,) = found["reading"].form.panels[0].items
@@ -155,7 +155,7 @@ def test_a_run_of_several_problems_gives_the_figures_of_each():
 
 
 def test_intervals_are_drawn_wherever_trials_allow():
-    found = plots.of_report(document.make(made(everything())))
+    found = figures.of_report(document.make(made(everything())))
     for name in ("edges", "printed"):
         marks = [mark for panel in found[name].form.panels for mark in panel.items]
         assert marks

@@ -1,17 +1,11 @@
 """Kernels of a GPU beyond 2^32, and labels with ranks up to 2^31 - 2, in numba's simulator: the short form of scenes
 gpu and ranks of `tests/faults/big_numbers.py`."""
 
-import sys
-from pathlib import Path
-
+import far_gpu
+import far_ranks
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
-import far_gpu
-import far_ranks
 
 from grailbench.cuda import gateway
 from grailbench.cuda.gateway import cuda

@@ -269,7 +269,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     server.shutdown()
     server.server_close()
     assert running.returncode == 130, said
-    assert cached.held(wanted).verified
+    assert cached.cached_file(wanted).verified
     assert leftovers(cache) == []
 
 

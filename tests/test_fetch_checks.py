@@ -12,8 +12,8 @@ from archives import GRAPH, OTHER, dataset, files, one, sha256, tar_of
 from grailbench.data import cache as cached
 from grailbench.data import library
 from grailbench.data.cache import local_file
-from grailbench.data.extract import Limits, unpack
 from grailbench.data.fetch import fetch
+from grailbench.data.sources import Limits, unpack
 from grailbench.errors import InputError
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -101,7 +101,7 @@ def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
         path = one(fetch([wanted], mirror=str(folder))).path
         path.write_bytes(OTHER)
         with pytest.raises(InputError, match=f"grailbench fetch {wanted.name}"):
-            cached.held(wanted)
+            cached.cached_file(wanted)
         assert one(fetch([wanted], mirror=str(folder))).status == "fetched"
         assert path.read_bytes() == GRAPH
 

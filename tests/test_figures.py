@@ -9,17 +9,17 @@ from stored import HOSTILE, everything, lost, row, trials, unguided
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import cells
-from grailbench.report import figures
+from grailbench.report import figures, frames
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
-from grailbench.report.papers import run_figures, thesis_figures
+from grailbench.report.papers import figures as papers
 from grailbench.report.papers import thesis as tables
 from grailbench.util.words import short, times
 
 
 def made(*rows):
     """The cells of rows, in the order of a report."""
-    return figures.ordered(cells([each for group in rows for each in group]))
+    return frames.ordered(cells([each for group in rows for each in group]))
 
 
 def gpu(**fields):
@@ -32,29 +32,29 @@ def gpu(**fields):
 
 def test_parts_of_a_trial_add_up_to_it_and_what_a_phase_leaves_is_its_rest():
     (cell,) = made(gpu())
-    parts = {part.label: part.ms for part in figures.segments(cell)}
+    parts = {part.label: part.ms for part in frames.segments(cell)}
     labels = {"label: subsizes": 1.5, "label: post-order": 2.0, "label: rest": 0.5}
     assert list(parts.items()) == [*labels.items(), ("transfer", 1.0), ("query", 8.0)]
 
 
 def test_rest_is_never_negative():
     (cell,) = made(trials(label=1.0, parts={("label", "a"): 1.2}))
-    assert {part.label: part.ms for part in figures.segments(cell)}["label: rest"] == 0.0
+    assert {part.label: part.ms for part in frames.segments(cell)}["label: rest"] == 0.0
 
 
 def test_ready_is_no_part_of_a_trial():
     (cell,) = made(trials(apart={"ready": 9.0}))
-    assert [part.label for part in figures.segments(cell)] == ["label", "query"]
-    assert figures.phase_table([cell]).ready[0] == pytest.approx(9.045)
+    assert [part.label for part in frames.segments(cell)] == ["label", "query"]
+    assert frames.phase_table([cell]).ready[0] == pytest.approx(9.045)
 
 
 def test_shares_of_a_cell_add_up_to_one():
-    frame = figures.phases(made(gpu(), unguided()))
+    frame = frames.phases(made(gpu(), unguided()))
     assert frame.groupby("config").share.sum().round(12).eq(1).all()
 
 
 def test_phase_table_has_a_row_a_cell_and_its_total():
-    frame = figures.phase_table(made(gpu(), unguided(label=1.0, query=3.0, count=1)))
+    frame = frames.phase_table(made(gpu(), unguided(label=1.0, query=3.0, count=1)))
     assert list(frame.config) == ["dfs", "gpu d=2 dfs"]
     assert list(frame.total) == [4.0, 13.0]
     assert math.isnan(frame["label: subsizes"][0])
@@ -66,16 +66,16 @@ def test_phase_table_has_a_row_a_cell_and_its_total():
 @pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "skipped", "out of memory"])
 def test_lost_cell_has_a_row_that_says_why_and_no_time_in_any_figure(status):
     found = made(unguided(), trials(count=1), lost(status, "boom"))
-    for frame, column in ((figures.phases(found), "ms"), (figures.edges(found), "median"),
-                          (figures.phase_table(found), "total"), (figures.speedup(found, "dfs"), "ms")):  # fmt: skip
+    for frame, column in ((frames.phases(found), "ms"), (frames.edges(found), "median"),
+                          (frames.phase_table(found), "total"), (frames.speedup(found, "dfs"), "ms")):  # fmt: skip
         own = frame[frame.status == status]
         assert list(own.reason.unique()) == ["boom"]
         assert own[column].isna().all()
 
 
 def test_lost_cells_of_one_graph_and_reason_are_told_together():
-    frame = figures.edges(made(lost("skipped", "no file"), lost("skipped", "no file", dim=5), unguided()))
-    (found,) = figures.absent(frame)
+    frame = frames.edges(made(lost("skipped", "no file"), lost("skipped", "no file", dim=5), unguided()))
+    (found,) = frames.absent(frame)
     assert str(found) == "kegg, 2 configurations: SKIPPED, no file"
 
 
@@ -83,7 +83,7 @@ def test_lost_cells_of_one_graph_and_reason_are_told_together():
 
 
 def test_cells_are_told_apart_by_configuration_and_query_set():
-    frame = figures.edges(made(everything()))
+    frame = frames.edges(made(everything()))
     timed = frame[frame.phase == "query"]
     assert not timed.duplicated(["dataset", "queries", "config"]).any()
     assert set(timed.queries) == {"", "balanced"}
@@ -91,72 +91,72 @@ def test_cells_are_told_apart_by_configuration_and_query_set():
 
 def test_two_random_query_sets_are_named_in_full():
     found = made(trials(), trials(query_set="random-1000-s1"))
-    assert {head["queries"] for head in figures.heads(found)} == {"random-100000-s1", "random-1000-s1"}
+    assert {head["queries"] for head in frames.heads(found)} == {"random-100000-s1", "random-1000-s1"}
 
 
 def test_seeds_are_named_when_a_cell_ran_with_several():
     found = made(trials(query_set="mine.txt"), trials(query_set="mine.txt", seed=2))
-    assert [head["config"] for head in figures.heads(found)] == [f"sequential d=2 dfs, seed {n}" for n in (1, 2)]
+    assert [head["config"] for head in frames.heads(found)] == [f"sequential d=2 dfs, seed {n}" for n in (1, 2)]
 
 
 def test_configurations_come_in_one_order_whatever_the_order_of_rows():
     rows = [unguided(), trials(), trials(dim=5), trials(impl="parallel", threads=2), trials(impl="peer:x", dim=None)]
-    assert figures.heads(made(*rows)) == figures.heads(made(*reversed(rows)))
+    assert frames.heads(made(*rows)) == frames.heads(made(*reversed(rows)))
 
 
 # ------------------------------------------------------------------ speed-up
 
 
 def test_speedup_is_the_median_of_the_reference_over_that_of_a_cell():
-    frame = figures.speedup(made(unguided(query=40.0), trials(query=10.0)), "dfs")
+    frame = frames.speedup(made(unguided(query=40.0), trials(query=10.0)), "dfs")
     assert dict(zip(frame.config, frame.speedup, strict=True)) == {"dfs": 1.0, "sequential d=2 dfs": pytest.approx(4.0)}
 
 
 def test_a_speedup_of_labels_on_a_gpu_has_the_one_from_edges_beside_it():
     gpu = {"impl": "gpu-fused", "search": None, "label": 1.0, "apart": {"transfer": 2.0}}
     alone = made(trials(label=10.0), trials(**gpu))
-    note = run_figures.of_report(alone, [], "sequential", "label")["speedup"].note
+    note = figures.of_cells(alone, [], "sequential", "label")["speedup"].note
     assert note.endswith("From edges: not measured, add --from-edges.")
     parts = {("ready", "label"): 1.0, ("ready", "transfer"): 2.0}
     cpu = trials(label=10.0, apart={"ready": 10.0})
     both = made(cpu, trials(**gpu, parts={("", "ready"): 20.0} | parts))
-    note = run_figures.of_report(both, [], "sequential", "label")["speedup"].note
+    note = figures.of_cells(both, [], "sequential", "label")["speedup"].note
     assert note.endswith("From edges: gpu-fused d=2 0.500× over 1 graph.")
-    assert "edges" not in run_figures.of_report(both, [], "sequential", "query")["speedup"].note
-    assert "edges" not in run_figures.of_report(made(cpu), [], "sequential", "label")["speedup"].note
+    assert "edges" not in figures.of_cells(both, [], "sequential", "query")["speedup"].note
+    assert "edges" not in figures.of_cells(made(cpu), [], "sequential", "label")["speedup"].note
 
 
 def test_speedup_compares_on_the_same_queries_only():
-    frame = figures.speedup(made(unguided(query=40.0), trials(query=10.0, query_set="balanced-100000-s1")), "dfs")
+    frame = frames.speedup(made(unguided(query=40.0), trials(query=10.0, query_set="balanced-100000-s1")), "dfs")
     assert frame[frame.queries == "balanced"].speedup.isna().all()
 
 
 def test_reference_is_the_usual_one_else_the_one_with_most_times():
-    assert figures.choose_reference(made(unguided(), trials())) == "sequential d=2 dfs"
-    assert figures.choose_reference(made(unguided(), lost("failed", "x"), trials(dim=5))) == "dfs"
+    assert frames.choose_reference(made(unguided(), trials())) == "sequential d=2 dfs"
+    assert frames.choose_reference(made(unguided(), lost("failed", "x"), trials(dim=5))) == "dfs"
 
 
 def test_reference_can_be_meant_by_words_that_only_it_has():
     found = made(unguided(), trials(), trials(filters="level,tree"), trials(dim=5))
-    assert figures.choose_reference(found, "D=5") == "sequential d=5 dfs"
-    assert figures.choose_reference(found, "sequential d=2 dfs") == "sequential d=2 dfs"
+    assert frames.choose_reference(found, "D=5") == "sequential d=5 dfs"
+    assert frames.choose_reference(found, "sequential d=2 dfs") == "sequential d=2 dfs"
     with pytest.raises(InputError, match="several"):
-        figures.choose_reference(found, "sequential")
+        frames.choose_reference(found, "sequential")
     with pytest.raises(InputError, match="dfs"):
-        figures.choose_reference(found, "gpu")
+        frames.choose_reference(found, "gpu")
 
 
 def test_mean_speedup_is_geometric_and_a_lost_graph_costs():
     names = ("a", "b", "c")
     base = [each for name in names for each in unguided(dataset=name, query=8.0)]
     fast = trials(dataset="a", query=4.0) + trials(dataset="b", query=1.0)
-    frame = figures.speedup(made(base, fast), "dfs")
-    assert {mean.config: round(mean.speedup, 9) for mean in figures.mean_speedups(frame)}["sequential d=2 dfs"] == 4.0
-    frame = figures.speedup(made(base, fast, lost("failed", "x", dataset="c")), "dfs")
-    (mean,) = [mean for mean in figures.mean_speedups(frame) if mean.config != "dfs"]
+    frame = frames.speedup(made(base, fast), "dfs")
+    assert {mean.config: round(mean.speedup, 9) for mean in frames.mean_speedups(frame)}["sequential d=2 dfs"] == 4.0
+    frame = frames.speedup(made(base, fast, lost("failed", "x", dataset="c")), "dfs")
+    (mean,) = [mean for mean in frames.mean_speedups(frame) if mean.config != "dfs"]
     assert (mean.measured, mean.missing) == (2, 1)
     assert mean.speedup == pytest.approx((2 * 8 / 10) ** (1 / 3))
-    assert figures.over(mean) == "3 graphs, 1 lost"
+    assert frames.over(mean) == "3 graphs, 1 lost"
 
 
 # ------------------------------------------------------------------ print and counters
@@ -164,7 +164,7 @@ def test_mean_speedup_is_geometric_and_a_lost_graph_costs():
 
 def test_print_is_compared_with_real_graphs_only():
     found = made(everything())
-    frame = thesis_figures.printed_frame(tables.build(name, found, {}) for name in ("2.4", "2.5"))
+    frame = papers.printed_frame(tables.build(name, found, {}) for name in ("2.4", "2.5"))
     assert set(frame.dataset) == {*tables.published.table("2.4").rows, *tables.published.table("2.5").rows}
     kegg = frame[(frame.dataset == "kegg") & (frame.column == "Pure DFS")]
     assert kegg.measured.item() == pytest.approx(40.2)
@@ -173,20 +173,18 @@ def test_print_is_compared_with_real_graphs_only():
 
 def test_look_alike_alone_leaves_its_published_row_empty():
     found = made(unguided(dataset="kegg-like", stands_for="kegg"))
-    frame = thesis_figures.printed_frame([tables.build("2.4", found, {})])
+    frame = papers.printed_frame([tables.build("2.4", found, {})])
     assert frame.measured.isna().all()
     assert "kegg-like ran in its place" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
 
 
 def test_counts_of_positive_queries_are_no_times():
-    assert "Positive Queries" not in set(
-        thesis_figures.printed_frame([tables.build("2.4", made(unguided()), {})]).column
-    )
+    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()), {})]).column)
 
 
 def test_counters_of_a_wrong_cell_are_left_out():
     found = made(trials(counters={"searches": 5}), [row(dim=5, status="wrong", counters={"searches": 9})])
-    frame = figures.counters(found)
+    frame = frames.counters(found)
     assert frame[["config", "counter", "count"]].values.tolist() == [["sequential d=2 dfs", "searches", 5]]
 
 
@@ -194,10 +192,10 @@ def test_all_figures_of_a_run_have_the_names_that_the_command_offers():
     from grailbench.cli import plot
 
     found = made(everything())
-    drawn = run_figures.of_report(found, [tables.build("2.4", found, {})])
+    drawn = figures.of_cells(found, [tables.build("2.4", found, {})])
     others = ("closure", "traversal", "reading", "tradeoff", "strips")  # of any problem
     assert list(drawn) == [name for name in CAPTIONS if not name.startswith(others)]
-    assert plot.PHASES == figures.TOP_PHASES
+    assert plot.PHASES == frames.TOP_PHASES
     assert HOSTILE in drawn["edges"].csv.replace('""', '"')
 
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parent / "faults"))
 
 import flips
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
+import foreign_files
 import pytest
 from commands import in_python
-
-sys.path.append(str(Path(__file__).parent / "faults"))
-
-import foreign_files
 from crowds import Ended
 
 SHORT = """

@@ -6,16 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
 import bounds
 import engines
 import exercises
 import fuzz
 import judge as judging
+import numpy as np
+import pytest
 import slow_readers
 import targets
 from commands import in_python
@@ -238,8 +235,8 @@ def test_a_reader_that_dies_or_hangs_is_found_and_a_later_call_goes_on(tmp_path)
     words += ["--out", str(tmp_path)]
     first = subprocess.run([*words, "--executions", "12"], capture_output=True, text=True)
     assert first.returncode == 1, first.stdout + first.stderr
-    assert "FINDING broken: crash -6" in first.stdout
-    assert "FINDING broken: hang" in first.stdout
+    assert "WRONG: broken: crash -6" in first.stderr
+    assert "WRONG: broken: hang" in first.stderr
     kinds = {path.name.split("-")[1]: path.read_bytes()[:1] for path in (tmp_path / "findings").glob("*.input")}
     assert kinds == {"crash": b"c", "hang": b"h"}
 
@@ -334,14 +331,13 @@ def test_edges_are_sorted_without_duckdb_too(monkeypatch, tmp_path):
         assert (found.tolist(), found.dtype) == (wanted, np.uint64)
 
 
-def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, monkeypatch, capsys):
+def test_parts_that_are_done_are_not_run_again_and_a_fault_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(bounds, "parts", lambda: ["corpus", "tests x"])
     folder = tmp_path / f"boundscheck-{kernelcache.digest()}" / "5"
     folder.mkdir(parents=True)
     one = {"part": "corpus", "inputs": 3, "faults": ["index 9 is out of bounds"], "compiled": []}
     (folder / "corpus.json").write_text(json.dumps(one))
-    assert bounds.run(5, 1, 0, tmp_path, None) == 1
-    said = capsys.readouterr().out
-    assert "FAULT: corpus: index 9 is out of bounds" in said
-    assert "NOT DONE: tests x" in said
-    assert "NOT REACHED: graph/readers/rows.py:_parse_gra" in said
+    said = bounds.run(5, 1, 0, tmp_path).wrong
+    assert "corpus: index 9 is out of bounds" in said
+    assert "not done: tests x" in said
+    assert "not reached: graph/readers/rows.py:_parse_gra" in said

@@ -3,19 +3,14 @@ branches of kernels."""
 
 import ast
 import json
-import sys
-from pathlib import Path
-
-import pytest
-from commands import python_program
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import branches
 import exhaust
 import lost
+import pytest
 import sanitizers
 import together
+from commands import python_program
 
 from grailbench.errors import TooLittleMemory
 

@@ -6,7 +6,7 @@ from tabled import all_records, parts, table_markdown
 
 from grailbench.harness.cells import cells
 from grailbench.report import document
-from grailbench.report.papers import beside, thesis, thesis_figures
+from grailbench.report.papers import beside, figures, thesis
 from grailbench.report.papers.feeds import WEIGHTS
 from grailbench.report.render.json import records
 
@@ -324,7 +324,7 @@ def test_page_holds_the_tables():
 
 def weights(*groups):
     found = cells(frame(*groups))
-    return thesis_figures.weights_frame(
+    return figures.weights_frame(
         [thesis.build(name, found, {}) for name in ("6.1", "6.2", "6.3")] + thesis.others(found)
     )
 
@@ -358,7 +358,7 @@ def test_look_alikes_are_no_part_of_a_data_set():
 
 def test_times_that_two_tables_print_are_drawn_once():
     report = document.make(made(frame(labels(), search(), sequential(2)), {}))
-    shown = thesis_figures.printed_frame(report.tables)
+    shown = figures.printed_frame(report.tables)
     assert not shown.duplicated(["dataset", "column"]).any()
     assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)
     assert "Queries on GPU" not in set(shown.column)

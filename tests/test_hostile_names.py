@@ -332,8 +332,6 @@ def test_names_that_a_shell_takes_for_more_are_not_completed(world):
 
 # ------------------------------------------------------------------ random names in each field
 
-sys.path.insert(0, str(ROOT / "tests" / "faults"))
-
 import hostile as program  # noqa: E402
 
 

@@ -17,9 +17,8 @@ from grailbench.errors import InputError
 from grailbench.report import document
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
+from grailbench.report.page import COLOURS, write
 from grailbench.report.page import page as page_of
-from grailbench.report.page import write
-from grailbench.report.page.shell import COLOURS
 from grailbench.report.render.html import html
 from grailbench.report.table import Table
 

@@ -11,13 +11,10 @@ from pathlib import Path
 
 import click
 import numpy as np
+import outputs_onto_inputs
 import pytest
 from commands import call, in_python
 from stored import everything, store
-
-sys.path.append(str(Path(__file__).parent / "faults"))
-
-import outputs_onto_inputs
 
 import grailbench as gb
 from grailbench.cli.main import COMMANDS, cli

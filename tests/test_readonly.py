@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
-from commands import in_python
-
-sys.path.append(str(Path(__file__).parent / "faults"))
-
 import readonly
+from commands import in_python
 from crowds import Ended
 
 from grailbench.errors import InputError

@@ -1,20 +1,15 @@
 """docs/reliability.md and the records it is made of: `tests/faults/page.py`, `tests/faults/record.py`."""
 
-import ast
 import json
-import sys
-from pathlib import Path
 
+import click
+import night
+import page
 import pytest
+import record
 from click.testing import CliRunner
 from commands import ROOT
 from stored import HOSTILE
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
-import night
-import page
-import record
 
 GOOD = {
     "area": page.AREAS[0], "promise": "Nothing is lost.", "test": "tests/faults/digraphs.py", "figure": "3 of 3",
@@ -105,31 +100,30 @@ def test_areas_come_in_their_order_and_empty_ones_not_at_all():
     assert headings == [f"## {page.AREAS[0]}", f"## {page.AREAS[2]}"]
 
 
-def areas_of(program: str) -> set[str]:
-    """The areas that records of a program have, as its text says."""
-    given = (word.value for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Call)
-             for word in node.keywords if word.arg == "area")  # fmt: skip
-    return {text.value for each in given for text in ast.walk(each) if isinstance(text, ast.Constant)}
+def test_a_program_runs_says_its_figure_and_writes_its_record_with_the_command_that_was_given(tmp_path, monkeypatch):
+    def work(count, names, out, nightly):
+        return record.Found(f"{count} tried", ["no"] * (count > 2), {"count": count})
 
-
-def test_the_page_has_the_area_of_every_program():
-    found = {path.name: areas_of(path.read_text()) for path in (ROOT / "tests" / "faults").glob("*.py")}
-    named = set().union(*found.values())
-    assert named == set(page.AREAS)
-    assert areas_of("write(area='A' if gpu else 'B')") == {"A", "B"}
-
-
-def left_out(tries: list[Path]) -> list[str]:
-    """Programs that write a record and are not run by `make faults`, which looks for the option."""
-    return [path.name for path in tries if "--record" in (text := path.read_text()) and '"--nightly"' not in text]
+    monkeypatch.setattr(record, "FOLDER", tmp_path)
+    work = click.option("--out", type=click.Path())(click.option("--name", "names", multiple=True)(work))
+    program = record.program(page.AREAS[0], "Nothing is lost.", night="Long.")(click.option("--count", type=int)(work))
+    done = CliRunner().invoke(program, ["--count", "2", "--name", "a b", "--out", "x", "--nightly", "--record", "it"])
+    assert (done.exit_code, done.output.partition(",")[0]) == (0, "2 tried")
+    found = json.loads((tmp_path / "it.json").read_text())
+    assert found["command"] == "python tests/faults/test_reliability.py --nightly --record it --count 2 --name 'a b'"
+    assert (found["figure"], found["kept"], found["details"]) == ("2 tried", True, {"count": 2})
+    assert CliRunner().invoke(program, ["--count", "3", "--record", "it"]).exit_code == 1
+    assert json.loads((tmp_path / "it.json").read_text())["kept"] is False
+    with pytest.raises(ValueError, match="no section 'Elsewhere'"):
+        record.program("Elsewhere", "Nothing is lost.")
 
 
 @pytest.mark.processes
 def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
     ends = {"a.py": 0, "b.py": 1, "c.py": 4}
     for name, code in ends.items():
-        text = f"'python {name} --record it'\nimport sys\nprint(sys.argv[1:])\nsys.exit({code})\noption = "
-        (tmp_path / name).write_text(text + '"--nightly"\n')
+        text = f"'''python {name} --record it\n@record.program(night='Long.')\n'''\nimport sys\n"
+        (tmp_path / name).write_text(f"{text}print(sys.argv[1:])\nsys.exit({code})\n")
     (tmp_path / "other.py").write_text("1 / 0\n")
     assert [path.name for path in night.programs(tmp_path)] == [*ends]
     found = {path.name: (code, said) for path, code, said, _ in night.ran(night.programs(tmp_path), 2, True)}
@@ -140,13 +134,10 @@ def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
     assert (ended.exit_code, "kill.py" in ended.output) == (2, True)
 
 
-def test_make_faults_runs_every_program_that_needs_no_gpu(tmp_path):
-    gpu = {"digraphs.py", "exhaust.py", "kernels.py", "lost.py", "sanitizers.py", "together.py"}
-    programs = sorted((ROOT / "tests" / "faults").glob("*.py"))
-    own = [path for path in programs if "@click.command" in path.read_text() and path.name not in gpu]
-    assert left_out(own) == ["supply.py"]
-    (tmp_path / "other.py").write_text('option("--record")')
-    assert left_out([*own, tmp_path / "other.py"]) == ["supply.py", "other.py"]
+def test_make_faults_runs_every_program_that_needs_no_gpu():
+    others = {"digraphs.py", "exhaust.py", "lost.py", "sanitizers.py", "supply.py", "together.py"}
+    programs = [path for path in night.HERE.glob("*.py") if "@record.program(" in path.read_text()]
+    assert {path.name for path in programs} - {path.name for path in night.programs()} == others
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "a | b", "**a**", "[a](b)", "`a`", "a\n\n## b", "\u202eabc", "a\u200bb"])

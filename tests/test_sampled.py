@@ -11,9 +11,9 @@ from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS, sampled
-from grailbench.report import document, plots
+from grailbench.report import document, figures
 from grailbench.report.page import page as page_of
-from grailbench.report.papers import computation, run_figures
+from grailbench.report.papers import computation
 from grailbench.report.render.csv import csv
 
 PEER = {"impl": "peer:pyreachability-grail", "search": None, "filters": None, "threads": 1}
@@ -111,20 +111,20 @@ def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
 
 
 def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
-    made = run_figures.of_report(cells(run_of(SOME)), [])
+    made = figures.of_cells(cells(run_of(SOME)), [])
     noted = {name for name, figure in made.items() if "Sampled" in figure.note}
     assert {"phases", "phase-table", "edges", "speedup"} <= noted
     assert made["edges"].note.endswith("checked: human, human-like, mine.")
     balanced = trials(dataset="kegg", query_set="balanced-100000-s1", **SOME)
-    made = run_figures.of_report(cells(run_of({}) + balanced), [])
+    made = figures.of_cells(cells(run_of({}) + balanced), [])
     assert made["edges"].note.endswith("checked: kegg (balanced-100000-s1).")
-    exact = run_figures.of_report(cells(run_of({})), [])
+    exact = figures.of_cells(cells(run_of({})), [])
     assert not any("ampled" in figure.note for figure in exact.values())
 
 
 @pytest.mark.slow
 def test_drawn_bars_of_sampled_times_are_marked(run, tmp_path):
-    path, *_ = plots.write(str(run), ["phases"], out=tmp_path, form="svg")
+    path, *_ = figures.write(str(run), ["phases"], out=tmp_path, form="svg")
     drawn = path.read_text()
     assert drawn.count(" ms (sampled)") == 18
     assert "Sampled, not every answer checked" in drawn

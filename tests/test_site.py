@@ -14,9 +14,9 @@ from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import cells
-from grailbench.report.site import build, folder, sources
+from grailbench.report.site import build, entries, folder
+from grailbench.report.site.build import NAV
 from grailbench.report.site.entries import anchor, slug
-from grailbench.report.site.frame import NAV
 from grailbench.util.words import short
 
 
@@ -53,7 +53,7 @@ def written(out, files):
 
 
 def made(*folders, out):
-    return build.build(sources.sources(sources.chosen(folders)), out)
+    return build.build(entries.sources(entries.chosen(folders)), out)
 
 
 # ------------------------------------------------------------------ what leads where
@@ -232,7 +232,7 @@ def test_a_build_that_stops_leaves_the_old_site(own, tmp_path, stop):
             raise stop
 
     with pytest.raises(stop):
-        build.build(sources.sources(sources.chosen([own / "other", own / "run"])), out, told=told)
+        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, told=told)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -359,17 +359,17 @@ def test_runs_are_called_as_their_folders_with_as_much_as_tells_them_apart(tmp_p
     made = [tmp_path / name for name in ("a/run", "b/run", "c/other", "b/../a/run")]
     for each in made:
         each.mkdir(parents=True, exist_ok=True)
-    assert [each.name for each in sources.chosen(made)] == ["a/run", "b/run", "c/other"]
-    assert [each.name for each in sources.chosen(made[2:3])] == ["other"]
+    assert [each.name for each in entries.chosen(made)] == ["a/run", "b/run", "c/other"]
+    assert [each.name for each in entries.chosen(made[2:3])] == ["other"]
 
 
 def test_the_usual_runs_are_the_recorded_ones_else_the_stored_ones(tmp_path, monkeypatch):
-    found = sources.chosen(sources.usual())
+    found = entries.chosen([])
     assert {"h200/fused", "ci"} <= {each.name for each in found}
     assert {each.origin for each in found} == {"recorded"}
     monkeypatch.setattr("grailbench.util.paths.checkout", lambda: None)
     monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path)
     with pytest.raises(InputError, match="no run is stored"):
-        sources.usual()
+        entries.chosen([])
     store(tmp_path / "mine", trials())
-    assert sources.usual() == [tmp_path / "mine"]
+    assert [each.folder for each in entries.chosen([])] == [tmp_path / "mine"]

@@ -12,7 +12,7 @@ from stored import HOSTILE, everything, lost, trials
 
 from grailbench.harness.rows import SOUND
 from grailbench.report.site import board
-from grailbench.report.site.encoded import NUMBERS, encoded, natural, numbers
+from grailbench.report.site.board import NUMBERS, encoded, natural, numbers
 from grailbench.report.site.entries import SUBMITTED
 from grailbench.util import words
 from grailbench.util.visible import visible
@@ -200,7 +200,6 @@ def test_first_page_is_light(tmp_path):
 
 def test_same_entries_give_the_same_bytes_and_none_give_a_page():
     assert board.block(stored()) == board.block(stored())
-    assert board.files(stored()) == {}
     assert "application/json" in board.block([])
     assert "<table>" in board.block(entries_of(source(lost("failed", "no memory"))))
 

@@ -9,7 +9,7 @@ from stored import HOSTILE
 from test_site_board import stored
 
 from grailbench.harness.rows import SOUND
-from grailbench.report.site.encoded import encoded, natural
+from grailbench.report.site.board import encoded, natural
 from grailbench.util.visible import visible
 
 ENTRIES = stored() + many(400, graphs=12)

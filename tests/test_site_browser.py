@@ -3,8 +3,8 @@
 import pytest
 from sites import MARKS, built
 
+from grailbench.report.site.build import NAV
 from grailbench.report.site.entries import slug
-from grailbench.report.site.frame import NAV
 
 RUN = f"runs/{slug(MARKS)}.html"
 

@@ -6,15 +6,11 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack
-from pathlib import Path
-
-import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
 
 import chores
 import levels
+import numpy as np
+import pytest
 import soak
 
 from grailbench.cli import main

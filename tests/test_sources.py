@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import sources
 from archives import dataset, one
 from click.testing import CliRunner
-
-sys.path.append(str(Path(__file__).parent / "faults"))
-
-import sources
 
 from grailbench.cli.main import cli
 from grailbench.data import cache as cached

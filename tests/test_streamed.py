@@ -28,13 +28,13 @@ from test_disk import one_line
 import grailbench as gb
 from grailbench.api.streamed import built, file_of
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
-from grailbench.graph import mapped, streams
+from grailbench.graph import mapped
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
 from grailbench.outofcore import build as stages
-from grailbench.outofcore import edges, folder, labels, levels, search
+from grailbench.outofcore import edges, folder, labels, levels, search, streams
 from grailbench.outofcore import stored as blocks
 from grailbench.outofcore.index import Streamed
 from grailbench.problems.reachability import hubs, kept

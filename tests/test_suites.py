@@ -19,7 +19,7 @@ from grailbench.harness.runner import run
 from grailbench.report import document, draw
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.papers import closures as closure
-from grailbench.report.papers import closures_figures
+from grailbench.report.papers import figures
 
 
 def rows_of(*given):
@@ -69,7 +69,7 @@ def test_a_wrong_cell_has_a_reason_and_no_time():
 
 
 def test_figures_take_the_sizes_and_kernels_of_the_report():
-    drawn = closures_figures.figures(ROWS)
+    drawn = figures.closures(ROWS)
     assert list(drawn) == [name for name in CAPTIONS if name.startswith("closure")]
     assert set(drawn["closure-5"].frame.vertices) == {100, 1000}
     assert list(drawn["closure-6"].frame["mean"]) == pytest.approx([0.3, 0.1, 0.3, 0.1])
@@ -80,7 +80,7 @@ def test_figures_take_the_sizes_and_kernels_of_the_report():
 
 
 def test_a_run_of_small_graphs_has_no_figure_8():
-    assert closures_figures.figures([cell for cell in ROWS if cell.vertices <= 1000])["closure-8"].frame.empty
+    assert figures.closures([cell for cell in ROWS if cell.vertices <= 1000])["closure-8"].frame.empty
 
 
 def test_the_table_has_the_ratio_to_the_tiled_kernel():
@@ -104,7 +104,7 @@ def test_the_way_from_edges_has_columns_where_it_was_timed_and_its_parts_are_no_
     ]  # fmt: skip
     (other,) = (line for line in lines if line[0] == "mine")
     assert other[headers.index("from edges ms")] == "–"
-    before, after = (closures_figures.figures(each)["closure-7"].frame for each in (ROWS, whole))
+    before, after = (figures.closures(each)["closure-7"].frame for each in (ROWS, whole))
     assert list(before["mean"]) == list(after["mean"])
 
 
@@ -218,5 +218,5 @@ def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
 
 
 def test_every_figure_can_be_drawn():
-    for figure in closures_figures.figures(ROWS).values():
+    for figure in figures.closures(ROWS).values():
         assert [name for name, _ in draw.files(figure, "source", "svg")] == [f"{figure.name}.svg", f"{figure.name}.csv"]

@@ -1,18 +1,13 @@
 """The programs of `tests/faults` that face every implementation with many digraphs, and every kernel with some."""
 
-import sys
-from pathlib import Path
 from unittest import mock
 
+import digraphs
+import kernels
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from commands import python_program
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
-import digraphs
-import kernels
 
 from grailbench.problems.reachability.cpu.grail import GrailIndex
 
@@ -59,7 +54,7 @@ def test_calls_with_a_folder_add_up_and_a_torn_row_is_asked_again(tmp_path):
     with mock.patch.object(digraphs.Kept, "rows", lambda kept: read(kept)):
         done = CliRunner().invoke(digraphs.main, [*words, "--seconds", "0"])
     assert read.call_count == 2, "earlier rows are read before and after, however many digraphs there are"
-    assert (done.exit_code, "1 implementations, 4 of 10 digraphs, 0 faults" in done.output) == (1, True), done.output
+    assert (done.exit_code, "4 of 10 digraphs\n" in done.output) == (1, True), done.output
     assert not digraphs.Kept(digraphs.Sweep(False, FEW), tmp_path / "second").rows(), "of other implementations"
 
 
@@ -84,7 +79,7 @@ def test_a_digraph_at_which_the_gpu_was_lost_is_asked_again_once_and_nothing_aft
 def test_processes_share_the_digraphs(tmp_path):
     words = "--only", FEW[0], "--first", "3", "--count", "5", "--processes", "2", "--out", tmp_path
     code, out, err = python_program(digraphs.__file__, *words)
-    assert (code, "5 of 5 digraphs, 0 faults" in out) == (0, True), (out, err)
+    assert (code, "5 of 5 digraphs" in out) == (0, True), (out, err)
 
 
 def test_one_wrong_answer_is_a_fault_that_names_its_digraph(monkeypatch):

@@ -9,13 +9,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
-
-import pytest
-
-sys.path.append(str(Path(__file__).parent / "faults"))
 
 import leftovers
+import pytest
 
 from grailbench.util import outputs, temporary
 from grailbench.util.temporary import Folder

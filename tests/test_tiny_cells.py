@@ -1,15 +1,9 @@
 """`tests/faults/tiny_cells.py`, which says what the harness takes for a cell."""
 
-import sys
-from pathlib import Path
-
 import pytest
-from click.testing import CliRunner
-
-sys.path.insert(0, str(Path(__file__).parent / "faults"))
-
 import record
 import tiny_cells
+from click.testing import CliRunner
 from tiny_cells import Took
 
 FOUND = {

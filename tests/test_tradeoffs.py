@@ -9,7 +9,7 @@ from commands import call
 from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
 
 from grailbench.harness.cells import cells
-from grailbench.report import breakeven, document, draw, plots, strips, tradeoffs
+from grailbench.report import breakeven, document, draw, figures, tradeoffs
 from grailbench.report.page import page as page_of
 from grailbench.report.page import sections
 
@@ -213,11 +213,11 @@ def test_reports_of_runs_with_an_index_and_a_search_show_it_and_others_do_not(tm
 
 def test_every_trial_is_a_dot_of_its_strip_the_first_lowest():
     rows = [row(phase=phase, trial=n, ms=10.0 + n) for n in range(4) for phase in ("label", "query")]
-    (found,) = strips.figures(cells(rows))
+    found = figures.trials(cells(rows))
     assert [panel.title for panel in found.form.panels] == ["kegg: label", "kegg: query"]
     (strip,) = found.form.panels[1].items
-    assert strip.times == (10.0, 11.0, 12.0, 13.0)
-    assert strip.low <= strip.median <= strip.high
+    assert strip.trials == (10.0, 11.0, 12.0, 13.0)
+    assert strip.low <= strip.x <= strip.high
     shapes = [each.get("d") for group in drawn(found).iter() if group.get("data-series") for each in group
               if each.tag == f"{SVG}path" and len(each) and each[0].tag == f"{SVG}title"]  # fmt: skip
     dots = [[tuple(map(float, at.split())) for at in re.findall(r"M ([\d.]+ [\d.]+)", shape)] for shape in shapes]
@@ -230,7 +230,7 @@ def test_every_trial_is_a_dot_of_its_strip_the_first_lowest():
 
 def test_lost_cells_have_their_word_and_long_panels_go_on():
     rows = [each for dim in range(1, 60) for each in cell(dim=dim)] + lost("wrong", HOSTILE, impl="parallel")
-    (found,) = strips.figures(cells(rows))
+    found = figures.trials(cells(rows))
     assert f"WRONG: {HOSTILE}" in [strip.word for strip in found.form.panels[-1].items]
     files = [name for name, _ in draw.files(found, "", "svg")]
     assert files == ["strips.svg", "strips-2.svg", "strips-3.svg", "strips-4.svg", "strips.csv"]
@@ -238,9 +238,9 @@ def test_lost_cells_have_their_word_and_long_panels_go_on():
 
 def test_an_inline_strip_is_small_named_and_always_the_same():
     times = [2.0 + (n * 37 % 30) / 100 for n in range(30)]
-    found = strips.inline(times, 2.05, 2.15, 2.2)
+    found = draw.strip(times, 2.05, 2.15, 2.2)
     assert len(found.encode()) < 700
-    assert found == strips.inline(times, 2.05, 2.15, 2.2)
+    assert found == draw.strip(times, 2.05, 2.15, 2.2)
     root = ElementTree.fromstring(found)
     assert root.get("role") == "img"
     assert root.get(
@@ -257,11 +257,11 @@ def test_an_inline_strip_is_small_named_and_always_the_same():
 
 @pytest.mark.parametrize("times", [(5.0,), (0.0, 0.0), (0.0, 3.0), (2.0, 2.0)])
 def test_an_inline_strip_of_one_of_equal_and_of_zero_times_has_finite_places(times):
-    found = strips.inline(times, min(times), times[0], max(times))
+    found = draw.strip(times, min(times), times[0], max(times))
     assert "nan" not in found
     assert "inf" not in found
     assert len(re.findall("h0", found)) == len(times)
-    assert strips.inline((), None, 0.0, None) == ""
+    assert draw.strip((), None, 0.0, None) == ""
 
 
 # ------------------------------------------------------------------ links, pages and files
@@ -279,7 +279,7 @@ def test_links_are_in_pages_escaped_and_named_and_in_no_file():
     for name, content in draw.files(found, "", "svg"):
         assert b'href="a b' not in content, name
         assert b"data-address" not in content
-    (trial,) = strips.figures(cells(cell()), link=lambda cell: "#c1")
+    trial = figures.trials(cells(cell()), link=lambda cell: "#c1")
     assert draw.svg(trial).count('href="#c1"') == 2
 
 
@@ -294,7 +294,7 @@ def test_addresses_that_a_browser_would_run_are_refused(address):
 def test_hostile_names_are_only_text():
     rows = [each for name in (HOSTILE, '"><img src=x>', "\u202eright to left") for each in
             (*search(dataset=name), *cell(dataset=name))]  # fmt: skip
-    for found in (figure(rows), *strips.figures(cells(rows))):
+    for found in (figure(rows), figures.trials(cells(rows))):
         assert "<script" not in draw.svg(found)
         assert "<img" not in draw.svg(found)
 
@@ -307,13 +307,13 @@ def test_a_page_has_a_table_of_tiny_strips_where_a_figure_would_be_large(monkeyp
     monkeypatch.setattr(sections, "_reachability", lambda *_: [])
     large = page_of(report)
     assert large.count('<svg class="strip" role="img"') == sum(
-        bool(line[4]) for line in strips.table(report.run.cells).lines
+        bool(line[4]) for line in sections._strips(report.run.cells).lines
     )
 
 
 def test_figures_of_a_run_have_them(tmp_path):
-    found = plots.of_report(document.make(made(everything())))
-    assert {*tradeoffs.NAMES, strips.NAME} <= found.keys()
+    found = figures.of_report(document.make(made(everything())))
+    assert {*tradeoffs.NAMES, figures.TRIALS} <= found.keys()
     run = store(tmp_path / "run", everything())
-    names = [path.name for path in plots.write(str(run), ["tradeoff-build"], form="svg")]
+    names = [path.name for path in figures.write(str(run), ["tradeoff-build"], form="svg")]
     assert names[-1] == "tradeoff-build.csv"

@@ -9,8 +9,8 @@ from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
 from grailbench.harness.rows import FIELDS
 from grailbench.harness.writer import Writer
+from grailbench.report.papers import figures
 from grailbench.report.papers import traversals as traversal
-from grailbench.report.papers import traversals_figures
 
 SOURCES = 4
 
@@ -89,7 +89,7 @@ def test_a_wrong_cell_has_no_time_and_says_how_often(rows):
     (line,) = (line for line in lines if line[2] == "harish-racy")
     assert line[headers.index("ms a search")] == ""
     assert "harish-racy on slides-bfs-1-like: 3 of 40 searches wrong" in notes
-    drawn = traversals_figures.figures(cells(rows))["traversal-sssp"]
+    drawn = figures.traversals(cells(rows))["traversal-sssp"]
     assert "harish-racy" not in set(drawn.frame.impl)
     assert "3 of 40" in drawn.note
 
@@ -129,7 +129,7 @@ def test_the_way_from_edges_stands_beside_what_a_device_alone_takes(rows):
 
 
 def test_coarsening_is_relative_to_one_vertex_a_thread(rows):
-    frame = traversals_figures.figures(cells(rows))["traversal-coarsening"].frame
+    frame = figures.traversals(cells(rows))["traversal-coarsening"].frame
     assert dict(zip(frame.factor, frame.relative, strict=True)) == {1: 1.0, 4: 1.5}
 
 

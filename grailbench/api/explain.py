@@ -10,8 +10,10 @@ import numpy as np
 from grailbench.problems.reachability.index import Decision
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from grailbench.api.graph import Graph
-    from grailbench.api.index import Index
+    from grailbench.api.inside import Inside
 
 _SHOWN = 12  #: vertices of a path that its text shows
 
@@ -49,22 +51,23 @@ class Explanation:
         return {name: value for name, value in vars(self).items() if value not in (None, {})}
 
 
-def explain(index: Index, source: Any, target: Any) -> Explanation:
-    """Asks one question and explains its answer. Raises InputError for an id that the graph has not."""
-    graph = index.graph
-    u, v = index._vertex(source), index._vertex(target)
+def explain(graph: Graph, inside: Inside, source: Hashable, target: Hashable, path: list[Any] | None) -> Explanation:
+    """Asks one question and explains its answer. Raises InputError for an id that the graph has not.
+
+    path  the ids on a shortest path; None if there is none
+    """
+    u, v = graph.vertex(source), graph.vertex(target)
     a, b = int(graph.dag.component[u]), int(graph.dag.component[v])
-    path = index.path(source, target)
     if u == v:
         return Explanation(source, target, True, "same vertex", "every vertex reaches itself", path=path)
     if a == b:
         size = int(np.count_nonzero(graph.dag.component == a))
         why = f"both are in one strong component of {size:,} vertices, so there is a cycle through them"
         return Explanation(source, target, True, "component", why, path=path)
-    found = index._inside.index.decide(a, b)
+    found = inside.index.decide(a, b)
     if found is None:
         why = "this implementation does not tell which of its steps answered"
-        found = Decision(path is not None, index.implementation, why)
+        found = Decision(path is not None, inside.implementation.name, why)
     known = {a: u, b: v}
     names = [graph.ids.label_of(known[c] if c in known else _member(graph, c)) for c in found.vertices]
     return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)

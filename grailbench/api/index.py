@@ -333,7 +333,7 @@ class Index:
         """
         from grailbench.api.explain import explain
 
-        return explain(self, source, target)
+        return explain(self.graph, self._inside, source, target, self.path(source, target))
 
     # ------------------------------------------------------------------ keeping it
 

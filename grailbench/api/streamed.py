@@ -12,9 +12,8 @@ from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.api.inside import restored
 from grailbench.errors import InputError
-from grailbench.graph import streams
 from grailbench.graph.ids import Counted
-from grailbench.outofcore import build, edges
+from grailbench.outofcore import build, edges, streams
 from grailbench.outofcore.folder import SAVED, STAGES, Folder
 from grailbench.outofcore.index import Streamed, allowed_memory
 from grailbench.outofcore.stored import EDGES
@@ -33,7 +32,7 @@ def built(
     note: Callable[[str], None] | None = None,
     block: int = EDGES,
 ) -> tuple[Index, dict[str, dict[str, Any]]]:
-    """Builds an index of a stream of edges (`graph.streams.opened`) in a folder, and opens the file it is saved in.
+    """Builds an index of a stream of edges (`outofcore.streams.opened`) in a folder, and opens the file it is saved in.
 
     folder  keeps the stages until the index is whole, and then the index; None for a temporary one, which is deleted
     resume  go on with a build that was begun in that folder: the edges are read again, and refused if they are others

@@ -70,7 +70,9 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
         else:
             put([view.listing_table()])
     elif stream:
-        record = generating.streamed(names, seed, vertices, degree, stream)
+        from grailbench.outofcore.streams import streamed
+
+        record = streamed(names, seed, vertices, degree, stream)
         if as_json:
             put_json([record])
         else:

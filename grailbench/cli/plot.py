@@ -49,9 +49,9 @@ def command(run, names, out, form, reference, phase, profile, machine, as_json):
       grailbench plot results/runs/2025-01-31-quickstart --figure phases --figure edges --out figures
     """
     from grailbench.cli.views import put_json, say
-    from grailbench.report import plots
+    from grailbench.report import figures
 
-    for path in plots.write(run, names, out, form, reference, phase, profile, machine):
+    for path in figures.write(run, names, out, form, reference, phase, profile, machine):
         if as_json:
             put_json([{"path": str(path)}])
         else:

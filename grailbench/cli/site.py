@@ -42,22 +42,23 @@ def command(out, runs, title, as_json, figures, check):
     """
     from grailbench.cli.views import note, put_json, say
     from grailbench.errors import CheckFailed, InputError
-    from grailbench.report.site import build, pictures, sources
+    from grailbench.report import pages
+    from grailbench.report.site import build, entries
 
     if (out is None) == (figures is None) or (figures and title):
         raise InputError("a site needs its folder OUT, --figures goes without OUT and --title")
     if check and not figures:
         raise InputError("--check goes with --figures")
     if check:
-        if stale := pictures.stale(figures):
+        if stale := pages.stale_pictures(figures):
             names = ", ".join(map(str, stale))
             raise CheckFailed(f"{names}: not what the runs say (grailbench site --figures {figures} draws them)")
         return
     if figures:
-        paths = pictures.write(figures)
+        paths = pages.write_pictures(figures)
     else:
-        found = sources.chosen(sources.found(runs) if runs else sources.usual())
-        paths = build.build(sources.sources(found, note), out, title or build.TITLE)
+        found = entries.chosen(runs)
+        paths = build.build(entries.sources(found, note), out, title or build.TITLE)
     if as_json:
         put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)
         return

@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Held:
+class CachedFile:
     """A graph file in the cache, with its current checksum.
 
     verified  whether its sha256, or that of its archive, is the one in the registry
@@ -77,7 +77,7 @@ def _local_form(dataset: Dataset) -> Form | None:
     return next((form for form in dataset.forms if graph_path(dataset, form).is_file()), None)
 
 
-def held(dataset: Dataset) -> Held | None:
+def cached_file(dataset: Dataset) -> CachedFile | None:
     """The graph file of a dataset, with its checksum computed again; None when there is no file.
 
     Raises InputError when the file is neither the registered one nor the one that was fetched.
@@ -101,7 +101,7 @@ def held(dataset: Dataset) -> Held | None:
     if form.sha256 is None and not note:
         raise InputError("the file changed since it was fetched", path=path, remedy=remedy)
     verified = form.sha256 is not None or note.get("checked") == "sha256"
-    return Held(dataset, form, path, digest, verified, note)
+    return CachedFile(dataset, form, path, digest, verified, note)
 
 
 def read_note(path: Path) -> dict:

@@ -18,18 +18,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grailbench.data import cache
-from grailbench.data.cache import Held
-from grailbench.data.extract import LIMITS, Limits, unpack
+from grailbench.data.cache import CachedFile
 from grailbench.data.registry import Archive, Dataset, Form
 from grailbench.data.sources import (
     HOSTS,
+    LIMITS,
     UNREGISTERED,
     Cancelled,
     Hosts,
+    Limits,
     Progress,
     SourceFailed,
     folder_of,
     transfer,
+    unpack,
 )
 from grailbench.errors import InputError, of_system
 from grailbench.graph.store import sha256_file
@@ -150,7 +152,7 @@ class _Fetch:
     def one(self, dataset: Dataset) -> FetchResult:
         reasons = []
         try:
-            found = cache.held(dataset)
+            found = cache.cached_file(dataset)
             if found is not None:
                 return _result(found, "held")
         except InputError as error:
@@ -195,7 +197,7 @@ class _Fetch:
         of_set = folder / part / form.archive
         yield _Source(form, str(of_set if of_set.is_file() else folder / form.archive))
 
-    def _take(self, dataset: Dataset, source: _Source) -> Held:
+    def _take(self, dataset: Dataset, source: _Source) -> CachedFile:
         """Bring the graph file from one source into the cache and write its note. Raises SourceFailed."""
         form, archive = source.form, dataset.archives[source.form.archive]
         if source.plain:
@@ -270,7 +272,7 @@ class _Fetch:
             note = note | {"checked": "sha256"}
         return note | {"sha256": digest}
 
-    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> Held:
+    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> CachedFile:
         """Move a checked graph file into place, with its note. The note comes first: whoever is killed in between has a
         note without its file, which is not used, and no file without knowing where it is from."""
         path = cache.graph_path(dataset, form)
@@ -281,7 +283,7 @@ class _Fetch:
         note = note | {"fetched": datetime.now(UTC).isoformat(timespec="seconds")}
         cache.write_note(path, note)
         cache.publish(graph, path)
-        return Held(dataset, form, path, note["sha256"], note["checked"] == "sha256", note)
+        return CachedFile(dataset, form, path, note["sha256"], note["checked"] == "sha256", note)
 
 
 def _check_no_page(path: Path) -> None:
@@ -351,7 +353,7 @@ def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:
             raise SourceFailed(f"it holds {vertices:,} vertices, but {row.where} prints {row.vertices:,}")
 
 
-def _result(found: Held, status: str, reasons: Iterable[str] = ()) -> FetchResult:
+def _result(found: CachedFile, status: str, reasons: Iterable[str] = ()) -> FetchResult:
     source, archive = found.note.get("source"), found.note.get("archive_sha256")
     return FetchResult(found.dataset, status, found.path, source, found.sha256, archive, found.verified, found.checked,
                        tuple(reasons))  # fmt: skip

@@ -10,7 +10,7 @@ from pathlib import Path
 from grailbench.data.imported import check_name
 from grailbench.data.library import BenchGraph
 from grailbench.errors import InputError
-from grailbench.graph import generate, streams
+from grailbench.graph import generate
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.profiles import Profile, measure, save
 from grailbench.graph.generate.tune import tune, tune_width
@@ -57,16 +57,6 @@ def _wanted(name: str, seed: int) -> generate.Recipe:
         return generate.of_shape(replace(shape, seed=seed) if shape.seed == 1 else shape)
     generate.profile_of(name)
     return generate.of_look_alike(name, seed)
-
-
-def streamed(names, seed: int, vertices: int | None, degree: float | None, path: Path) -> dict:
-    """Writes the edges of a uniform random DAG to a Parquet file as they are made; see `streams.write_parquet`.
-
-    Raises InputError unless 'random' is named alone, with vertices and degree.
-    """
-    if tuple(names) != ("random",) or vertices is None or degree is None:
-        raise InputError("--stream is for 'random' alone, with --vertices and --degree")
-    return streams.write_parquet(path, streams.opened(f"random-n{vertices}-k{degree:f}-s{seed}"))
 
 
 def _record(recipe: generate.Recipe, compare_as: str | None) -> dict:

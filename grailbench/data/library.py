@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from grailbench.data import cache
-from grailbench.data.cache import Held
+from grailbench.data.cache import CachedFile
 from grailbench.data.locate import Location, locate
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import InputError, of_system
@@ -108,7 +108,7 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
         require_same(meta["sha256"], sha256, place.name)
         title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
         return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
-    found = _held(dataset)
+    found = _fetched_file(dataset)
     require_same(found.sha256, sha256, dataset.name)
     printed = dataset.printed(super_root=True)
     return BenchGraph(
@@ -139,11 +139,11 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
         raise of_system(error) from error
 
 
-def _same_file(graph: BenchGraph) -> Held:
+def _same_file(graph: BenchGraph) -> CachedFile:
     """The file of a real graph. Raises InputError when it is no longer the one that was opened."""
     from grailbench.graph.store import require_same
 
-    found = cache.held(registry()[graph.name])
+    found = cache.cached_file(registry()[graph.name])
     if found is None:
         raise InputError(f"the file of {graph.name} is gone", remedy=f"grailbench fetch {graph.name}")
     require_same(found.sha256, graph.sha256, graph.name)
@@ -212,7 +212,7 @@ def open_raw(name: str) -> RawGraph:
         title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
         ids = load_ids(path, meta["sha256"])
         return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, ids, weights, notes)
-    file = _held(dataset)
+    file = _fetched_file(dataset)
     got = _read(file)
     return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, got.graph, got.ids, got.weights,
                     got.notes)  # fmt: skip
@@ -239,7 +239,7 @@ def describe(dataset: Dataset) -> dict:
 
     Raises InputError when the file changed since it was fetched, or cannot be read.
     """
-    found = cache.held(dataset)
+    found = cache.cached_file(dataset)
     measured = None if found is None else _measured(found)
     row: dict = {"name": dataset.name, "title": dataset.title, "set": dataset.set, "table": dataset.table}
     row |= measured or dict.fromkeys(_CHARACTERISTICS)
@@ -290,7 +290,7 @@ def _published(dataset: Dataset) -> dict:
     }
 
 
-def _measured(found: Held) -> dict:
+def _measured(found: CachedFile) -> dict:
     """The characteristics of a graph in the cache, taken from its note if they were computed before."""
     from grailbench.graph.store import FORMAT_VERSION
 
@@ -308,13 +308,13 @@ def _measured(found: Held) -> dict:
     return measured
 
 
-def _dag(found: Held) -> Dag:
+def _dag(found: CachedFile) -> Dag:
     from grailbench.graph.store import cached_dag
 
     return cached_dag(found.sha256, lambda: _read(found).graph)
 
 
-def _read(found: Held) -> Reading:
+def _read(found: CachedFile) -> Reading:
     """The graph in the file of a dataset. Raises InputError if another file is in its place now."""
     from grailbench.graph.readers import opened, read_source
     from grailbench.graph.store import require_same
@@ -324,9 +324,9 @@ def _read(found: Held) -> Reading:
         return read_source(source, found.form.format)
 
 
-def _held(dataset: Dataset) -> Held:
+def _fetched_file(dataset: Dataset) -> CachedFile:
     """The file of a dataset in the cache. Raises InputError when it was not fetched."""
-    found = cache.held(dataset)
+    found = cache.cached_file(dataset)
     if found is None:
         raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
     return found

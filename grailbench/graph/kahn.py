@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.instructions import prefetch
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 
 _LEAST = 1 << 16  #: a thread gets at least this many edges of a level
 _WIDE = 1 << 15  #: levels of fewer vertices are one thread's
@@ -34,19 +34,19 @@ _FAR = 1 << 18  #: vertices and edges from which on they are not in a cache near
 _FEW = 32  #: children of a vertex that are asked for: of more, the processor sees enough by itself
 
 
-def kahn(n: int, offsets: np.ndarray, children: np.ndarray, team: Team) -> tuple[int, np.ndarray, np.ndarray]:
+def kahn(n: int, offsets: np.ndarray, children: np.ndarray, pool: ThreadPool) -> tuple[int, np.ndarray, np.ndarray]:
     """Takes the vertices of a CSR (int64[n + 1], int32[m]) level by level, a super-root n first.
 
     Returns how many are taken, the super-root among them; the level of each, int32[n + 1], or minus the number of its
     parents that were not taken, if it is on a cycle or behind one; and the queue, int32[n + 1].
     """
     levels, order = np.empty(n + 1, np.int32), np.empty(n + 1, np.int32)
-    if team.threads == 1 or children.shape[0] < 2 * _LEAST:
+    if pool.threads == 1 or children.shape[0] < 2 * _LEAST:
         _count_down(children, levels)
         found = take_roots(levels, order, 0, n, 1)
         found = walk(offsets, children, levels, order, 1, found, 1, n + 1)[1]
     else:
-        found = _walk_in_threads(n, offsets, children, levels, order, team)
+        found = _walk_in_threads(n, offsets, children, levels, order, pool)
     levels[n], order[0] = 0, n
     return found, levels, order
 
@@ -54,11 +54,11 @@ def kahn(n: int, offsets: np.ndarray, children: np.ndarray, team: Team) -> tuple
 def load_kernels() -> None:
     """Compiles or loads every kernel of this module, so that no later measurement includes that time."""
     offsets, children, order = np.array([0, 1, 1]), np.zeros(1, np.int32) + 1, np.array([2, 0, 0], np.int32)
-    with Team(1) as team:
-        _, levels, _ = kahn(2, offsets, children, team)
-        _count_in_threads(2, children, levels, order, _Room(2, 1), team)
+    with ThreadPool(1) as pool:
+        _, levels, _ = kahn(2, offsets, children, pool)
+        _count_in_threads(2, children, levels, order, _Room(2, 1), pool)
         levels[:2] = 1, -1
-        _walk_wide(offsets, children, levels, order, 1, 2, 1, _Room(2, 1), team)
+        _walk_wide(offsets, children, levels, order, 1, 2, 1, _Room(2, 1), pool)
 
 
 class _Room:
@@ -107,59 +107,59 @@ class _Blocks(NamedTuple):
     taken: np.ndarray
     bits: int
 
-    def shares(self, team: Team) -> list[int]:
+    def shares(self, pool: ThreadPool) -> list[int]:
         """The limits of consecutive ranges with about equally many edges, one a thread."""
         edges = self.starts[:, 1:-1].sum(0, dtype=np.int64) - self.starts[:, :-2].sum(0, dtype=np.int64)
-        return team.even_cuts(np.cumsum(edges), _LEAST)
+        return pool.even_cuts(np.cumsum(edges), _LEAST)
 
 
-def _walk_in_threads(n, offsets, children, levels, order, team):
+def _walk_in_threads(n, offsets, children, levels, order, pool):
     """Takes all vertices that can be taken. Returns how many these are, the super-root among them."""
     room = _Room(n, children.shape[0])
-    if team.threads < _MANY or children.shape[0] < _LARGE:
+    if pool.threads < _MANY or children.shape[0] < _LARGE:
         _count_down(children, levels)
         found = take_roots(levels, order, 0, n, 1)
     else:
-        found = _count_in_threads(n, children, levels, order, room, team)
+        found = _count_in_threads(n, children, levels, order, room, pool)
     at, level = 1, 1
     while at < found:
         at, found, level = walk(offsets, children, levels, order, at, found, level, _WIDE)
         if at < found:
-            at, found, level = _walk_wide(offsets, children, levels, order, at, found, level, room, team)
+            at, found, level = _walk_wide(offsets, children, levels, order, at, found, level, room, pool)
     return found
 
 
-def _count_in_threads(n, children, levels, order, room, team):
+def _count_in_threads(n, children, levels, order, room, pool):
     """Counts what each vertex misses, and takes the roots."""
-    cuts = team.cuts(children.shape[0], _LEAST)
-    blocks = room.blocks(team.each(partial(_dealt_all, children, room), cuts[:-1], cuts[1:]))
-    shares = blocks.shares(team)
-    roots = team.each(partial(_count_parents, *blocks, room.shift, n, levels), shares[:-1], shares[1:])
+    cuts = pool.cuts(children.shape[0], _LEAST)
+    blocks = room.blocks(pool.each(partial(_dealt_all, children, room), cuts[:-1], cuts[1:]))
+    shares = blocks.shares(pool)
+    roots = pool.each(partial(_count_parents, *blocks, room.shift, n, levels), shares[:-1], shares[1:])
     places = np.cumsum([1, *roots]).tolist()
     cuts = [min(n, share << room.shift) for share in shares]
-    team.each(partial(take_roots, levels, order), cuts[:-1], cuts[1:], places[:-1])
+    pool.each(partial(take_roots, levels, order), cuts[:-1], cuts[1:], places[:-1])
     return places[-1]
 
 
-def _walk_wide(offsets, children, levels, order, at, found, level, room, team):
+def _walk_wide(offsets, children, levels, order, at, found, level, room, pool):
     """Goes on with the queue as `_walk` does, from a wide level until one is narrow."""
-    places = [at + cut for cut in team.cuts(found - at, _WIDE // 2)]
+    places = [at + cut for cut in pool.cuts(found - at, _WIDE // 2)]
     limits = [0] * len(places)
     blocks = room.blocks([(np.empty(0, np.int64), np.empty((0, room.ranges + 2), np.int32))])
     while True:
         room.turn()
         expand = partial(_expanded, blocks, offsets, children, order, room)
-        parts = team.each(expand, limits[:-1], limits[1:], places[:-1], places[1:])
+        parts = pool.each(expand, limits[:-1], limits[1:], places[:-1], places[1:])
         blocks, level = room.blocks(parts), level + 1
-        shares = blocks.shares(team)
+        shares = blocks.shares(pool)
         counts = np.empty((len(shares) - 1, blocks.bases.shape[0]), np.int64)
-        team.each(partial(_take, *blocks, levels, level), counts, shares[:-1], shares[1:])
+        pool.each(partial(_take, *blocks, levels, level), counts, shares[:-1], shares[1:])
         ends = np.cumsum(counts.sum(0))
         at, found = found, found + int(ends[-1] if ends.shape[0] else 0)
         if found - at < _WIDE:
             _gather(*blocks, order, 0, blocks.bases.shape[0], at)
             return at, found, level
-        limits = team.even_cuts(ends, _WIDE // 2)
+        limits = pool.even_cuts(ends, _WIDE // 2)
         places = [at, *(at + ends[np.array(limits[1:]) - 1]).tolist()]
 
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 
 _LEAST = 1 << 16  #: a thread gets at least this many edges
 _RANGE = 1 << 15  #: edges of a range of sources, about: 256 KiB
@@ -20,54 +20,56 @@ _SMALL = 1 << 18  #: fewer edges that are not grouped stay in the cache without 
 _DIGIT = 11  #: bits by which edges are sorted at a time, at most
 
 
-def sorted_rows(n: int, sources: np.ndarray, targets: np.ndarray, team: Team) -> tuple[np.ndarray, np.ndarray, int]:
+def sorted_rows(
+    n: int, sources: np.ndarray, targets: np.ndarray, pool: ThreadPool
+) -> tuple[np.ndarray, np.ndarray, int]:
     """The CSR of the edges with strictly ascending rows, with room for a super-root, and the number of self-loops.
 
     offsets: int64[n + 2], the last one not set; children: int32[k + n], of which k = offsets[n] are set.
     """
     m = sources.shape[0]
     offsets = np.empty(n + 2, np.int64)
-    cuts = team.cuts(m, _LEAST)
-    seen = team.each(partial(_read_grouped, sources, targets, offsets, n), cuts[:-1], cuts[1:])
+    cuts = pool.cuts(m, _LEAST)
+    seen = pool.each(partial(_read_grouped, sources, targets, offsets, n), cuts[:-1], cuts[1:])
     grouped, ascending, loops = (np.array(column) for column in zip(*seen, strict=True))
     children = np.empty(m + n, np.int32)
     if grouped.all() and ascending.all() and not loops.any():
-        team.each(lambda lo, hi: np.copyto(children[lo:hi], targets[lo:hi]), cuts[:-1], cuts[1:])
+        pool.each(lambda lo, hi: np.copyto(children[lo:hi], targets[lo:hi]), cuts[:-1], cuts[1:])
         return offsets, children, 0
     if m < _SMALL:
         return offsets, children, _sort_and_drop(n, sources, targets, offsets, children)
-    return _scattered(n, sources, targets, offsets, team)
+    return _scattered(n, sources, targets, offsets, pool)
 
 
 def load_kernels() -> None:
     """Compiles or loads every kernel of this module, so that no later measurement includes that time."""
     sources, targets = np.array([0, 1, 1], np.int32), np.array([1, 2, 0], np.int32)
-    with Team(1) as team:
+    with ThreadPool(1) as pool:
         for ends in ((sources, targets), (targets, sources)):
-            sorted_rows(3, *ends, team)
-        _scattered(3, targets, sources, np.empty(5, np.int64), team)
+            sorted_rows(3, *ends, pool)
+        _scattered(3, targets, sources, np.empty(5, np.int64), pool)
 
 
-def _scattered(n, sources, targets, offsets, team):
+def _scattered(n, sources, targets, offsets, pool):
     """`sorted_rows` of edges in any order."""
     m = sources.shape[0]
     ranges = min(_RANGES, -(-m // _RANGE))
     shift = max(0, (n - 1).bit_length() - (ranges - 1).bit_length())
     ranges = ((n - 1) >> shift) + 1
-    cuts = team.cuts(m, _LEAST)
+    cuts = pool.cuts(m, _LEAST)
     counts = np.zeros((len(cuts) - 1, ranges), np.int64)
-    team.each(partial(_count_ranges, sources, shift), counts, cuts[:-1], cuts[1:])
+    pool.each(partial(_count_ranges, sources, shift), counts, cuts[:-1], cuts[1:])
     starts = np.concatenate([[0], np.cumsum(counts.sum(0))])
     places = starts[:-1] + np.cumsum(counts, 0) - counts
     pairs = np.empty(m, np.int64)
-    loops = sum(team.each(partial(_deal_pairs, sources, targets, shift, pairs), places, cuts[:-1], cuts[1:]))
+    loops = sum(pool.each(partial(_deal_pairs, sources, targets, shift, pairs), places, cuts[:-1], cuts[1:]))
     kept = np.empty(ranges, np.int64)
     rows = pairs.view(np.int32)
-    ends = team.even_cuts(starts[1:], _LEAST)
-    team.each(partial(_sort_ranges, pairs, rows, starts, shift, n, offsets, kept), ends[:-1], ends[1:])
+    ends = pool.even_cuts(starts[1:], _LEAST)
+    pool.each(partial(_sort_ranges, pairs, rows, starts, shift, n, offsets, kept), ends[:-1], ends[1:])
     bases = np.concatenate([[0], np.cumsum(kept)])
     children = np.empty(bases[-1] + n, np.int32)
-    team.each(partial(_place_ranges, rows, offsets, children, starts, bases, shift, n), ends[:-1], ends[1:])
+    pool.each(partial(_place_ranges, rows, offsets, children, starts, bases, shift, n), ends[:-1], ends[1:])
     return offsets, children, loops
 
 

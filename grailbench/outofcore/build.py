@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.paged import Mapped
 from grailbench.outofcore import blocks, edges, labels, levels
 from grailbench.outofcore.folder import STAGES, Folder, spare
+from grailbench.outofcore.paged import Mapped
 from grailbench.outofcore.stored import EDGES
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
-from grailbench.graph.paged import Mapped
 from grailbench.outofcore import edges, search
 from grailbench.outofcore.build import build
 from grailbench.outofcore.folder import Folder
+from grailbench.outofcore.paged import Mapped
 from grailbench.problems.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import Scratches
 from grailbench.problems.reachability.gpu.fused.check import fault

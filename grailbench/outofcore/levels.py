@@ -17,8 +17,8 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph import kahn
-from grailbench.graph.paged import PAGE, Mapped
 from grailbench.outofcore import edges
+from grailbench.outofcore.paged import PAGE, Mapped
 
 LEVELS, ORDER, STARTS = "levels", "order", "starts"
 NARROW = 64  #: levels of fewer vertices are walked as a queue

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.hashing import mix64
-from grailbench.graph.paged import PAGE
+from grailbench.outofcore.paged import PAGE
 from grailbench.problems.reachability.counters import EXPANDED, QUERIES, SCANNED, SEARCHES
 from grailbench.problems.reachability.hubs import joined, parted
 from grailbench.problems.reachability.labels import contains

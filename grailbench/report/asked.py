@@ -10,7 +10,7 @@ from grailbench.compare.costs import Cost, Timed
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures as frames
+from grailbench.report import frames
 from grailbench.report.measured import median
 
 NS = 1e6  #: ns in a ms

@@ -1,10 +1,11 @@
 """A figure as data: its texts, its data frame (the CSV beside it), and the form that `report.draw` draws.
 
-There are four forms: marks on axes, strips of trials, stacked bars, and a grid of tinted numbers.
+There are three forms: marks on axes, stacked bars, and a grid of tinted numbers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grailbench.report.captions import CAPTIONS, OTHERS
 from grailbench.report.render.csv import of_frame
 from grailbench.util.visible import visible
+from grailbench.util.words import count, short
 
 if TYPE_CHECKING:
     import pandas
@@ -25,6 +27,7 @@ class Mark(NamedTuple):
     open       True if it is drawn without filling
     word       the status of a cell without a value, which is written in place of the mark: 'TIMEOUT'
     link       the address that a page has behind the mark, relative to the page, or of http; '' for none
+    trials     on an axis of names: the times that x is the median of, drawn as a dot each, the first at the bottom
     """
 
     series: str
@@ -36,26 +39,7 @@ class Mark(NamedTuple):
     open: bool = False
     word: str = ""
     link: str = ""
-
-
-class Strip(NamedTuple):
-    """The trials of a phase of a cell, in their order: a dot each, with the median and its 95 % interval.
-
-    times      in ms
-    low, high  None if there is no interval
-    word       the status of a cell without times
-    link       as that of a `Mark`
-    """
-
-    series: str
-    label: str
-    times: tuple[float, ...]
-    median: float | None = None
-    low: float | None = None
-    high: float | None = None
-    hint: str = ""
-    word: str = ""
-    link: str = ""
+    trials: tuple[float, ...] = ()
 
 
 class Part(NamedTuple):
@@ -76,11 +60,27 @@ class Bar(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A cell of a grid: its text, the depth of its tint from -1 (slower) to 1 (faster), and whether it was lost."""
+    """A cell of a grid.
+
+    depth  of its tint, from -1 (slower) to 1 (faster)
+    bad    True for a status in place of a number
+    hint   the text that a pointer shows
+    times  the median ms of phases, as text, by the names of the phases
+    over   of a mean: the number of graphs, '' for other cells
+    """
 
     text: str
     depth: float = 0.0
     bad: bool = False
+    hint: str = ""
+    times: tuple[tuple[str, str], ...] = ()
+    over: str = ""
+
+    @property
+    def lines(self) -> str:
+        """The text in lines for a narrow column, with what a mean is over."""
+        text = {"OUT OF MEMORY": "OOM", "INCOMPLETE": "INCOMPL."}.get(self.text, self.text)
+        return "\n".join(filter(None, (text, *self.over.split(", "))))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Panel:
     joins; `x`, `y` and `guides` stand in place of the form's."""
 
     title: str
-    items: tuple[Mark, ...] | tuple[Bar, ...] | tuple[Strip, ...]
+    items: tuple[Mark, ...] | tuple[Bar, ...]
     shared: str = ""
     above: tuple[tuple[float, str], ...] = ()
     steps: tuple[tuple[float, float], ...] = ()
@@ -110,10 +110,22 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Marks:
+class _Panels:
+    """Panels, and the names of series or parts in the order of the legend."""
+
+    panels: tuple[Panel, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """True when there is nothing to draw."""
+        return not self.panels
+
+
+@dataclass(frozen=True)
+class Marks(_Panels):
     """Panels of marks on axes, with their intervals.
 
-    names   the series, in the order of the legend
     lines   True if the marks of a series are joined and their intervals drawn as a band
     square  True if both axes have the same range
     guides  factor and label of lines y = factor * x; the label 'equal' makes a bold line
@@ -121,8 +133,6 @@ class Marks:
     across  number of panels side by side
     """
 
-    panels: tuple[Panel, ...]
-    names: tuple[str, ...]
     x: Axis = field(default_factory=Axis)
     y: Axis = field(default_factory=Axis)
     lines: bool = False
@@ -131,49 +141,25 @@ class Marks:
     guided: tuple[str, ...] | None = None
     across: int = 2
 
-    @property
-    def empty(self) -> bool:
-        """True when there is nothing to draw."""
-        return not self.panels
-
 
 @dataclass(frozen=True)
-class Strips:
-    """Panels of `Strip`s, each panel with a log axis of its own; `names` are the series, in the order of the legend."""
+class Bars(_Panels):
+    """Panels of stacked bars. With `whole` the size of a part is its share; otherwise each panel has its own linear
+    scale."""
 
-    panels: tuple[Panel, ...]
-    names: tuple[str, ...]
-    label: str = "ms"
-
-    @property
-    def empty(self) -> bool:
-        """True when there is nothing to draw."""
-        return not self.panels
-
-
-@dataclass(frozen=True)
-class Bars:
-    """Panels of stacked bars; `names` are those of the parts, in the order of the legend. With `whole` the size of a
-    part is its share; otherwise each panel has its own linear scale."""
-
-    panels: tuple[Panel, ...]
-    names: tuple[str, ...]
     whole: bool = False
     across: int = 2
-
-    @property
-    def empty(self) -> bool:
-        """True when there is nothing to draw."""
-        return not self.panels
 
 
 @dataclass(frozen=True)
 class Grid:
     """Lines of tinted texts: the names of the columns, and each line's name and tiles. A line without tiles is a
-    heading."""
+    heading; `ends` are the indices of lines of means, each of which ends a group."""
 
     columns: tuple[str, ...]
     lines: tuple[tuple[str, tuple[Tile, ...]], ...]
+    ends: frozenset[int] = frozenset()
+    names = ()
 
     @property
     def empty(self) -> bool:
@@ -181,24 +167,35 @@ class Grid:
         return not self.lines
 
 
-_ADDRESS = "link"  #: the field of an address
+def panels(items: Iterable[tuple[str, Mark | Bar]]) -> tuple[Panel, ...]:
+    """The panels of items that come after the titles of their panels."""
+    found: dict[str, list] = {}
+    for title, item in items:
+        found.setdefault(title, []).append(item)
+    return tuple(Panel(title, tuple(own)) for title, own in found.items())
+
+
+def bounded(value: float, low: float | None, high: float | None, unit: str = " ms") -> str:
+    """'2.04 ms (95 %: 2.01 to 2.10)', or only the value without an interval."""
+    return short(value) + unit + ("" if low is None or high is None else f" (95 %: {short(low)} to {short(high)})")
+
+
+def of_trials(trials: Sequence[float], median: float, low: float | None, high: float | None) -> str:
+    """'30 trials, 1.98 to 2.31 ms, median 2.04 ms (95 %: 2.01 to 2.10)'."""
+    span = f", {short(min(trials))} to {short(max(trials))} ms" if len(trials) > 1 else ""
+    return f"{count(len(trials), 'trial')}{span}, median {bounded(median, low, high)}"
 
 
 def seen(part: Any) -> Any:
-    """A form, or a part of one, with its texts as `visible` shows them; those of tiles have lines. Addresses of links
-    stay."""
+    """A form, or a part of one, with its texts as `visible` shows them. Addresses of links stay."""
     if isinstance(part, str):
         return visible(part)
-    if isinstance(part, Tile):
-        return part._replace(text=visible(part.text, "\n"))
     if isinstance(part, tuple):
-        texts = [
-            each if name == _ADDRESS else seen(each) for name, each in zip_longest(getattr(part, "_fields", ()), part)
-        ]
-        return type(part)._make(texts) if hasattr(part, "_make") else tuple(texts)
+        names = getattr(part, "_fields", ())
+        texts = [each if name == "link" else seen(each) for name, each in zip_longest(names, part)]
+        return type(part)._make(texts) if names else tuple(texts)
     if is_dataclass(part):
-        texts = [each.name for each in fields(part) if each.name != _ADDRESS]
-        return replace(part, **{name: seen(getattr(part, name)) for name in texts})
+        return replace(part, **{each.name: seen(getattr(part, each.name)) for each in fields(part)})
     return part
 
 
@@ -211,23 +208,25 @@ class Figure:
     form     what is drawn
     note     remarks on this run's figure: what was chosen, or why there is nothing to draw
     missing  a sentence on the cells without a mark, with the reasons
+    words    a title and a caption of its own, in place of those of `captions`
     """
 
     name: str
     frame: pandas.DataFrame
-    form: Marks | Strips | Bars | Grid
+    form: Marks | Bars | Grid
     note: str = ""
     missing: str = ""
+    words: tuple[str, str] | None = None
 
     @property
     def title(self) -> str:
         """The title on a page or in a file."""
-        return (CAPTIONS | OTHERS)[self.name][0]
+        return (self.words or (CAPTIONS | OTHERS)[self.name])[0]
 
     @property
     def caption(self) -> str:
         """A text on how to read it."""
-        return (CAPTIONS | OTHERS)[self.name][1]
+        return (self.words or (CAPTIONS | OTHERS)[self.name])[1]
 
     @property
     def drawable(self) -> bool:

@@ -1,332 +1,333 @@
-"""The data of a run's figures as data frames, one row per mark.
+"""The figures of a run by name, and as files: SVG and PNG, each with its data as CSV.
 
-Every frame begins with the columns of `HEAD`: the graph, whether it is generated, its size, the query set ('' if the
-run has only uniform random pairs), the configuration and its status. A cell without a sound time has a row that says
-why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
+Here are those that any run of reachability has, and the trials of any run; `papers.figures` has those of papers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grailbench.errors import InputError
-from grailbench.harness import statistics
-from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.errors import InputError, NothingMeasured
+from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
-from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.util.words import count, short
+from grailbench.harness.statistics import Stats
+from grailbench.problems import contract
+from grailbench.problems.contract import USUAL
+from grailbench.report import document, draw, frames, stalls, tradeoffs
+from grailbench.report.captions import CAPTIONS
+from grailbench.report.document import Report
+from grailbench.report.draw import style
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
+from grailbench.report.frames import graph_label, series_label
+from grailbench.report.papers import figures as papers
+from grailbench.report.papers.beside import Filled
+from grailbench.report.papers.thesis import others
+from grailbench.report.places import WHY, place, save
+from grailbench.report.problems import shown
+from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
     import pandas
 
-HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
-#: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
-TOP_PHASES = ("label", "query", "ready")
-#: the default reference configuration: one thread and two label pairs, as in the thesis's tables
-USUAL_REFERENCE = "sequential d=2 dfs"
-REST = "rest"
+FOLDER = "figures"
+TRIALS = "strips"  #: the name of the figure of every trial
 
 
-# ------------------------------------------------------------------ names
+def write(
+    run: str | None,
+    names: Iterable[str] = (),
+    out: str | Path | None = None,
+    form: str = "both",
+    reference: str | None = None,
+    phase: str = "query",
+    profile: str | Path | None = None,
+    machine: str | None = None,
+) -> list[Path]:
+    """Draw figures of a run (None: the latest) into a folder, each file atomically; returns the paths.
+
+    names    which of `captions.CAPTIONS`, all by default; further pages of a long figure are NAME-2 and so on
+    out      the folder, by default `figures` in the run's folder
+    profile  the CSV of Nsight Compute for figure 8, by default `ncu.csv` in the run's folder
+    machine  of a run on unlike workers, that whose measurements are drawn
+
+    Raises InputError for an unknown name or reference and for a recorded run without `out`, NothingMeasured if the run
+    has no sound time or a figure of `names` has no data.
+    """
+    report, names = document.of_run(run, machine=machine), list(names)
+    document.check_measured(report)
+    found = report.run
+    drawn = of_report(report, reference, phase, stalls.of_run(found.folder, profile))
+    for name in names:
+        if name not in drawn:
+            raise InputError(f"no figure {name!r} of this run", remedy=f"choose among {', '.join(drawn)}")
+        if not drawn[name].drawable:
+            raise NothingMeasured(f"{found.title}: it has nothing to show in figure {name!r}")
+    where = place(found.folder, FOLDER, out)
+    if where is None:
+        raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
+    source = f"{report.title}. {report.machine}"
+    chosen = [drawn[name] for name in names or drawn if drawn[name].drawable]
+    return [save(where / file, data) for figure in chosen for file, data in draw.files(figure, source, form)]
 
 
-def ordered(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells by graph, in the order of the run. For each graph unguided searches are first, then one thread before
-    many, few label pairs before many, dfs before bfs; peers are last."""
-    cells = list(cells)
-    graphs = {name: i for i, name in enumerate(dict.fromkeys(cell.dataset for cell in cells))}
-    return sorted(cells, key=lambda cell: (graphs[cell.dataset], not cell.random, cell.query_set, *_rank(cell)))
+def of_report(
+    report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
+) -> dict[str, Figure]:
+    """Every figure of every problem of a report's run, by name; a figure without data has an empty form.
+
+    `reference`, `phase` and `profile` apply to reachability. Raises the errors of `of_cells`.
+    """
+    found: dict[str, Figure] = {}
+    if report.cells:
+        found |= of_cells(report.cells, report.tables, reference, phase, profile)
+    for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
+        found |= figures(report.run.cells) if figures else {}
+    of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
+    found |= {figure.name: figure for figure in of_all}
+    return {name: found[name] for name in CAPTIONS if name in found}
 
 
-def _rank(cell: Cell) -> tuple:
-    return (
-        not cell.ours, cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
-        cell.search == "bfs", cell.filters, cell.order or "", cell.threads, cell.seed or 0,
-    )  # fmt: skip
+def of_cells(
+    cells: Iterable[Cell],
+    tables: Iterable[Filled],
+    reference: str | None = None,
+    phase: str = "query",
+    profile: Path | None = None,
+) -> dict[str, Figure]:
+    """Every figure of cells of reachability by name, in the order of `captions.CAPTIONS`; a figure without data has an
+    empty form.
+
+    tables     the published tables of the run
+    reference  the configuration for speed-ups, as `frames.choose_reference` takes it
+    phase      the phase for speed-ups
+    profile    the CSV file of Nsight Compute for figure 8 of Computation 2020
+
+    Raises InputError for a reference that is not exactly one configuration, or a profile that cannot be read.
+    """
+    cells, tables = frames.ordered(cells), list(tables)
+    sampled = _sampled(cells)
+    found = [
+        papers.printed(tables, sampled),
+        phases(frames.phases(cells), sampled),
+        phase_table(frames.phase_table(cells), sampled),
+        papers.weights([*tables, *others(cells)], sampled),
+        edges(frames.edges(cells), sampled),
+        speedup(cells, frames.choose_reference(cells, reference), phase, sampled),
+        counters(frames.counters(cells)),
+        *papers.computation(cells, sampled, profile),
+    ]
+    return {figure.name: figure for figure in found}
 
 
-def heads(cells: list[Cell]) -> list[dict]:
-    """The `HEAD` columns of each cell, in order; configurations name the seed if the run has several."""
-    kinds: dict[str, set[str]] = {}
-    seeds: dict[tuple, set] = {}
-    for cell in cells:
-        kinds.setdefault(_kind(cell), set()).add(cell.query_set)
-        seeds.setdefault((cell.dataset, cell.label, cell.query_set), set()).add(cell.seed)
-    several_seeds = any(len(found) > 1 for found in seeds.values())
-    out = []
-    for cell in cells:
-        kind = _kind(cell)
-        queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
-        config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
-        values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
-        out.append(dict(zip(HEAD, values, strict=True)))
-    return out
+def _sampled(cells: list[Cell]) -> str:
+    """A sentence on the graphs with sampled times, '' if there are none. A graph of which other cells were fully
+    checked is named with the query set."""
+    checked = {cell.dataset for cell in cells if cell.sound and cell.status != "sampled"}
+    found = dict.fromkeys(
+        f"{cell.dataset} ({cell.query_set})" if cell.dataset in checked else cell.dataset
+        for cell in cells
+        if cell.status == "sampled"
+    )
+    return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
 
 
-def _headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
-    """Each cell after its `HEAD` columns."""
-    cells = list(cells)
-    return list(zip(heads(cells), cells, strict=True))
-
-
-def _kind(cell: Cell) -> str:
-    """'random', 'balanced', or the name of a query file."""
-    if cell.random:
-        return "random"
-    kind = cell.query_set.partition("-")[0]
-    return kind if kind == "balanced" else cell.query_set
-
-
-def graph_label(row) -> str:
-    """Graph and query set of a row, for axes and headings."""
-    return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
-
-
-def series_label(row) -> str:
-    """Configuration and query set of a row, for legends."""
-    return f"{row.config}, {row.queries}" if row.queries else row.config
+def _notes(frame: pandas.DataFrame, *texts: str) -> str:
+    """The texts that are not empty, in one line; the last one, on sampled times, only if the frame has such times."""
+    return " ".join(filter(None, texts if (frame.status == "sampled").any() else texts[:-1]))
 
 
 # ------------------------------------------------------------------ phases
 
 
-@dataclass(frozen=True)
-class Segment:
-    """A part of a trial: the phase that it is a part of ('' for a phase itself), its name, and its mean ms."""
-
-    under: str
-    phase: str
-    ms: float
-
-    @property
-    def label(self) -> str:
-        """'query', 'label: sort'."""
-        return f"{self.under}: {self.phase}" if self.under else self.phase
+def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A panel per graph and query set with any time: a bar per configuration with the total at its end."""
+    bars = []
+    for _, part in frame.groupby(["dataset", "queries"], sort=False):
+        if part.ms.notna().any():
+            title = graph_label(next(part.itertuples()))
+            bars += [(title, _bar(title, str(config), [*own.itertuples()]))
+                     for config, own in part.groupby("config", sort=False)]  # fmt: skip
+    form = Bars(panels(bars), tuple(dict.fromkeys(frame.segment[frame.segment != ""])))
+    return Figure("phases", frame, form, _notes(frame, sampled), frames.missing(frame))
 
 
-def segments(cell: Cell) -> list[Segment]:
-    """The parts that add up to one trial, in mean ms (medians would not add up); [] for a cell without sound times.
+def _bar(title: str, config: str, rows: list) -> Bar:
+    first = rows[0]
+    if all(math.isnan(row.ms) for row in rows):
+        return Bar(config, (), lost=first.status.upper() + (f": {first.reason}" if first.reason else ""))
+    head = f"{title}, {config}"
+    parts = (Part(row.segment, row.ms, f"{head}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}") for row in rows)
+    status = "" if first.status == "ok" else f" ({first.status})"
+    return Bar(config, tuple(parts), f"{short(sum(row.ms for row in rows))} ms{status}")
 
-    The label is first and the queries are last. A phase with parts is replaced by its parts and their remainder
-    ('rest', never negative). `ready` is a second measurement of building and is left out.
-    """
-    if not cell.sound:
-        return []
+
+def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A heading per graph with a line per cell below it; a column per part, with a deeper colour for a larger share."""
+    parts = [name for name in frame.columns if name not in frames.HEAD and frame[name].notna().any()]
+    lines, graph = [], None
+    for head, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True):
+        if graph_label(head) != graph:
+            graph = graph_label(head)
+            lines.append((graph, ()))
+        lines.append((head.config, tuple(_share(row, part, parts) for part in parts)))
+    return Figure("phase-table", frame, Grid(tuple(parts), tuple(lines) if parts else ()), _notes(frame, sampled))
+
+
+def _share(row, part: str, parts: list[str]) -> Tile:
+    """The tile of a part of a cell; a cell without a sound time has its status in the first column."""
+    if row.status not in SOUND:
+        return Tile(row.status.upper(), bad=True) if part == parts[0] else Tile("")
+    value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
+    return Tile(short(row[part]), 0.0 if math.isnan(value) else math.sqrt(value))
+
+
+# ------------------------------------------------------------------ edges, counters, trials
+
+
+def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
+    """A panel per phase with medians and their intervals."""
+    rows = frame[(frame["median"] > 0) & (frame.edges > 0)]
+    marks = [
+        (str(row.phase), Mark(
+            series_label(row), float(row.edges), row.median, f"{row.dataset}, {series_label(row)}: "
+            f"{bounded(row.median, row.median_low, row.median_high)}, {row.edges:,} edges",
+            row.median_low, row.median_high, row.generated,
+        ))
+        for row in rows.itertuples()
+    ]  # fmt: skip
     found = []
-    tops = [(top, stats) for (under, top), stats in cell.phases.items() if not under and top != "ready"]
-    for top, stats in sorted(tops, key=lambda each: {"label": 0, "query": 2}.get(each[0], 1)):
-        parts = [Segment(top, name, s.mean) for (above, name), s in cell.phases.items() if above == top]
-        if parts:
-            found += [*parts, Segment(top, REST, max(0.0, stats.mean - sum(part.ms for part in parts)))]
+    for panel in panels(marks):
+        graphs = rows[rows.phase == panel.title].drop_duplicates("dataset").sort_values(["edges", "dataset"])
+        above = tuple((float(row.edges), clip(row.dataset, 16)) for row in graphs.itertuples())
+        found.append(replace(panel, above=above))
+    words = [*(f"{10**k} ns an edge" for k in range(3)), *(f"{10**k} µs an edge" for k in range(4))]
+    guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
+    form = Marks(tuple(found), tuple(dict.fromkeys(mark.series for _, mark in marks)), Axis("edges"), Axis("median ms"),
+                 guides=guides, guided=("label", "ready"), across=1)  # fmt: skip
+    return Figure("edges", frame, form, _notes(frame, sampled), frames.missing(frame))
+
+
+def counters(frame: pandas.DataFrame) -> Figure:
+    """A panel per counter that is not the same for all cells, with a line per graph."""
+    several = frame[frame["count"] > 0].groupby("counter")["count"].nunique()
+    marks = [
+        (row.counter.replace("_", " "), Mark(
+            series_label(row), float(row.count), row.dataset, f"{row.dataset}, {series_label(row)}: {row.count:,}",
+            open=row.generated,
+        ))
+        for row in frame.itertuples() if row.count > 0 and several[row.counter] > 1
+    ]  # fmt: skip
+    names = tuple(dict.fromkeys(series_label(row) for row in frame.itertuples()))
+    return Figure("counters", frame, Marks(panels(marks), names, y=Axis(scale="names")))
+
+
+def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> Figure:
+    """Every trial of every phase, in panels of graphs and phases; without a sound time its form is empty.
+
+    link  gives the address behind a cell's trials
+    """
+    cells = frames.ordered(cells)
+    marks: dict[tuple[str, str], list[Mark]] = {}
+    lasts = {cell.last_phase for cell in cells}
+    for head, cell, phase, stats in timed(cells):
+        problem = "" if cell.problem == USUAL else cell.problem
+        title = ", ".join(filter(None, (problem, head["dataset"], head["queries"].removesuffix("all"))))
+        more = {"link": link(cell) if link else ""}
+        if stats is None:
+            word = cell.status.upper() + (f": {cell.reason}" if cell.reason else "")
+            mark = Mark(cell.impl, None, head["config"], word=word, **more)
         else:
-            found.append(Segment("", top, stats.mean))
-    return found
+            low, high = (stats.median_low, stats.median_high) if stats.trials > 1 else (None, None)
+            hint = f"{title}, {head['config']}, {phase}: {of_trials(stats.times, stats.median, low, high)}"
+            mark = Mark(cell.impl, stats.median, head["config"], hint, low, high, trials=stats.times, **more)
+        marks.setdefault((title, phase), []).append(mark)
+    titles = list(dict.fromkeys(title for title, _ in marks))
+    order = sorted(marks, key=lambda key: (titles.index(key[0]), key[1] == "ready", key[1] in lasts))
+    found = panels((f"{title}: {phase}", mark) for title, phase in order for mark in marks[title, phase])
+    found = tuple(panel for panel in found if any(mark.trials for mark in panel.items))
+    names = tuple(dict.fromkeys(mark.series for panel in found for mark in panel.items))
+    frame = _trials(cells)
+    form = Marks(found, names, Axis("ms"), Axis(scale="names"), across=1)
+    return Figure(TRIALS, frame, form, missing=frames.missing(frame) if found else "")
 
 
-def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row per cell and part of its trial: `HEAD`, under, phase, segment, ms (mean), share of the trial."""
-    out = []
-    for head, cell in _headed(cells):
-        parts = segments(cell)
-        total = sum(part.ms for part in parts)
-        for part in parts:
-            share = part.ms / total if total else 0.0
-            named = {"under": part.under, "phase": part.phase, "segment": part.label}
-            out.append(head | named | {"ms": part.ms, "share": share})
-        if not parts:
-            out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
-    return _frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
-
-
-def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row per cell: `HEAD`, mean ms of each part of the trial, total ms, and ready ms if any cell has it."""
-    cells = list(cells)
-    columns = list(dict.fromkeys(part.label for cell in cells for part in segments(cell)))
-    ready = any(cell.sound and cell.stats("ready") for cell in cells)
-    out = []
-    for head, cell in _headed(cells):
-        parts = {part.label: part.ms for part in segments(cell)}
-        row = head | {label: parts.get(label) for label in columns}
-        row["total"] = sum(parts.values()) if parts else None
-        if ready:
-            timed = cell.stats("ready") if cell.sound else None
-            row["ready"] = timed.mean if timed else None
-        out.append(row)
-    numbers = [*columns, "total", *(["ready"] if ready else [])]
-    return _frame(out, *numbers, numbers=numbers)
-
-
-# ------------------------------------------------------------------ times
-
-
-def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row per cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
-    out = []
-    for head, cell in _headed(cells):
-        timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
-        for phase, s in timed:
-            times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
-            times |= {"median_high": s.median_high, "mean": s.mean, "min": s.least, "iqr": s.iqr}
-            out.append(head | {"phase": phase} | times)
-        if not timed:
-            out.append(head | {"phase": "", "trials": 0})
-    numbers = ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
-    return _frame(out, "phase", *numbers, numbers=numbers)
-
-
-def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
-    """The configuration that others are compared with, as `heads` names it.
-
-    `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the
-    configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
-    if no configuration, or more than one, matches.
-    """
-    counts: dict[str, int] = {}
-    for head, cell in _headed(cells):
-        counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
-    names = list(counts)
-    if wanted is None:
-        most = max(counts.values(), default=0)
-        usual = [name for name in names if name.partition(",")[0] == USUAL_REFERENCE and counts[name] == most]
-        return (usual or sorted(names, key=lambda name: -counts[name]) or [""])[0]
-    words = set(wanted.lower().replace(",", " ").split())
-    having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
-    fits = [name for name in names if name.lower() == wanted.strip().lower()] or having
-    if len(fits) == 1:
-        return fits[0]
-    problem = "several configurations are" if fits else "no configuration of the run is"
-    shown = "; ".join((fits or names)[:8])
-    raise InputError(f"reference {wanted!r}: {problem} meant", remedy=f"choose one of: {shown}")
-
-
-def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pandas.DataFrame:
-    """One row per cell: `HEAD`, phase, median ms, the reference and its ms on the same graph and queries, speedup.
-
-    `speedup` is the reference's ms / the cell's ms, None if either has no sound time.
-    """
-    named = _headed(cells)
-    times = {
-        (head["dataset"], cell.query_set): stats.median
-        for head, cell in named
-        if head["config"] == reference and cell.sound and (stats := cell.stats(phase))
-    }
-    out = []
-    for head, cell in named:
-        stats = cell.stats(phase) if cell.sound else None
-        base = times.get((head["dataset"], cell.query_set))
-        ratio = base / stats.median if base is not None and stats and stats.median > 0 else None
-        compared = {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
-        out.append(head | compared | {"speedup": ratio})
-    return _frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
-
-
-def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
-    """A sentence with the GPU's speed-ups from edges, for figures of phase `label`, which leaves out the way of the
-    graph to the GPU; '' for other phases and without a GPU."""
-    gpu = {head["config"] for head, cell in _headed(cells) if cell.impl.startswith(THESIS_GPU)}
-    if phase != "label" or not gpu:
-        return ""
-    frame, said = speedup(cells, reference, "ready"), []
-    for (generated, queries), part in frame[frame.config.isin(gpu)].groupby(["generated", "queries"], sort=False):
-        of = " ".join(word for word in ("generated" if generated else "", queries) if word)
-        said += [
-            f"{mean.config}{f' ({of})' if of else ''} {short(mean.speedup)}× over {over(mean)}"
-            for mean in mean_speedups(part)
-            if mean.measured
+def timed(cells: list[Cell]) -> Iterator[tuple[dict, Cell, str, Stats | None]]:
+    """Each cell with its `frames.HEAD`, for each top phase that it was timed in; of one without a sound time the last
+    phase, without statistics."""
+    for head, cell in frames.headed(cells):
+        found = [
+            phase for phase in (*contract.problem(cell.problem).phases, "ready") if cell.sound and cell.stats(phase)
         ]
-    return f" A GPU has the graph already. From edges: {'; '.join(said) or NOT_FROM_EDGES}."
+        for phase in found:
+            yield head, cell, phase, cell.stats(phase)
+        if not found:
+            yield head, cell, cell.last_phase, None
 
 
-@dataclass(frozen=True)
-class MeanSpeedup:
-    """The geometric mean of a configuration's speed-ups over its graphs: `measured` graphs with a sound time, and
-    `missing` ones without, which count as 1 / `penalty`."""
-
-    config: str
-    speedup: float
-    measured: int
-    missing: int
-    penalty: float
+def _trials(cells: list[Cell]) -> pandas.DataFrame:
+    """A row per cell, phase and trial: `frames.HEAD`, phase, trial, ms."""
+    lines = []
+    for head, cell, phase, stats in timed(cells):
+        each = cell.times["", phase] if stats else {None: None}
+        lines += [head | {"phase": phase if stats else "", "trial": trial, "ms": ms} for trial, ms in each.items()]
+    return frames.frame(lines, "phase", "trial", "ms", numbers=["ms"]).astype({"trial": "Int64"})
 
 
-def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
-    """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
+# ------------------------------------------------------------------ speed-ups
 
-    `runs.statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is
-    left out of its mean. Callers separate generated graphs and query sets.
+
+def speedup(cells: list[Cell], reference: str, phase: str, sampled: str = "") -> Figure:
+    """The speed-ups over a configuration in a phase."""
+    frame = frames.speedup(cells, reference, phase)
+    noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
+    return Figure("speedup", frame, speedups(cells, reference, phase), _notes(frame, noted, sampled))
+
+
+def speedups(cells: Iterable[Cell], reference: str, phase: str, others: Iterable[str] = ()) -> Grid:
+    """A line per graph and a column per configuration; after the graphs of each query set their geometric mean, apart
+    for generated graphs. Empty if no cell can be compared with the reference.
+
+    others  the phases whose medians the tiles have too
     """
-    found = []
-    lost = ~frame.status.isin(SOUND)
-    for config, own in frame[frame.reference_ms.notna() & (frame.speedup.notna() | lost)].groupby("config", sort=False):
-        mean = statistics.geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
-        if mean is not None:
-            found.append(MeanSpeedup(str(config), 1 / mean.value, mean.measured, mean.missing, mean.penalty))
-    return found
+    cells = frames.ordered(cells)
+    each = {name: frames.speedup(cells, reference, name) for name in dict.fromkeys([*others, phase])}
+    chosen = each[phase]
+    if not chosen.speedup.notna().any():
+        return Grid((), ())
+    configs, lines, ends = tuple(dict.fromkeys(chosen.config)), [], []
+    medians: dict[tuple, list[tuple[str, str]]] = {}
+    for name, frame in each.items():
+        for row in frame[frame.ms.notna()].itertuples():
+            medians.setdefault((row.dataset, row.queries, row.config), []).append((name, repr(float(row.ms))))
+    for (generated, queries), part in chosen.groupby(["generated", "queries"], sort=False):
+        for dataset, own in part.groupby("dataset", sort=False):
+            rows = {row.config: row for row in own.itertuples()}
+            tiles = (_ratio(rows.get(config), medians.get((dataset, queries, config), ())) for config in configs)
+            lines.append((graph_label(next(own.itertuples())), tuple(tiles)))
+        means = {mean.config: mean for mean in frames.mean_speedups(part)}
+        ends.append(len(lines))
+        words = ("geometric mean", queries, "generated graphs" if generated else "")
+        lines.append((", ".join(filter(None, words)), tuple(_mean(means.get(config)) for config in configs)))
+    return Grid(configs, tuple(lines), frozenset(ends))
 
 
-def over(mean: MeanSpeedup) -> str:
-    """The number of graphs of a mean: '17 graphs', '8 graphs, 1 lost'."""
-    lost = f", {mean.missing} lost" if mean.missing else ""
-    return count(mean.measured + mean.missing, "graph") + lost
+def _ratio(row, medians: Iterable[tuple[str, str]]) -> Tile:
+    if row is None:
+        return Tile("", hint="not in the run")
+    if row.status not in SOUND:
+        return Tile(row.status.upper(), bad=True, hint=row.reason or row.status)
+    text, depth = _tinted(row.speedup)
+    return Tile(text, depth, hint=f"{short(row.ms)} ms", times=tuple(medians))
 
 
-# ------------------------------------------------------------------ counters
+def _mean(mean: frames.MeanSpeedup | None) -> Tile:
+    return Tile(BLANK) if mean is None else Tile(*_tinted(mean.speedup), over=frames.over(mean))
 
 
-def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row per cell and counter: `HEAD`, query_set, batch (number of queries), counter, count. Wrong cells have no
-    rows."""
-    out = []
-    for head, cell in _headed(cells):
-        for name, number in (cell.counters or {}).items() if cell.status != "wrong" else ():
-            counted = {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(number)}
-            out.append(head | counted)
-    return _frame(out, "query_set", "batch", "counter", "count")
-
-
-def _frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
-    import pandas
-
-    frame = pandas.DataFrame(rows, columns=[*HEAD, *columns])
-    for name in numbers:
-        frame[name] = frame[name].astype(float)
-    for name in ("vertices", "edges"):
-        frame[name] = frame[name].astype("Int64")
-    return frame
-
-
-# ------------------------------------------------------------------ lost cells
-
-
-@dataclass(frozen=True)
-class Absent:
-    """The cells of one graph that have no sound time, or are sampled or incomplete, for the same reason."""
-
-    graph: str
-    status: str
-    reason: str
-    configs: tuple[str, ...]
-
-    def __str__(self) -> str:
-        which = self.configs[0] if len(self.configs) == 1 else f"{len(self.configs)} configurations"
-        return f"{self.graph}, {which}: {self.status.upper()}" + (f", {self.reason}" if self.reason else "")
-
-
-def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
-    """The cells of a frame without a sound time, grouped by graph, status and reason; with `incomplete` also those that
-    are sampled or have fewer trials than planned."""
-    sound = ("ok",) if incomplete else SOUND
-    found: dict[tuple, dict[str, None]] = {}
-    for row in frame.itertuples():
-        if row.status not in sound:
-            found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
-    return [Absent(*key, tuple(configs)) for key, configs in found.items()]
-
-
-def missing(frame: pandas.DataFrame) -> str:
-    """A sentence on the cells of a frame without a sound time, which names the first four; '' if there are none."""
-    found = absent(frame)
-    more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
-    return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""
+def _tinted(speedup: float) -> tuple[str, float]:
+    """The text and the depth of a speed-up's tint."""
+    return (times(speedup), math.copysign(style.depth(speedup), speedup - 1.0)) if speedup > 0 else (BLANK, 0.0)

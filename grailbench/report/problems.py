@@ -23,8 +23,8 @@ class Shown:
             then `ready`, then phases that are used if `ready` was not timed
     tables  the module in `papers` whose `table(cells, verdicts)` makes the table; problems with the same module share
             one. '' if `measured.table` makes it
-    drawn   the module in `papers` whose `figures(cells)` makes the figures; '' for none. Those of reachability are in
-            `run_figures`
+    drawn   the function of `papers.figures` that makes the figures of cells; '' for none. Those of reachability are in
+            `report.figures`
     beside  the module in `papers` whose `tables(cells)` makes further tables, of graphs that have some; '' for none
     """
 
@@ -47,12 +47,12 @@ class Shown:
     @property
     def figures(self) -> Callable | None:
         """The function that makes the figures from cells."""
-        return import_module(_PAPERS + self.drawn).figures if self.drawn else None
+        return getattr(import_module(f"{_PAPERS}figures"), self.drawn) if self.drawn else None
 
 
 def _traversal(what: str) -> Shown:
     words = {"solve": what, "ready": f"{what} from edges"}
-    return Shown(words, "traversals", "traversals_figures", title=what.capitalize())
+    return Shown(words, "traversals", "traversals", title=what.capitalize())
 
 
 SHOWN = {
@@ -61,10 +61,10 @@ SHOWN = {
     "bfs": _traversal("breadth-first searches"),
     "sssp": _traversal("shortest paths"),
     "apsp": _traversal("all pairs"),
-    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures_figures", "datalog",
+    "closure": Shown({"solve": "closures", "ready": "closures from edges"}, "closures", "closures", "datalog",
                      title="Transitive closure"),
     "counts": Shown({"solve": "counting", "ready": "counting from edges"}, "counting", title="Reachability counts"),
-    "read": Shown({"solve": "reading"}, drawn="reading_figures", title="Reading graphs"),
+    "read": Shown({"solve": "reading"}, drawn="reading", title="Reading graphs"),
 }  # fmt: skip
 
 

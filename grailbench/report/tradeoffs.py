@@ -14,7 +14,7 @@ from grailbench.compare.costs import front
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures as frames
+from grailbench.report import frames
 from grailbench.report.asked import BUILDS, NS, Group, Point, groups
 from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel

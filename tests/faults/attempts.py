@@ -27,12 +27,7 @@ class Tally:
             self.refused += work()
         except Wrong as fault:
             self.faults.append(f"{what()}: {fault}")
-            told(self.faults[-1])
-
-
-def told(fault: str) -> None:
-    """Say a fault at once."""
-    print(f"WRONG: {fault}", flush=True)
+            record.told(self.faults[-1:])
 
 
 def of_each(
@@ -59,25 +54,18 @@ def of_each(
                     start = monotonic()
             except Wrong as error:
                 found[task.name] = Tally(faults=[f"{task.name}: {error}"])
-                told(found[task.name].faults[0])
+                record.told(found[task.name].faults)
     finally:
         stage.close()
     return found
 
 
-def end(
-    found: dict[str, Tally | str], name: str | None, tries: str, *, promise: str, figure: str, program: str,
-    command: str, began: float,
-) -> None:  # fmt: skip
-    """Write the record if there is a name for it, and exit with 1 if there was a fault. `figure` has places for the
-    number of tries, of tasks and of faults."""
+def found_of(found: dict[str, Tally | str], tries: str, figure: str) -> record.Found:
+    """What a program tells of its tasks. `figure` has places for the number of tries, of tasks and of faults."""
     tallies = [tally for tally in found.values() if isinstance(tally, Tally)]
     faults = [fault for tally in tallies for fault in tally.faults]
     counts = {"tries": sum(tally.tries for tally in tallies), "tasks": len(tallies), "faults": len(faults)}
-    record.end(
-        name, faults, area="Kills, power loss and full disks", promise=promise, test=f"tests/faults/{program}.py",
-        figure=figure.format(**counts), command=command, began=began,
-        details={what: tally if isinstance(tally, str) else
-                 {"operations": tally.operations, tries: tally.tries, "faults": len(tally.faults)}
-                 for what, tally in found.items()},
-    )  # fmt: skip
+    details = {what: tally if isinstance(tally, str) else
+               {"operations": tally.operations, tries: tally.tries, "faults": len(tally.faults)}
+               for what, tally in found.items()}  # fmt: skip
+    return record.Found(figure.format(**counts), faults, details)

@@ -19,21 +19,16 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import sys
 import tempfile
 from datetime import datetime
 from pathlib import Path
-from time import monotonic
 
 import click
-import numpy as np
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import far
 import far_gpu
 import far_ranks
+import numpy as np
+import pytest
 import record
 from asked import Digraph, implementations
 
@@ -288,37 +283,27 @@ SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, 
           "ranks": ranks}  # fmt: skip
 
 
-@click.command(help=__doc__.partition("\n")[0])
-@click.option("--nightly", is_flag=True, help="The same: all of it is quick.")
+@record.program(
+    "Numbers",
+    "Places of edges beyond 2^32 and ranks up to 2^31 - 2 are right; impossible ids, weights, limits and clocks are "
+    "refused in one line, or do what is expected.",
+    night="The same: all of it is quick.",
+)
 @click.option("--only", type=click.Choice(list(SCENES)), multiple=True, help="A scene; may repeat.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(nightly, only, name):
-    began, tallies = monotonic(), {}
-    for scene, play in SCENES.items():
-        if only and scene not in only:
-            continue
+def main(nightly: bool, only: tuple[str, ...]) -> record.Found:
+    tallies = {}
+    for scene in only or SCENES:
         tally = tallies[scene] = Tally()
-        play(tally)
+        SCENES[scene](tally)
         print(f"{scene}: {tally.tried:,} tried, {len(tally.faults)} faults", flush=True)
-        for fault in tally.faults[:20]:
-            print(f"  {fault}")
-    tried, faults = (sum(each) for each in zip(*((t.tried, len(t.faults)) for t in tallies.values()), strict=True))
+        record.told(tally.faults[:20])
+    tried, faults = sum(t.tried for t in tallies.values()), [fault for t in tallies.values() for fault in t.faults]
     kernels = {kernel: calls for tally in tallies.values() for kernel, calls in tally.kernels.items()}
     ranked = {what: times for tally in tallies.values() for what, times in tally.ranked.items()}
-    said = f"{len(kernels)} kernels with rows near 2^32, {len(ranked)} results with ranks up to 2^31 - 2, "
-    said += f"and {tried:,} calls in all, {faults} faults"
-    print(f"{said}, {monotonic() - began:.0f} s")
-    if name:
-        record.write(
-            name, kept=not faults, area="Numbers",
-            promise="Places of edges beyond 2^32 and ranks up to 2^31 - 2 are right; impossible ids, weights, limits "
-            "and clocks are refused in one line, or do what is expected.",
-            test="tests/faults/big_numbers.py", figure=said, seconds=monotonic() - began,
-            command=f"python tests/faults/big_numbers.py --record {name}",
-            details={"tried": {scene: tally.tried for scene, tally in tallies.items()}, "kernels": kernels,
-                     "ranks": ranked, "values": list(ENDS)},
-        )  # fmt: skip
-    sys.exit(int(faults > 0))
+    figure = f"{len(kernels)} kernels with rows near 2^32, {len(ranked)} results with ranks up to 2^31 - 2, "
+    figure += f"and {tried:,} calls in all, {len(faults)} faults"
+    return record.Found(figure, faults, {"tried": {scene: tally.tried for scene, tally in tallies.items()},
+                                         "kernels": kernels, "ranks": ranked, "values": list(ENDS)})  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
+import record
+
 HERE = Path(__file__).resolve().parent
 #: kernels that are not reached on purpose, with the reason
 NEVER: dict[str, str] = {"graph/hashing.py:unmixed": "it has no index, and only kernels of a GPU call it"}
@@ -185,17 +187,15 @@ def _corpus(corpora: list[Path]) -> tuple[int, list[str]]:
     return inputs, faults
 
 
-def run(count: int, processes: int, seconds: float, out: Path | None, name: str | None) -> int:
-    """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done.
-    Returns the exit code."""
+def run(count: int, processes: int, seconds: float, out: Path | None) -> record.Found:
+    """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done."""
     from grailbench.util import kernelcache
 
     with tempfile.TemporaryDirectory() as temporary:
         folder = (out or Path(temporary)) / f"boundscheck-{kernelcache.digest()}"
         (folder / str(count)).mkdir(parents=True, exist_ok=True)
-        began = monotonic()
-        done = _done(folder, processes, count, began + seconds, out)
-        return _told(done, count, folder / "kernels", monotonic() - began, name)
+        done = _done(folder, processes, count, monotonic() + seconds, out)
+        return _found(done, count, folder / "kernels")
 
 
 def _done(folder: Path, processes: int, count: int, until: float, out: Path | None) -> dict[str, dict | None]:
@@ -233,8 +233,8 @@ def _ended(path: Path, code: int) -> str:
     return f"ended with {code}{''.join(f', {line}' for line in said[-1:])}"
 
 
-def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float, name: str | None) -> int:
-    """Show, and perhaps record, what all parts found; returns the exit code."""
+def _found(done: dict[str, dict | None], count: int, cache: Path) -> record.Found:
+    """What all parts found."""
     import grailbench
 
     kernels, whole = written(Path(grailbench.__file__).parent), [each for each in done.values() if each is not None]
@@ -244,32 +244,19 @@ def _told(done: dict[str, dict | None], count: int, cache: Path, seconds: float,
     faults = [f"{each['part']}: {fault}" for each in whole for fault in each["faults"]]
     undone = [each for each, found in done.items() if found is None]
     sums = {key: sum(each.get(key, 0) for each in whole) for key in ("inputs", "tests", "lacking", "answers")}
-    for line in faults:
-        print(f"FAULT: {line}", flush=True)
-    for line in missing:
-        print(f"NOT REACHED: {line}", flush=True)
-    for line in undone:
-        print(f"NOT DONE: {line}", flush=True)
+    wrong = [*faults, *(f"not reached: {each}" for each in missing), *(f"not done: {each}" for each in undone)]
+    record.told(wrong)
     ran = sum(each["part"].startswith("digraphs") for each in whole)
     figure = (
         f"{len(kernels)} kernels ({len(compiled)} compiled, {len(within)} inside of these, {len(NEVER)} left out), "
         f"{len(missing)} not reached; {sums['inputs']:,} inputs, {sums['tests']:,} tests, {count} digraphs through "
         f"{ran} implementations, {len(faults)} faults"
     )
-    print(figure, flush=True)
     if sums["lacking"]:
         print(f"{sums['lacking']} more tests need a package that is not installed", flush=True)
-    if name:
-        import record
-
-        record.write(
-            name, kept=not (faults or missing or undone),
-            area="Inputs", test="tests/faults/bounds.py", figure=figure, seconds=seconds,
-            promise="No kernel of the CPU reads or writes outside of an array.",
-            details={**sums, "never": NEVER, "missing": missing, "faults": faults, "not done": undone},
-            command=f"python tests/faults/fuzz.py --boundscheck --digraphs {count}",
-        )  # fmt: skip
-    return int(bool(faults or missing or undone))
+    details = {**sums, "never": NEVER, "missing": missing, "faults": faults, "not done": undone}
+    more = {"promise": "No kernel of the CPU reads or writes outside of an array.", "test": "tests/faults/bounds.py"}
+    return record.Found(figure, wrong, details, more=more)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The branches of the kernels that the graphs of `kernels.py` take, found in numba's simulator.
 
-    python tests/faults/branches.py --out branches.json --record gpu-branches
+    python tests/faults/branches.py --out branches.json --list --record gpu-branches
 
 Kernels and device functions are read anew, with each condition (of if, while, a conditional expression, and each part
 of 'and' and 'or') and each loop told when it is true and when false: a branch is a condition and one of both. Exit code
@@ -8,7 +8,7 @@ of 'and' and 'or') and each loop told when it is true and when false: a branch i
 behind 'if simulated: ... else:', is not seen here. The file --out has each branch with the graphs that take it; --add
 takes the files of calls with other --graphs into account.
 
---record also writes `REACHED`: each kernel and device function with the graphs that reach it, and the branches that
+--list also writes `REACHED`: each kernel and device function with the graphs that reach it, and the branches that
 none takes. --check runs nothing: it says in seconds whether that list is still of the kernels and branches that are
 there, and all that is not taken has a reason.
 """
@@ -26,14 +26,12 @@ import json
 import re
 import sys
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 from time import monotonic
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 
 ROOT = Path(importlib.machinery.PathFinder.find_spec("grailbench").origin).parent
@@ -286,46 +284,29 @@ def stale(every: Iterable[str], kernels: Set[str], known: dict) -> list[str]:
     return said + unexplained(known["not taken"])
 
 
-def write_record(name: str, result: dict, faults: list[str], wrong: list[str], seconds: float, command: str) -> None:
-    """Writes the record, and `REACHED` unless something is wrong."""
-    missing = result["not taken"]
-    branches = sum(each["branches"] for each in result["functions"].values())
-    why: dict[str, int] = {}
-    for branch in missing:
-        reason = reason_of(branch) or "no reason"
-        why[reason] = why.get(reason, 0) + 1
-    without = why.get("no reason", 0)
-    record.write(
-        name, kept=not (wrong or faults),
-        area="GPU",
-        promise="The graphs that kernels are checked on take every branch of every kernel, but for those that none can "
-        "take in a simulator, each with its reason.",
-        test="tests/faults/branches.py",
-        figure=f"{branches:,} branches in {len(result['functions'])} kernels and device functions, on "
-        f"{len(result['graphs'])} graphs: {branches - len(missing):,} taken, {len(missing) - without} with a reason, "
-        f"{without} without",
-        command=command,
-        seconds=seconds,
-        details={"branches": branches, "taken": branches - len(missing), "not taken": why, "faults": len(faults)},
-    )  # fmt: skip
-    if not wrong and not faults:
-        lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in result["functions"].items()]
-        functions, rest = ",\n".join(lines), json.dumps(missing, indent=2)
-        text = f' "graphs": {json.dumps(result["graphs"])},\n "functions": {{\n{functions}\n }},\n "not taken": {rest}'
-        REACHED.write_text(f"{{\n{text}\n}}\n")
+def write_reached(result: dict) -> None:
+    """Writes `REACHED`."""
+    lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in result["functions"].items()]
+    functions, rest = ",\n".join(lines), json.dumps(result["not taken"], indent=2)
+    text = f' "graphs": {json.dumps(result["graphs"])},\n "functions": {{\n{functions}\n }},\n "not taken": {rest}'
+    REACHED.write_text(f"{{\n{text}\n}}\n")
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program(
+    "GPU",
+    "The graphs that kernels are checked on take every branch of every kernel, but for those that none can take in a "
+    "simulator, each with its reason.",
+    night="The same: all of it takes some minutes.",
+)
 @click.option("--most", default=24, show_default=True, help="Vertices of the largest graph.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
 @click.option("--graphs", "chosen", multiple=True, help="The name of a graph; may repeat. [default: all]")
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write the branches to this file.")
 @click.option("--add", multiple=True, type=click.Path(path_type=Path, exists=True), help="The file of another call.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json, and the list of kernels and graphs.")
-@click.option("--nightly", is_flag=True, help="The same: all of it takes some minutes.")
 @click.option("--check", is_flag=True, help="Run nothing; compare the list with the branches that are there.")
-def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
+@click.option("--list", "listing", is_flag=True, help="Write the list of kernels and graphs, if nothing is wrong.")
+def main(most, only, chosen, seconds, out, add, nightly, check, listing) -> record.Found:
     from grailbench import cuda as device
 
     device.simulate()
@@ -336,8 +317,7 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
         importlib.import_module(name)
     if check:
         wrong = stale(seen.all(), kernels.wanted(), json.loads(REACHED.read_text()))
-        print("\n".join(wrong or [f"{len(seen.all())} branches, as listed"]))
-        sys.exit(int(bool(wrong)))
+        return record.Found(f"{len(seen.all())} branches, {len(wrong)} not as listed", record.told(wrong))
     taken: dict[str, list[str]] = {}
     launched: dict[str, list[str]] = {kernel: [] for kernel in sorted(kernels.wanted())}
     spent = 0.0
@@ -366,22 +346,21 @@ def main(most, only, chosen, seconds, out, add, recorded, nightly, check):
     results = kernels.run(most, only, chosen, began + seconds, keep)
     every = seen.all()
     missing = [branch for branch in every if not taken.get(branch)]
-    for branch in filter(reason_of, missing):
-        print(f"never: {branch} ({reason_of(branch)})")
     wrong, faults = unexplained(missing), [fault for each in results.values() for fault in each["faults"]]
     wrong += [f"NOT LAUNCHED: {kernel}" for kernel, names in launched.items() if not names]
-    for line in [*wrong, *(f"WRONG: {fault}" for fault in faults)]:
-        print(line, flush=True)
-    without = sum(reason_of(branch) is None for branch in missing)
-    print(f"{len(every)} branches, {len(every) - len(missing)} taken, {len(missing) - without} with a reason why not, "
-          f"{without} without; {len(launched)} kernels")  # fmt: skip
-    if recorded:
-        command = "python tests/faults/branches.py" + (f" --most {most}" if most != 24 else "")
-        result = listed(
-            every, taken, {kernel: names for kernel, names in launched.items() if kernel in kernels.wanted()}
-        )
-        write_record(recorded, result, faults, wrong, spent + monotonic() - began, command)
-    sys.exit(int(bool(wrong or faults)))
+    record.told([*wrong, *faults])
+    reasons = Counter(reason_of(branch) or "no reason" for branch in missing)
+    without = reasons["no reason"]
+    known = {kernel: names for kernel, names in launched.items() if kernel in kernels.wanted()}
+    result = listed(every, taken, known)
+    if listing and not wrong and not faults:
+        write_reached(result)
+    figure = (f"{len(every):,} branches in {len(result['functions'])} kernels and device functions, on "
+              f"{len(result['graphs'])} graphs: {len(every) - len(missing):,} taken, {len(missing) - without} with a "
+              f"reason, {without} without")  # fmt: skip
+    details = {"branches": len(every), "taken": len(every) - len(missing), "not taken": dict(reasons),
+               "faults": len(faults)}  # fmt: skip
+    return record.Found(figure, [*wrong, *faults], details, more={"seconds": spent + monotonic() - began})
 
 
 if __name__ == "__main__":

@@ -39,9 +39,6 @@ from time import monotonic
 
 import click
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import record
 from naive import closure
 
@@ -388,36 +385,30 @@ ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "tasks": 2, "si
 NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "tasks": 40, "signals": 150}
 
 
-@click.command(help=__doc__.partition("\n\n")[0].replace("\n", " "))
-@click.option("--nightly", is_flag=True, help="Many more rounds of each scene.")
+@record.program(
+    "Determinism and threads",
+    "The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned processes, from "
+    "coroutines and after an interrupt.",
+    night="Many more rounds of each scene.",
+)
 @click.option("--only", type=click.Choice(list(SCENES)), multiple=True, help="A scene; may repeat.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(nightly, only, name):
-    began, tallies, spent = monotonic(), {}, {}
-    for scene, play in SCENES.items():
-        if only and scene not in only:
-            continue
+def main(nightly: bool, only: tuple[str, ...]) -> record.Found:
+    tallies, rounds = {}, NIGHTLY if nightly else ROUNDS
+    for scene in only or SCENES:
         start, tally = monotonic(), Tally()
-        play(tally, (NIGHTLY if nightly else ROUNDS)[scene])
-        tallies[scene], spent[scene] = tally, monotonic() - start
-        print(f"{scene}: {tally.answers:,} answers, {len(tally.faults)} faults, {spent[scene]:.0f} s", flush=True)
-        for fault in tally.faults[:5]:
-            print(f"  {fault}")
-    answers, faults = (sum(each) for each in zip(*((t.answers, len(t.faults)) for t in tallies.values()), strict=True))
-    said = f"{CALLERS} threads at once, forks, spawns, coroutines and interrupts: {answers:,} answers, {faults} faults"
-    print(f"{said}, {monotonic() - began:.0f} s")
-    if name:
-        record.write(
-            name, kept=not faults, area="Determinism and threads",
-            promise="The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned "
-            "processes, from coroutines and after an interrupt.",
-            test="tests/faults/callers.py", figure=said, seconds=monotonic() - began,
-            command=f"python tests/faults/callers.py {'--nightly ' if nightly else ''}--record {name}",
-            details={"rounds": {scene: (NIGHTLY if nightly else ROUNDS)[scene] for scene in tallies},
-                     "answers": {scene: tally.answers for scene, tally in tallies.items()},
-                     "implementations": list(IMPLEMENTATIONS)},
-        )  # fmt: skip
-    sys.exit(int(faults > 0))
+        SCENES[scene](tally, rounds[scene])
+        tallies[scene] = tally
+        record.told(tally.faults[:5])
+        print(
+            f"{scene}: {tally.answers:,} answers, {len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True
+        )
+    answers, faults = sum(t.answers for t in tallies.values()), [fault for t in tallies.values() for fault in t.faults]
+    figure = f"{CALLERS} threads at once, forks, spawns, coroutines and interrupts: {answers:,} answers, "
+    return record.Found(f"{figure}{len(faults)} faults", faults, {
+        "rounds": {scene: rounds[scene] for scene in tallies},
+        "answers": {scene: tally.answers for scene, tally in tallies.items()},
+        "implementations": list(IMPLEMENTATIONS),
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -12,17 +12,11 @@ process's own file, or the process is refused in one line; of the imports and ge
 
 from __future__ import annotations
 
-import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import crowds
 import record
 from crowds import Ended, Place
@@ -128,34 +122,22 @@ def trial(name: str, crowd: int) -> list[str]:
         return [f"{name}, {crowd} processes: {wrong}" for wrong in TRIED[name](place, placed(place, crowd))]
 
 
-@click.command()
-@click.option("--count", "repeats", default=5, show_default=True, help="Repeats of everything.")
+@record.program(
+    "Many processes, clocks and folders",
+    "A name is that of one graph: of processes that take it at once one gets it, and every answer is that of the file "
+    "that was asked.",
+    night=f"Repeat for {NIGHT_S // 60} minutes.",
+)
 @click.option("--crowd", default=4, show_default=True, help="So many processes.")
 @click.option("--only", type=click.Choice(list(TRIED)), multiple=True, help="Only this; may repeat.")
-@click.option("--nightly", is_flag=True, help=f"Repeat for {NIGHT_S // 60} minutes.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(repeats: int, crowd: int, only: tuple[str, ...], nightly: bool, recorded: str | None) -> None:
-    """Have processes take one name at once; exit code 1 if a promise broke."""
-    began, wrong, done, number = time.monotonic(), [], Counter(), 0
-    while (time.monotonic() - began < NIGHT_S) if nightly else number < repeats:
-        number += 1
+def main(crowd: int, only: tuple[str, ...], nightly: bool) -> record.Found:
+    wrong, done = [], Counter()
+    for _ in record.rounds(NIGHT_S if nightly else 0):
         for name in only or TRIED:
-            found = trial(name, crowd)
+            wrong += record.told(trial(name, crowd))
             done[name] += 1
-            wrong += found
-            for line in found:
-                click.echo(line, err=True)
     figure = f"{count(done.total(), 'crowd')} of {crowd} processes that take one name, {len(wrong)} wrong"
-    chosen = f" --crowd {crowd}{''.join(f' --only {name}' for name in only)}"
-    record.end(
-        recorded, wrong, began=began,
-        area="Many processes, clocks and folders", figure=figure, test="tests/faults/claims.py",
-        promise="A name is that of one graph: of processes that take it at once one gets it, and every answer is that "
-        "of the file that was asked.",
-        command=f"python tests/faults/claims.py{chosen}{' --nightly' if nightly else f' --count {repeats}'} "
-        f"--record {recorded}",
-        details={"crowds": dict(done), "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"crowds": dict(done), "wrong": wrong})
 
 
 if __name__ == "__main__":

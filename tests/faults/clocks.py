@@ -18,11 +18,6 @@ import tempfile
 import time
 from pathlib import Path
 
-import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import crowds
 import record
 from crowds import Place
@@ -72,26 +67,16 @@ def trial(begin: int) -> list[str]:
         return [f"clock {begin}: {text}" for text in wrong]
 
 
-@click.command()
-@click.option("--nightly", is_flag=True, help="The length of a night's share, which is the usual one.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(nightly: bool, recorded: str | None) -> None:
-    """Set the clock while commands run; exit code 1 if a promise broke."""
-    began, wrong = time.monotonic(), []
-    for begin in range(len(JUMPS)):
-        found = trial(begin)
-        wrong += found
-        for line in found:
-            click.echo(line, err=True)
+@record.program(
+    "Many processes, clocks and folders",
+    "A wall clock that is set back or forth, by an hour or by decades, loses no row, makes no time negative, and has "
+    "nothing in use removed.",
+    night="The length of a night's share, which is the usual one.",
+)
+def main(nightly: bool) -> record.Found:
+    wrong = [line for begin in range(len(JUMPS)) for line in record.told(trial(begin))]
     figure = f"21 commands each with {len(JUMPS)} clocks that jump, {len(wrong)} faults"
-    record.end(
-        recorded, wrong, began=began,
-        area="Many processes, clocks and folders", figure=figure, test="tests/faults/clocks.py",
-        promise="A wall clock that is set back or forth, by an hour or by decades, loses no row, makes no time "
-        "negative, and has nothing in use removed.",
-        command=f"python tests/faults/clocks.py --record {recorded}",
-        details={"jumps in seconds": list(JUMPS), "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"jumps in seconds": list(JUMPS), "wrong": wrong})
 
 
 if __name__ == "__main__":

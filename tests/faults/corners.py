@@ -6,18 +6,13 @@ stored by words, a row of more than two tiles, hubs of equal weight, lists that 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from copy import copy
-from pathlib import Path
 from unittest import mock
 
 import asked
 import numpy as np
 import ways
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from naive import distances_from
 
 FARTHEST = 2**31 - 1

@@ -20,7 +20,6 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable
@@ -29,10 +28,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 from archives import GRAPH, sha256
 
@@ -310,33 +305,24 @@ def trial(name: str, crowd: int) -> list[str]:
         return [f"{name}, {crowd} processes: {wrong}" for wrong in TRIED[name](Place(Path(where)), crowd)]
 
 
-@click.command()
+@record.program(
+    "Many processes, clocks and folders",
+    "Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is lost or there "
+    "twice, and who is refused says so in one line.",
+    night=f"Repeat for {NIGHT_S // 60} minutes.",
+)
 @click.option("--only", type=click.Choice(list(TRIED)), multiple=True, help="Only this; may repeat.")
 @click.option("--crowd", type=int, multiple=True, help="So many processes; may repeat. [default: 2 and 8]")
-@click.option("--nightly", is_flag=True, help=f"Repeat for {NIGHT_S // 60} minutes.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool, recorded: str | None) -> None:
-    """Put crowds on one cache and on one run; exit code 1 if a promise broke."""
-    began, wrong, done = time.monotonic(), [], Counter()
-    while not done or (nightly and time.monotonic() - began < NIGHT_S):
+def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool) -> record.Found:
+    wrong, done = [], Counter()
+    for _ in record.rounds(NIGHT_S if nightly else 0):
         for name in only or TRIED:
             for many in crowd or SIZES:
-                found = trial(name, many)
+                wrong += record.told(trial(name, many))
                 done[f"{name}, {many} processes"] += 1
-                wrong += found
-                for line in found:
-                    click.echo(line, err=True)
     many = " and ".join(map(str, crowd or SIZES))
     figure = f"{count(done.total(), 'crowd')} of {many} processes, {len(wrong)} differences from one process alone"
-    chosen = [f" --only {name}" for name in only] + [f" --crowd {size}" for size in crowd] + [" --nightly"] * nightly
-    record.end(
-        recorded, wrong, began=began,
-        area="Many processes, clocks and folders", figure=figure, test="tests/faults/crowds.py",
-        promise="Processes that share a cache or a run leave what one alone leaves: no file is mixed, no row is "
-        "lost or there twice, and who is refused says so in one line.",
-        command=f"python tests/faults/crowds.py{''.join(chosen)} --record {recorded}",
-        details={"crowds": dict(done), "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"crowds": dict(done), "wrong": wrong})
 
 
 if __name__ == "__main__":

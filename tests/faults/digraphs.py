@@ -17,7 +17,6 @@ import hashlib
 import inspect
 import json
 import os
-import shlex
 import subprocess
 import sys
 import traceback
@@ -26,12 +25,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 
+import asked
 import click
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import asked
 import record
 
 from grailbench.util import faults as lost
@@ -213,7 +209,7 @@ def table(tallies: dict[str, Tally]) -> str:
     return "\n".join(lines)
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program("", "")
 @click.option("--gpu/--cpu", default=False, help="Implementations on a GPU, or ours on the CPU.")
 @click.option("--count", default=100, show_default=True)
 @click.option("--first", default=0, help="The number of the first digraph.")
@@ -223,8 +219,7 @@ def table(tallies: dict[str, Tally]) -> str:
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; another call goes on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder of what was asked.")
 @click.option("--done", multiple=True, type=click.Path(path_type=Path), help="Folder of an earlier call; may repeat.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
-def main(gpu, count, first, processes, part, only, seconds, out, done, recorded):
+def main(gpu, count, first, processes, part, only, seconds, out, done) -> record.Found:
     began, wanted = monotonic(), range(first, first + count)
     found = Sweep(gpu, only)
     if out is None:
@@ -240,19 +235,28 @@ def main(gpu, count, first, processes, part, only, seconds, out, done, recorded)
         else:
             _apart(sys.argv[1:], processes, mine, kept, began + seconds)
         if part:
-            return
+            sys.exit()
         rows = kept.rows()
     rows = [rows[number] for number in wanted if number in rows]
     tallies = found.tallies(rows)
     faults = [fault for tally in tallies.values() for fault in tally.faults]
     print(table(tallies))
-    for fault in faults[:40]:
-        print(f"WRONG: {fault}")
-    took = monotonic() - began
-    print(f"{len(tallies)} implementations, {len(rows):,} of {count:,} digraphs, {len(faults)} faults, {took:.0f} s")
-    if recorded:
-        _write(recorded, gpu, count, first, only, tallies, took)
-    sys.exit(int(bool(faults) or len(rows) < count))
+    print(f"{len(rows):,} of {count:,} digraphs")
+    record.told(faults[:40])
+    least = min((tally.digraphs for tally in tallies.values()), default=0)
+    answers = sum(tally.answers for tally in tallies.values())
+    figure = f"{len(tallies)} implementations, {least:,} digraphs each, {answers:,} answers, {len(faults)} faults"
+    details = {"first": first, "count": count, "implementations": {
+        each: {"digraphs": tally.digraphs, "answers": tally.answers, "seconds": round(tally.seconds, 1),
+               "faults": tally.faults[:5]}
+        for each, tally in tallies.items()
+    }}  # fmt: skip
+    where = "on a GPU" if gpu else "on the CPU"
+    return record.Found(figure, faults, details, undone=len(rows) < count, more={
+        "area": "GPU" if gpu else "Answers",
+        "promise": f"Every implementation {where} answers as plain Python does, on any digraph.",
+        "seconds": max(monotonic() - began, sum(tally.seconds for tally in tallies.values())),
+    })  # fmt: skip
 
 
 def _work(found: Sweep, kept: Kept, numbers: Iterable[int], until: float, turn: float) -> None:
@@ -286,29 +290,6 @@ def _apart(words: list[str], processes: int, numbers: list[int], kept: Kept, unt
         if monotonic() > told + 30:
             told = monotonic()
             print(f"{len(kept.rows()):,} digraphs are done", file=sys.stderr, flush=True)
-
-
-def _write(name: str, gpu: bool, count: int, first: int, only: tuple[str, ...], tallies: dict, took: float) -> None:
-    faults = sum(len(tally.faults) for tally in tallies.values())
-    least = min((tally.digraphs for tally in tallies.values()), default=0)
-    answers = sum(tally.answers for tally in tallies.values())
-    where = "--gpu" if gpu else "--cpu"
-    words = ["python", "tests/faults/digraphs.py", where, "--first", str(first), "--count", str(count)]
-    record.write(
-        name, kept=not faults,
-        area="GPU" if gpu else "Answers",
-        promise="Every implementation " + ("on a GPU" if gpu else "on the CPU")
-        + " answers as plain Python does, on any digraph.",
-        test="tests/faults/digraphs.py",
-        figure=f"{len(tallies)} implementations, {least:,} digraphs each, {answers:,} answers, {faults} faults",
-        command=shlex.join(words + [word for each in only for word in ("--only", each)]),
-        seconds=max(took, sum(tally.seconds for tally in tallies.values())),
-        details={"first": first, "count": count, "implementations": {
-            each: {"digraphs": tally.digraphs, "answers": tally.answers, "seconds": round(tally.seconds, 1),
-                   "faults": tally.faults[:5]}
-            for each, tally in tallies.items()
-        }},
-    )  # fmt: skip
 
 
 if __name__ == "__main__":

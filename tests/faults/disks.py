@@ -16,18 +16,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic
-
-import click
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import attempts
-import tasks
-from attempts import Tally, told
+import click
+import record
+from attempts import Tally
 from failpoints import FAILING
 from kills import Reference, check_outcome, finished, go_on, read_all, undisturbed
 from tasks import Ended, Stage, Task, Wrong
@@ -126,7 +121,7 @@ def really_full(stage: Stage, task: Task) -> Tally | str:
                     return tally
         except Wrong as fault:
             tally.faults.append(f"{task.name}, a disk of {kib} KiB: {fault}")
-            told(tally.faults[-1])
+            record.told(tally.faults[-1:])
         finally:
             os.chdir(stage.home)
             subprocess.run(["umount", str(stage.work)], check=True)
@@ -154,21 +149,19 @@ def tried(stage: Stage, task: Task, every: int, tmpfs: bool) -> Iterator[tuple[s
         yield f"{task.name}, {errno.errorcode[error]}", fill_all(stage, task, error, seldom)
 
 
-@click.command(help=__doc__.partition("\n\n")[0])
+@record.program(
+    "Kills, power loss and full disks",
+    "On a full or failing disk a command ends with one line that names the file and the remedy; nothing finished is "
+    "lost, nothing partial passes for whole, and with room again it ends well.",
+    night="Every third operation, for `make faults`.",
+)
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
 @click.option("--every", default=1, show_default=True, help="Try every N-th operation only.")
 @click.option("--tmpfs", is_flag=True, help="Only on a file system that is really full.")
-@click.option("--nightly", is_flag=True, help="Every third operation, for `make faults`.")
-@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only, every, tmpfs, nightly, name):
-    began, every = monotonic(), 3 if nightly else every
-    attempts.end(
-        attempts.of_each(only, "tries", lambda stage, task: tried(stage, task, every, tmpfs)), name, "tries",
-        promise="On a full or failing disk a command ends with one line that names the file and the remedy; "
-                "nothing finished is lost, nothing partial passes for whole, and with room again it ends well.",
-        figure="{tries:,} full disks, {faults} faults", program="disks",
-        command=tasks.repeated("disks", every, only, name) + " --tmpfs" * tmpfs, began=began,
-    )  # fmt: skip
+def main(only: tuple[str, ...], every: int, tmpfs: bool, nightly: bool) -> record.Found:
+    every = 3 if nightly else every
+    found = attempts.of_each(only, "tries", lambda stage, task: tried(stage, task, every, tmpfs))
+    return attempts.found_of(found, "tries", "{tries:,} full disks, {faults} faults")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ from __future__ import annotations
 import gc
 import json
 import re
-import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -28,13 +27,10 @@ from itertools import product
 from pathlib import Path
 from time import monotonic
 
-import click
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import asked
+import click
 import digraphs
+import numpy as np
 import record
 
 #: the digraph that is asked: a diamond that ends in a cycle, an edge twice, a self-loop, an isolated vertex
@@ -330,18 +326,20 @@ def table(results: dict[str, Tried]) -> str:
     return "\n".join(lines)
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program(
+    "GPU",
+    "Device memory that runs out, at any allocation, ends in one line, is all given back, and the process goes on.",
+)
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
 @click.option("--number", type=int, help="The number of a digraph of digraphs.py. [default: one of six vertices]")
 @click.option("--every", default=1, show_default=True, help="Fail at one of so many allocations.")
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; another call goes on.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write results to this file.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
-def main(only, number, every, seconds, out, recorded):
+def main(only, number, every, seconds, out) -> record.Found:
     began, of = monotonic(), memory()
     known = json.loads(out.read_text()) if out is not None and out.exists() else {}
-    results = {name: Tried(**each) for name, each in known.items()}
-    for problem, name, implementation in asked.implementations(True, only):
+    results, every_one = {name: Tried(**each) for name, each in known.items()}, list(asked.implementations(True, only))
+    for problem, name, implementation in every_one:
         label = f"{problem.name}/{name}"
         if label in results or monotonic() > began + seconds:
             continue
@@ -355,30 +353,15 @@ def main(only, number, every, seconds, out, recorded):
             out.write_text(json.dumps({each: asdict(done) for each, done in results.items()}, indent=1) + "\n")
     print(table(results))
     faults = [f"{name}: {fault}" for name, each in results.items() for fault in each.faults]
-    for fault in faults[:60]:
-        print(f"WRONG: {fault}")
-    missing = [
-        f"{p.name}/{name}" for p, name, _ in asked.implementations(True, only) if f"{p.name}/{name}" not in results
-    ]
+    record.told(faults[:60])
+    missing = len(every_one) - sum(f"{problem.name}/{name}" in results for problem, name, _ in every_one)
+    print(f"{missing} not tried")
     failed = sum(each.failed + each.in_batches for each in results.values())
-    print(
-        f"{len(results)} implementations, {failed} failed allocations, {len(faults)} faults, {len(missing)} not tried"
-    )
-    if recorded:
-        record.write(
-            recorded, kept=not (faults or missing),
-            area="GPU",
-            promise="Device memory that runs out, at any allocation, ends in one line, is all given back, and the "
-            "process goes on.",
-            test="tests/faults/exhaust.py",
-            figure=f"{len(results)} implementations, {failed:,} failed allocations, {len(faults)} faults",
-            command="python tests/faults/exhaust.py" + ("" if every == 1 else f" --every {every}"),
-            seconds=sum(each.seconds for each in results.values()),
-            details={"memory": type(of).__name__, "every": every, "implementations": {
-                name: asdict(each) for name, each in results.items()
-            }},
-        )  # fmt: skip
-    sys.exit(int(bool(faults or missing)))
+    figure = f"{len(results)} implementations, {failed:,} failed allocations, {len(faults)} faults"
+    details = {"memory": type(of).__name__, "every": every,
+               "implementations": {name: asdict(each) for name, each in results.items()}}  # fmt: skip
+    took = sum(each.seconds for each in results.values())
+    return record.Found(figure, faults, details, undone=missing > 0, more={"seconds": took})
 
 
 if __name__ == "__main__":

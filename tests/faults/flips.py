@@ -20,7 +20,6 @@ import signal
 import struct
 import sys
 import tempfile
-import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,9 +29,6 @@ from typing import Any
 
 import click
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 
 import grailbench as gb
@@ -237,32 +233,24 @@ def _be_child(seed: int, first: int, count: int, files: list[Saved], folder: Pat
         os._exit(1)
 
 
-@click.command()
+@record.program(
+    "Inputs",
+    "An index file with a changed byte is refused in one line before anything follows its arrays, or answers right.",
+    night=f"{NIGHT:,} flips of each.",
+)
 @click.option("--implementation", "names", multiple=True, help="Only this one; may repeat.")
 @click.option("--count", default=200, show_default=True, help="Flips of each implementation.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--nightly", is_flag=True, help=f"{NIGHT:,} flips of each.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(names: tuple[str, ...], count: int, seed: int, nightly: bool, recorded: str | None) -> None:
-    """Flip bits of index files, and ask the indexes everything; exit code 1 if a promise broke."""
-    began, wrong, count, details = time.monotonic(), [], NIGHT if nightly else count, {}
+def main(names: tuple[str, ...], count: int, seed: int, nightly: bool) -> record.Found:
+    wrong, count, details = [], NIGHT if nightly else count, {}
     for name in names or saving():
         with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as folder:
             refused, right, found = trials(seed, count, saved(name, Path(folder)), Path(folder))
-        for line in found:
-            click.echo(line, err=True)
+        wrong += record.told(found)
         click.echo(f"{name}: {count:,} flips, {refused:,} files refused, {right:,} right, {len(found)} faults")
         details[name] = {"refused": refused, "right": right, "faults": len(found)}
-        wrong += found
-    record.end(
-        recorded, wrong, began=began,
-        area="Inputs", figure=f"{count:,} flips each of {len(details)} implementations, {len(wrong)} faults",
-        test="tests/faults/flips.py",
-        promise="An index file with a changed byte is refused in one line before anything follows its arrays, or "
-        "answers right.",
-        command=f"python tests/faults/flips.py --count {count} --seed {seed} --record {recorded}",
-        details={"seed": seed, **details},
-    )  # fmt: skip
+    figure = f"{count:,} flips each of {len(details)} implementations, {len(wrong)} faults"
+    return record.Found(figure, wrong, {"seed": seed, **details})
 
 
 if __name__ == "__main__":

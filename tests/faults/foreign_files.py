@@ -15,16 +15,11 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import crowds
 import record
 from crowds import Ended, Place
@@ -92,8 +87,7 @@ def begun(folder: Path) -> None:
     """Begins a build in a folder, whose first stage alone is whole."""
     import numpy as np
 
-    from grailbench.graph import streams
-    from grailbench.outofcore import edges
+    from grailbench.outofcore import edges, streams
     from grailbench.outofcore.folder import STAGES, Folder
 
     stream = streams.opened("graph.edges")
@@ -187,27 +181,20 @@ def unmarked(commands: tuple = COMMANDS) -> list[str]:
         return [f"a cache that is none: {text}" for text in wrong]
 
 
-@click.command()
+@record.program(
+    "Caches and temporary files",
+    "Nothing is deleted or replaced in a folder but what grailbench wrote there; a folder with other files is used "
+    "only if it bears a mark of grailbench.",
+    night=f"{NIGHT} places.",
+)
 @click.option("--count", default=1, show_default=True, help="Places.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--nightly", is_flag=True, help=f"{NIGHT} places.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(count: int, seed: int, nightly: bool, recorded: str | None) -> None:
-    """Call commands in folders with files of the user; exit code 1 if one of these is harmed."""
-    began, wrong, count = time.monotonic(), unmarked(), NIGHT if nightly else count
-    for number in range(seed, seed + count):
-        wrong += trial(number)
-    for line in wrong:
-        click.echo(line, err=True)
+def main(count: int, seed: int, nightly: bool) -> record.Found:
+    count = NIGHT if nightly else count
+    wrong = [*record.told(unmarked())]
+    wrong += [line for number in range(seed, seed + count) for line in record.told(trial(number))]
     figure = f"{len(COMMANDS)} commands in {count + 1} places with files of the user, {len(wrong)} of these harmed"
-    record.end(
-        recorded, wrong, began=began,
-        area="Caches and temporary files", figure=figure, test="tests/faults/foreign_files.py",
-        promise="Nothing is deleted or replaced in a folder but what grailbench wrote there; a folder with other files "
-        "is used only if it bears a mark of grailbench.",
-        command=f"python tests/faults/foreign_files.py --count {count} --seed {seed} --record {recorded}",
-        details={"seed": seed, "places": count, "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"seed": seed, "places": count, "wrong": wrong})
 
 
 if __name__ == "__main__":

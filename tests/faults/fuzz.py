@@ -16,14 +16,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import engines
 import record
 from campaign import Campaign, Chunk
@@ -39,7 +34,12 @@ def every_target() -> dict:
     return {target.name: target for target in (*targets.TARGETS, *targets_kept.TARGETS)}
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program(
+    "Inputs",
+    "Whatever stands in a file, it is read right or refused with one clear error: no crash, no hang, no traceback, no "
+    "unbounded memory.",
+    night="All readers for a quarter of an hour.",
+)
 @click.option("--target", "names", multiple=True, help="A reader, see --list; may repeat. All by default.")
 @click.option("--but", multiple=True, help="Not this one; may repeat.")
 @click.option("--list", "listed", is_flag=True, help="Show the readers, and end.")
@@ -49,15 +49,13 @@ def every_target() -> dict:
 @click.option("--seed", default=23, show_default=True)
 @click.option("--out", type=click.Path(path_type=Path), help="The folder of counts, corpus and findings.")
 @click.option("--engine", type=click.Choice(["atheris", "own"]), help="[atheris, if it is installed]")
-@click.option("--nightly", is_flag=True, help="All readers for a quarter of an hour.")
 @click.option("--boundscheck", is_flag=True, help="Instead: all kernels of the CPU with checked indices.")
 @click.option("--digraphs", default=200, show_default=True, help="Of --boundscheck: random digraphs.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(names, but, listed, executions, processes, seconds, seed, out, engine, nightly, boundscheck, digraphs, name):
+def main(names, but, listed, executions, processes, seconds, seed, out, engine, nightly, boundscheck, digraphs):
     if boundscheck:
         import bounds
 
-        sys.exit(bounds.run(digraphs, processes, seconds, out, name))
+        return bounds.run(digraphs, processes, seconds, out)
     known = every_target()
     if unknown := [each for each in (*names, *but) if each not in known]:
         raise click.UsageError(f"no reader {unknown[0]!r}: one of {', '.join(known)}")
@@ -65,7 +63,7 @@ def main(names, but, listed, executions, processes, seconds, seed, out, engine, 
     if listed:
         for target in chosen:
             print(f"{target.name:16} {target.goal:>12,}  {target.about}")
-        return
+        sys.exit()
     engine = engine or ("atheris" if engines.has_atheris() else "own")
     if engine == "atheris" and not engines.has_atheris():
         raise click.UsageError("atheris is not installed: pip install atheris, or --engine own")
@@ -74,36 +72,19 @@ def main(names, but, listed, executions, processes, seconds, seed, out, engine, 
     goals = {target.name: executions or target.goal for target in chosen}
     campaign = Campaign(out, chosen, goals, seed, engine)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    began = time.monotonic()
     try:
         campaign.run(processes, seconds)
     except KeyboardInterrupt:
         campaign.stop()
         print("interrupted; the same command goes on", flush=True)
     print(campaign.table(), flush=True)
-    findings = campaign.open_findings()
-    for finding in findings:
-        print(f"FINDING {finding['target']}: {finding['sign']}: {out / 'findings' / finding['file']}", flush=True)
-    if name:
-        done = campaign.counts()
-        total = sum(done.values())
-        readers = f"{len(done)} readers" if len(done) > 1 else f"the reader of {chosen[0].about}"
-        figure = f"{total:,} executions of {readers}, {len(findings)} findings"
-        record.write(
-            name, kept=not findings, area="Inputs", test="tests/faults/fuzz.py",
-            promise="Whatever stands in a file, it is read right or refused with one clear error: no crash, no hang, "
-                    "no traceback, no unbounded memory.",
-            figure=figure, seconds=campaign.processor_seconds(),
-            command=_command(names, but, executions), details=campaign.details(),
-        )  # fmt: skip
-    print(f"{time.monotonic() - began:.0f} s", flush=True)
-    sys.exit(int(bool(findings)))
-
-
-def _command(names, but, executions) -> str:
-    words = [f"--target {each}" for each in names] + [f"--but {each}" for each in but]
-    words += [f"--executions {executions}"] if executions else []
-    return " ".join(["python tests/faults/fuzz.py", *words])
+    findings = [f"{each['target']}: {each['sign']}: {out / 'findings' / each['file']}"
+                for each in campaign.open_findings()]  # fmt: skip
+    done = campaign.counts()
+    readers = f"{len(done)} readers" if len(done) > 1 else f"the reader of {chosen[0].about}"
+    figure = f"{sum(done.values()):,} executions of {readers}, {len(findings)} findings"
+    more = {"seconds": campaign.processor_seconds()}
+    return record.Found(figure, record.told(findings), campaign.details(), more=more)
 
 
 if __name__ == "__main__":

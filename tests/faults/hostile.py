@@ -19,12 +19,10 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import monotonic
 
 import click
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
 
 import attacks
 import record
@@ -100,7 +98,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     from grailbench.compare import runs as compare
     from grailbench.compare.gate import Gate
     from grailbench.harness.cells import read
-    from grailbench.report import cite, document, draw, plots
+    from grailbench.report import cite, document, draw, figures
     from grailbench.report.page import page
     from grailbench.report.render.json import json as of_table
     from grailbench.report.render.latex import latex
@@ -126,7 +124,7 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     found = cite.of_run(str(run))
     yield "cite", found.text(), attacks.terminal
     yield "bibtex", found.bibtex(), lambda text: [] if text.isascii() else ["not ASCII"]
-    for figure in [each for each in plots.of_report(report).values() if each.drawable][: 2 * site]:
+    for figure in [each for each in figures.of_report(report).values() if each.drawable][: 2 * site]:
         for name, data in draw.files(figure, report.title, "svg"):
             yield name, data.decode(), attacks.SCANNERS["." + name.rpartition(".")[2]]
     both = compare.compare(read(run), read(run), Gate())
@@ -136,9 +134,9 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
 def of_site(run: Path, out: Path) -> Iterator[tuple[str, str, Callable]]:
     """The files of a site of the run."""
-    from grailbench.report.site import build, sources
+    from grailbench.report.site import build, entries
 
-    for path in build.build(sources.sources(sources.chosen([run])), out):
+    for path in build.build(entries.sources(entries.chosen([run])), out):
         if path.suffix in attacks.SCANNERS:
             yield f"site/{path.name}", path.read_bytes().decode(), attacks.SCANNERS[path.suffix]
 
@@ -162,16 +160,17 @@ def tried(source: tuple[str, str], name: str, site: bool) -> tuple[int, bool, li
     return texts, False, wrong
 
 
-@click.command()
+@record.program(
+    "Names in outputs",
+    "No name of a graph, run or machine moves a cursor, hides, or becomes code, markup or a formula.",
+    night=f"{NIGHT} seconds.",
+)
 @click.option("--seconds", type=float, default=20, show_default=True, help="How long.")
-@click.option("--nightly", is_flag=True, help=f"{NIGHT} seconds.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The first round's seed.")
-@click.option("--record", "name", metavar="NAME", help="Keep what was found in results/reliability.")
-def main(seconds: float, nightly: bool, seed: int, name: str | None) -> None:
-    """Show hostile names everywhere, and scan what comes of them."""
-    seconds = NIGHT if nightly else seconds
-    began, at, counts, faults = monotonic(), seed, Counter(), []
-    while monotonic() - began < seconds or at == seed:
+def main(seconds: float, nightly: bool, seed: int) -> record.Found:
+    counts, faults = Counter(), []
+    for turn in record.rounds(NIGHT if nightly else seconds):
+        at = seed + turn
         draw = random.Random(at)
         for number, source in enumerate(SOURCES):
             word = drawn(draw)
@@ -179,23 +178,11 @@ def main(seconds: float, nightly: bool, seed: int, name: str | None) -> None:
             counts.update({"names": 1, "texts": texts, "refused": refused})
             quoted(word)
             if wrong:
-                faults.append((at, source, word, wrong))
-                click.echo(f"seed {at}, {source}: {ascii(word)}: {ascii(wrong[:3])}")
-            if monotonic() - began > seconds:
-                break
-        at += 1
-    took = monotonic() - began
+                faults += record.told([f"seed {at}, {source}: {ascii(word)}: {ascii(wrong[:3])}"])
     figure = f"{counts['names']:,} names in {len(SOURCES)} fields, {counts['texts']:,} texts read, {len(faults)} faults"
-    click.echo(f"{figure}; {counts['refused']:,} runs refused in one line")
-    if name:
-        record.write(
-            name, kept=not faults, area="Names in outputs", figure=figure, test="tests/faults/hostile.py", seconds=took,
-            promise="No name of a graph, run or machine moves a cursor, hides, or becomes code, markup or a formula.",
-            command=f"python tests/faults/hostile.py --seconds {seconds:g} --seed {seed} --record {name}",
-            details={**counts, "seeds": [seed, at - 1], "fields": [".".join(each) for each in SOURCES],
-                     "faults": len(faults)},
-        )  # fmt: skip
-    sys.exit(bool(faults))
+    click.echo(f"{counts['refused']:,} runs refused in one line")
+    fields = [".".join(each) for each in SOURCES]
+    return record.Found(figure, faults, {**counts, "seeds": [seed, at], "fields": fields, "faults": len(faults)})
 
 
 if __name__ == "__main__":

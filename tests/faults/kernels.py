@@ -20,14 +20,11 @@ from pathlib import Path
 from time import monotonic
 from unittest import mock
 
-import click
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import asked
+import click
 import corners
 import digraphs
+import numpy as np
 import record
 import ways
 

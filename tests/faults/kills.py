@@ -12,19 +12,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from time import monotonic
-
-import click
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import attempts
+import click
 import failpoints
-import tasks
+import record
 from attempts import Tally
 from tasks import Ended, Stage, Task, Wrong, difference, tree
 
@@ -163,24 +157,20 @@ def kill_all(stage: Stage, task: Task, part: int = 0, parts: int = 1) -> Tally:
     return tally
 
 
-@click.command(help=__doc__.partition("\n\n")[0])
+@record.program(
+    "Kills, power loss and full disks",
+    "A command that is killed at any moment and called again ends as if it had not been; nothing finished is lost, and "
+    "nothing partial passes for whole.",
+    night="All of it, for `make faults`.",
+)
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
 @click.option("--every", type=int, help="Every N-th operation only. [default: all; fewer of tasks that take seconds]")
-@click.option("--nightly", is_flag=True, help="All of it, for `make faults`.")
-@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only, every, nightly, name):
-    began = monotonic()
+def main(only: tuple[str, ...], every: int | None, nightly: bool) -> record.Found:
     found = attempts.of_each(
         only, "kills", lambda stage, task: iter([(task.name, kill_all(stage, task, 0, every or task.dear))]),
         processes=True,
     )  # fmt: skip
-    attempts.end(
-        found, name, "kills",
-        promise="A command that is killed at any moment and called again ends as if it had not been; nothing "
-                "finished is lost, and nothing partial passes for whole.",
-        figure="{tries:,} kills of {tasks} commands, {faults} differences", program="kills",
-        command=tasks.repeated("kills", every, only, name), began=began,
-    )  # fmt: skip
+    return attempts.found_of(found, "kills", "{tries:,} kills of {tasks} commands, {faults} differences")
 
 
 if __name__ == "__main__":

@@ -14,15 +14,11 @@ from __future__ import annotations
 import os
 import random
 import signal
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 
 from grailbench.util import outputs, temporary
@@ -105,29 +101,19 @@ def _left(folder: Path, killed: set[int], pids: list[int]) -> list[str]:
                     if name.endswith(".tmp") and not any(mark in name for mark in marks)]  # fmt: skip
 
 
-@click.command()
+@record.program(
+    "Caches and temporary files",
+    "What a killed process leaves is removed by the next that writes there; what a living one has, never.",
+    night=f"{NIGHT} crowds.",
+)
 @click.option("--count", default=20, show_default=True, help="Crowds.")
 @click.option("--seed", default=1, show_default=True)
-@click.option("--nightly", is_flag=True, help=f"{NIGHT} crowds.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(count: int, seed: int, nightly: bool, recorded: str | None) -> None:
-    """Kill processes while they write, and sweep; exit code 1 if a promise broke."""
-    began, wrong, count = time.monotonic(), [], NIGHT if nightly else count
-    for number in range(seed, seed + count):
-        found = trial(number)
-        wrong += found
-        for line in found:
-            click.echo(line, err=True)
+def main(count: int, seed: int, nightly: bool) -> record.Found:
+    count = NIGHT if nightly else count
+    wrong = [line for number in range(seed, seed + count) for line in record.told(trial(number))]
     kills = count * (PROCESSES // 2)
     figure = f"{kills:,} processes killed beside {kills:,} that lived, {len(wrong)} files left or taken"
-    record.end(
-        recorded, wrong, began=began,
-        area="Caches and temporary files", figure=figure, test="tests/faults/leftovers.py",
-        promise="What a killed process leaves is removed by the next that writes there; what a living one has, "
-        "never.",
-        command=f"python tests/faults/leftovers.py --count {count} --seed {seed} --record {recorded}",
-        details={"seed": seed, "crowds": count, "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"seed": seed, "crowds": count, "wrong": wrong})
 
 
 if __name__ == "__main__":

@@ -25,9 +25,6 @@ from time import monotonic
 from types import SimpleNamespace
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 
 LOSING = "GRAILBENCH_TEST_LOSES"  #: the kernel at which the GPU is lost, and the file that counts kernels
@@ -207,12 +204,15 @@ def kernels(folder: Path, words: list[str]) -> int:
     return int((folder / "launches").read_text())
 
 
-@click.command(help=__doc__.partition("\n")[0], context_settings={"ignore_unknown_options": True})
+@record.program(
+    "GPU",
+    "A GPU that is lost in the middle of a cell ends that cell with one line; the run measures all others, those on "
+    "the GPU in fresh processes.",
+)
 @click.option("--steps", default=6, show_default=True, help="At how many kernels of a run the GPU is lost.")
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no step after so long.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write what was found to this file, step by step.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
-def main(steps, seconds, out, recorded):
+def main(steps: int, seconds: float, out: Path | None) -> record.Found:
     began, found = monotonic(), {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -226,23 +226,11 @@ def main(steps, seconds, out, recorded):
                   flush=True)  # fmt: skip
             if out is not None:
                 out.write_text(json.dumps({"kernels": last, "steps": found}, indent=1) + "\n")
-    wrong = sum(map(bool, found.values()))
+    wrong = [fault for faults in found.values() for fault in faults]
     cells = len(GRAPHS) * len((*ON_GPU, *OTHERS))
-    print(f"{len(found)} runs of {cells} cells lost their GPU, {wrong} not as promised")
-    if recorded:
-        record.write(
-            recorded,
-            kept=not wrong,
-            area="GPU",
-            promise="A GPU that is lost in the middle of a cell ends that cell with one line; the run measures all "
-            "others, those on the GPU in fresh processes.",
-            test="tests/faults/lost.py",
-            figure=f"{len(found)} runs of {cells} cells lost their GPU, {wrong} not as promised",
-            command=f"python tests/faults/lost.py --steps {steps}",
-            seconds=monotonic() - began,
-            details={"kernels": last, "steps": {str(at): faults for at, faults in found.items()}},
-        )
-    sys.exit(int(bool(wrong) or len(found) < min(steps, 1)))
+    figure = f"{len(found)} runs of {cells} cells lost their GPU, {sum(map(bool, found.values()))} not as promised"
+    details = {"kernels": last, "steps": {str(at): faults for at, faults in found.items()}}
+    return record.Found(figure, wrong, details, undone=len(found) < min(steps, 1))
 
 
 if __name__ == "__main__":

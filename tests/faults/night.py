@@ -28,7 +28,8 @@ LONGER = ("branches.py", "fuzz.py", "soak.py")
 def programs(folder: Path = HERE) -> list[Path]:
     """Those with the option."""
     own = Path(__file__).name
-    return [path for path in sorted(folder.glob("*.py")) if path.name != own and '"--nightly"' in path.read_text()]
+    programs = (path for path in sorted(folder.glob("*.py")) if path.name != own)
+    return [path for path in programs if re.search(r"^@record\.program\([^@]*\bnight=", path.read_text(), re.MULTILINE)]
 
 
 def words(program: Path, recorded: bool) -> list[str]:

@@ -15,20 +15,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import crowds
 import record
 from crowds import Ended
@@ -226,30 +220,22 @@ def _in_folders(
             shutil.rmtree(folder)
 
 
-@click.command()
+@record.program(
+    "Inputs",
+    "No output replaces a file that the command reads, nor a pipe or a device.",
+    night="Every name of a file in a folder.",
+)
 @click.option("--only", type=click.Choice(COMMANDS), multiple=True, help="Only this command; may repeat.")
-@click.option("--nightly", is_flag=True, help="Every name of a file in a folder.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only: tuple[str, ...], nightly: bool, recorded: str | None) -> None:
-    """Name inputs, pipes and terminals as outputs; exit code 1 if one is lost."""
-    began, wrong, done = time.monotonic(), [], Counter()
+def main(only: tuple[str, ...], nightly: bool) -> record.Found:
+    wrong, done = [], Counter()
     with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as where:
         stage = Stage(Path(where))
         for command in only or [name for name in COMMANDS if outputs(name)]:
             for found in trials(stage, command, most=None if nightly else LEAST):
+                wrong += record.told(found)
                 done[command] += 1
-                wrong += found
-                for line in found:
-                    click.echo(line, err=True)
     figure = f"{done.total():,} outputs of {len(done)} commands, {len(wrong)} inputs, pipes or terminals lost"
-    chosen = [f" --only {name}" for name in only] + [" --nightly"] * nightly
-    record.end(
-        recorded, wrong, began=began,
-        area="Inputs", figure=figure, test="tests/faults/outputs_onto_inputs.py",
-        promise="No output replaces a file that the command reads, nor a pipe or a device.",
-        command=f"python tests/faults/outputs_onto_inputs.py{''.join(chosen)} --record {recorded}",
-        details={"outputs": dict(done), "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"outputs": dict(done), "wrong": wrong})
 
 
 if __name__ == "__main__":

@@ -19,20 +19,11 @@ from datetime import date
 from pathlib import Path
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
+from record import AREAS
 
 from grailbench.util.words import BLANK, clock, grouped
 
-#: the sections, in their order
-AREAS = (
-    "Kills, power loss and full disks", "Many processes, clocks and folders", "Sources of downloads",
-    "Caches and temporary files", "Inputs", "Answers", "Determinism and threads", "Numbers", "Names in outputs", "GPU",
-    "Long runs", "Supply and types",
-)  # fmt: skip
 FIRST = date(2026, 1, 1)  #: no record is older
 START = """\
 # Reliability

@@ -17,11 +17,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import monotonic
-
-import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import record
 
@@ -144,26 +139,18 @@ def sweep(turns: int, calls: str = CALLS) -> tuple[int, list[str]]:
     return compared, faults
 
 
-@click.command(help=__doc__.partition("\n")[0])
-@click.option("--nightly", is_flag=True, help="Eight turns, in place of three.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(nightly, name):
-    began, turns = monotonic(), len(TURNS) if nightly else 3
+@record.program(
+    "Determinism and threads",
+    "Reports, figures (SVG), CSV, HTML and sites of the same runs are the same bytes, whatever the hash seed, time "
+    "zone, locale, current folder, threads and order of files in folders.",
+    night="Eight turns, in place of three.",
+)
+def main(nightly: bool) -> record.Found:
+    turns = len(TURNS) if nightly else 3
     compared, faults = sweep(turns)
-    for fault in faults[:40]:
-        print(fault)
-    said = f"{compared:,} files of {turns} processes in unlike surroundings compared, {len(faults)} differ"
-    print(f"{said}, {monotonic() - began:.0f} s")
-    if name:
-        record.write(
-            name, kept=not faults, area="Determinism and threads",
-            promise="Reports, figures (SVG), CSV, HTML and sites of the same runs are the same bytes, whatever the "
-            "hash seed, time zone, locale, current folder, threads and order of files in folders.",
-            test="tests/faults/pages.py", figure=said, seconds=monotonic() - began,
-            command=f"python tests/faults/pages.py {'--nightly ' if nightly else ''}--record {name}",
-            details={"surroundings": list(TURNS[:turns]), "files": compared},
-        )  # fmt: skip
-    sys.exit(int(bool(faults)))
+    record.told(faults[:40])
+    figure = f"{compared:,} files of {turns} processes in unlike surroundings compared, {len(faults)} differ"
+    return record.Found(figure, faults, {"surroundings": list(TURNS[:turns]), "files": compared})
 
 
 if __name__ == "__main__":

@@ -16,19 +16,14 @@ import hashlib
 import json
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
-
-import click
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import attempts
+import click
 import failpoints
-import tasks
+import record
 from attempts import Tally
 from kills import Reference, check_outcome, finished, go_on, read_all, undisturbed
 from tasks import Stage, Task, Wrong
@@ -276,23 +271,20 @@ def lose_all(stage: Stage, task: Task, every: int = 1) -> Tally:
     return tally
 
 
-@click.command(help=__doc__.partition("\n\n")[0])
+@record.program(
+    "Kills, power loss and full disks",
+    "After a loss of power at any moment, what a command had reported as finished is there and whole, and of the rest "
+    "nothing passes for whole that is not.",
+    night="After every fourth operation, for `make faults`.",
+)
 @click.option("--only", multiple=True, help="A task; may repeat. [default: all]")
 @click.option("--every", default=1, show_default=True, help="After every N-th operation only.")
-@click.option("--nightly", is_flag=True, help="After every fourth operation, for `make faults`.")
-@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(only, every, nightly, name):
-    began, every = monotonic(), 4 if nightly else every
+def main(only: tuple[str, ...], every: int, nightly: bool) -> record.Found:
+    every = 4 if nightly else every
     found = attempts.of_each(
         only, "states", lambda stage, task: iter([(task.name, lose_all(stage, task, every * task.dear))])
     )
-    attempts.end(
-        found, name, "states",
-        promise="After a loss of power at any moment, what a command had reported as finished is there and whole, "
-                "and of the rest nothing passes for whole that is not.",
-        figure="{tries:,} states of the disk, {faults} faults", program="powerloss",
-        command=tasks.repeated("powerloss", every, only, name), began=began,
-    )  # fmt: skip
+    return attempts.found_of(found, "states", "{tries:,} states of the disk, {faults} faults")
 
 
 if __name__ == "__main__":

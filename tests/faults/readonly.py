@@ -15,16 +15,9 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
-import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
-
-import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
 
 import crowds
 import record
@@ -108,28 +101,20 @@ def judged(ended: Ended, closed: list[Path]) -> list[str]:
     return [] if named else [f"names no folder: {what}"]
 
 
-@click.command()
-@click.option("--nightly", is_flag=True, help="The length of a night's share, which is the usual one.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(nightly: bool, recorded: str | None) -> None:
-    """Run commands where nothing can be written; exit code 1 if a promise broke."""
-    began, wrong, done = time.monotonic(), [], Counter()
+@record.program(
+    "Many processes, clocks and folders",
+    "Where a folder cannot be written, a command works without it or ends with one line that names it.",
+    night="The length of a night's share, which is the usual one.",
+)
+def main(nightly: bool) -> record.Found:
+    wrong, done = [], Counter()
     for folders in (*((name,) for name in FOLDERS), FOLDERS):
         for warm in (True, False):
             label = f"{', '.join(folders)}, {'warm' if warm else 'cold'}"
-            found = [f"{label}: {each}" for each in trial(folders, warm)]
+            wrong += record.told([f"{label}: {each}" for each in trial(folders, warm)])
             done[label] += len(COMMANDS)
-            wrong += found
-            for line in found:
-                click.echo(line, err=True)
     figure = f"{len(COMMANDS)} commands in {len(done)} states of folders, {len(wrong)} without a clear end"
-    record.end(
-        recorded, wrong, began=began,
-        area="Many processes, clocks and folders", figure=figure, test="tests/faults/readonly.py",
-        promise="Where a folder cannot be written, a command works without it or ends with one line that names it.",
-        command=f"python tests/faults/readonly.py --record {recorded}",
-        details={"commands": dict(done), "wrong": wrong},
-    )  # fmt: skip
+    return record.Found(figure, wrong, {"commands": dict(done), "wrong": wrong})
 
 
 if __name__ == "__main__":

@@ -1,23 +1,36 @@
 """What was tried to keep a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
 
-A program of this folder ends with `record.write(...)` when it was given `--record NAME`, or with `record.end(...)`; the
-file is committed as it is.
+A program of this folder is a function with the decorator `record.program`, and writes its file when it is given
+`--record NAME`; the file is committed as it is.
 """
 
 from __future__ import annotations
 
 import json
 import platform
+import shlex
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
 from time import monotonic
 from typing import NoReturn
 
+import click
+from click.core import ParameterSource
+
 ROOT = Path(__file__).parents[2]
+sys.path[:0] = [path for path in (str(ROOT / "tests"),) if path not in sys.path]  # what all tests share
 FOLDER = ROOT / "results" / "reliability"
+#: the sections of docs/reliability.md, in their order
+AREAS = (
+    "Kills, power loss and full disks", "Many processes, clocks and folders", "Sources of downloads",
+    "Caches and temporary files", "Inputs", "Answers", "Determinism and threads", "Numbers", "Names in outputs", "GPU",
+    "Long runs", "Supply and types",
+)  # fmt: skip
 KEYS = ("area", "promise", "test", "figure", "command", "date", "commit", "machine", "seconds", "details")
 #: counts among the details that are 0 where the promise was kept
 NONE_OF = ("broken", "crashes", "differences", "failures", "faults", "hangs", "leaks", "lost", "tracebacks", "wrong")
@@ -49,13 +62,78 @@ def write(
     return path
 
 
-def end(name: str | None, wrong: Sequence[str], *, figure: str, began: float, **words) -> NoReturn:
-    """End a program: say the figure, write the record of `words` if it has a name, and exit, with 1 if something was
-    wrong. `began` is what `time.monotonic` said at its begin."""
-    print(figure)
-    if name:
-        write(name, kept=not wrong, figure=figure, seconds=monotonic() - began, **words)
-    sys.exit(int(bool(wrong)))
+@dataclass(frozen=True)
+class Found:
+    """What a program found: `figure` in words, what was `wrong`, and the `details` that the figure sums up; `more` has
+    arguments of `write` that are others than usual. What is `undone` keeps the promise from being recorded as kept."""
+
+    figure: str
+    wrong: Sequence[str] = ()
+    details: Mapping[str, object] = field(default_factory=dict)
+    undone: bool = False
+    more: Mapping[str, object] = field(default_factory=dict)
+
+
+def program(area: str, promise: str, night: str = "") -> Callable[[Callable[..., Found]], click.Command]:
+    """A decorator of a function that tries to break a promise: makes it the command of its file, with --record and, if
+    `night` says of what length that is, --nightly. The command says what was found; exit code 1 if a promise broke."""
+
+    if area and area not in AREAS:
+        raise ValueError(f"docs/reliability.md has no section {area!r}")
+
+    def decorate(work: Callable[..., Found]) -> click.Command:
+        path = Path(work.__code__.co_filename).resolve()
+
+        @wraps(work)
+        def main(recorded: str | None, **given: object) -> NoReturn:
+            began = monotonic()
+            found = work(**given)
+            took = monotonic() - began
+            print(f"{found.figure}, {took:.0f} s", flush=True)
+            if recorded:
+                write(recorded, **{
+                    "area": area, "promise": promise, "test": f"tests/faults/{path.name}", "figure": found.figure,
+                    "command": _repeated(path.name), "seconds": took, "details": found.details,
+                    "kept": not (found.wrong or found.undone), **found.more,
+                })  # fmt: skip
+            sys.exit(int(bool(found.wrong or found.undone)))
+
+        main = click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")(main)
+        if night:
+            main = click.option("--nightly", is_flag=True, help=night)(main)
+        return click.command(help=sys.modules[work.__module__].__doc__.partition("\n\n")[0])(main)
+
+    return decorate
+
+
+def _repeated(program: str) -> str:
+    """The command line that was given, without folders and files of this machine."""
+    context, words = click.get_current_context(), ["python", f"tests/faults/{program}"]
+    for each in context.command.params:
+        value = context.params[each.name]
+        if context.get_parameter_source(each.name) is not ParameterSource.COMMANDLINE or isinstance(
+            each.type, click.Path
+        ):
+            continue
+        option = each.opts[0] if value is not False else each.secondary_opts[0]
+        for one in value if each.multiple else [value]:
+            words += [option] if isinstance(one, bool) else [option, str(one)]
+    return shlex.join(words)
+
+
+def told(found: Sequence[str]) -> Sequence[str]:
+    """Say at once what is wrong."""
+    for line in found:
+        print(f"WRONG: {line}", file=sys.stderr, flush=True)
+    return found
+
+
+def rounds(seconds: float = 0.0) -> Iterator[int]:
+    """0, 1, ... as long as there are seconds left; at least 0."""
+    until, number = monotonic() + seconds, 0
+    while number == 0 or monotonic() < until:
+        yield number
+        number += 1
 
 
 def broken(details: Mapping[str, object]) -> list[str]:

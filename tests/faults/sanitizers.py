@@ -19,9 +19,6 @@ from pathlib import Path
 from time import monotonic
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 
 TOOLS = ("memcheck", "initcheck", "racecheck", "synccheck")
@@ -72,14 +69,15 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
             to.write("cut short\n")
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program(
+    "GPU", "No kernel reads or writes where it must not, reads what nobody wrote, races or misses a barrier."
+)
 @click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph.")
 @click.option("--seconds", default=150.0, show_default=True, help="Begin no graph after so long, of each tool.")
 @click.option("--at-once", default=2, show_default=True, help="Tools that run at the same time.")
 @click.option("--tool", "tools", multiple=True, type=click.Choice(TOOLS), help="May repeat. [default: all]")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder of what was found.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
-def main(most, seconds, at_once, tools, out, recorded):
+@click.option("--out", type=click.Path(path_type=Path), default="found", help="Folder of what was found.")
+def main(most, seconds, at_once, tools, out) -> record.Found:
     import kernels
 
     began, machines = monotonic(), set()
@@ -87,40 +85,30 @@ def main(most, seconds, at_once, tools, out, recorded):
     with ThreadPoolExecutor(at_once) as pool:
         list(pool.map(lambda tool: under(tool, out, most, seconds), tools or TOOLS))
     wanted, every = kernels.wanted(), [name for name, *_ in kernels.graphs(most)]
-    found, bad = {}, False
+    found, wrong = {}, []
     for tool in tools or TOOLS:
         path, output = out / f"{tool}.json", out / f"{tool}.txt"
         kept = json.loads(path.read_text()) if path.exists() else {"machine": record.this_machine(), "graphs": {}}
         results = kept["graphs"]
         machines.add(kept["machine"])
-        told = reports(output.read_text(errors="replace")) if output.exists() else None
+        text = output.read_text(errors="replace") if output.exists() else ""
         faults = [fault for each in results.values() for fault in each["faults"]]
         missing = sorted(wanted - kernels.reached(results).keys())
-        known = harmless(output.read_text(errors="replace")) if output.exists() else 0
-        found[tool] = {"reports": told, "harmless": known,
+        found[tool] = {"reports": reports(text), "harmless": harmless(text),
                        "graphs": len(results), "kernels": len(wanted) - len(missing),
                        "seconds": round(sum(each["seconds"] for each in results.values()), 1),
                        "missing": missing, "faults": faults}  # fmt: skip
-        bad |= told != 0 or bool(faults or missing) or len(results) < len(every)
-        print(f"{tool}: {'cut short' if told is None else told} reports, {len(results)} of {len(every)} graphs, "
-              f"{len(missing)} of {len(wanted)} kernels not launched, {len(faults)} faults")  # fmt: skip
-    if recorded:
-        figure = "; ".join(f"{tool} {each['reports']} reports on {each['kernels']} of {len(wanted)} kernels"
-                           + (f" and {each['harmless']} known to be harmless" if each["harmless"] else "")
-                           for tool, each in found.items())  # fmt: skip
-        record.write(
-            recorded,
-            kept=not bad,
-            area="GPU",
-            promise="No kernel reads or writes where it must not, reads what nobody wrote, races or misses a barrier.",
-            test="tests/faults/sanitizers.py",
-            figure=figure,
-            command=f"python tests/faults/sanitizers.py --most {most} --out found",
-            seconds=max(monotonic() - began, sum(each["seconds"] for each in found.values())),
-            details=found | {"harmless": HARMLESS},
-            machine=" and ".join(sorted(machines)),
-        )
-    sys.exit(int(bad))
+        said = f"{tool}: {'cut short' if reports(text) is None else reports(text)} reports, {len(results)} of "
+        said += f"{len(every)} graphs, {len(missing)} of {len(wanted)} kernels not launched, {len(faults)} faults"
+        print(said)
+        wrong += [said] if reports(text) != 0 or faults or missing or len(results) < len(every) else []
+    figure = "; ".join(f"{tool} {each['reports']} reports on {each['kernels']} of {len(wanted)} kernels"
+                       + (f" and {each['harmless']} known to be harmless" if each["harmless"] else "")
+                       for tool, each in found.items())  # fmt: skip
+    return record.Found(figure, wrong, found | {"harmless": HARMLESS}, more={
+        "seconds": max(monotonic() - began, sum(each["seconds"] for each in found.values())),
+        "machine": " and ".join(sorted(machines)),
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

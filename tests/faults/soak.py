@@ -21,10 +21,6 @@ from pathlib import Path
 from time import monotonic
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import levels
 import record
 from chores import CHORES, RARE, Place, prepare, round_
@@ -101,36 +97,6 @@ def own_place(stack: ExitStack, folder: Path) -> None:
     tempfile.tempdir = None
 
 
-@click.command(help=__doc__.partition("\n")[0])
-@click.option("--minutes", default=60.0, show_default=True)
-@click.option("--nightly", is_flag=True, help=f"The length of a night's share: {NIGHTLY:g} minutes.")
-@click.option("--workers", default=1, show_default=True, help="Worker processes that stand all the time; 0 for none.")
-@click.option("--only", type=click.Choice([*CHORES, *RARE]), multiple=True, help="A chore; may repeat.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write each sample there, as it is taken.")
-@click.option("--judge", "judged", type=click.Path(path_type=Path, exists=True), help="Judge samples of a file anew.")
-@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(minutes, nightly, workers, only, out, judged, name):
-    minutes, began = NIGHTLY if nightly else minutes, monotonic()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # one chore interrupts; a shell's background ignores that
-    if judged is not None:
-        samples = [json.loads(line) for line in judged.read_text().splitlines()]
-    else:
-        samples = _soaked(minutes, workers, only, out)
-    found = levels.judge(samples)
-    for each in found:
-        rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
-        verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
-        print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
-    wrong = [f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]]
-    for fault in wrong:
-        print(f"WRONG: {fault}")
-    faults = [each.fault for each in found if each.fault]
-    print(f"{len(samples)} rounds, {len(faults)} leaks, {len(wrong)} wrong", flush=True)
-    if name:
-        _record(name, samples, found, faults, wrong, monotonic() - began if judged is None else None)
-    sys.exit(int(bool(faults or wrong)))
-
-
 def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
     import dask
     import distributed  # noqa: F401 - or all of its settings would go with these
@@ -153,22 +119,39 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
         return soak(minutes, folder, told, only, client, least=12)
 
 
-def _record(name: str, samples, found: list[levels.Level], faults: list[str], wrong: list[str], took: float | None):
-    by_name = {each.name: each for each in found}
+@record.program(
+    "Long runs",
+    "Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
+    night=f"The length of a night's share: {NIGHTLY:g} minutes.",
+)
+@click.option("--minutes", default=60.0, show_default=True)
+@click.option("--workers", default=1, show_default=True, help="Worker processes that stand all the time; 0 for none.")
+@click.option("--only", type=click.Choice([*CHORES, *RARE]), multiple=True, help="A chore; may repeat.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write each sample there, as it is taken.")
+@click.option("--judge", "judged", type=click.Path(path_type=Path, exists=True), help="Judge samples of a file anew.")
+def main(minutes, nightly, workers, only, out, judged) -> record.Found:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # one chore interrupts; a shell's background ignores that
+    if judged is not None:
+        samples = [json.loads(line) for line in judged.read_text().splitlines()]
+    else:
+        samples = _soaked(NIGHTLY if nightly else minutes, workers, only, out)
+    found = levels.judge(samples)
+    for each in found:
+        rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
+        verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
+        print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
+    wrong = record.told([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
+    leaks = [each.fault for each in found if each.fault]
+    by_name, seconds = {each.name: each for each in found}, samples[-1]["at"] - samples[0]["at"]
     peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"
                   for each in (by_name["peak"], by_name["rss"]))  # fmt: skip
-    seconds = samples[-1]["at"] - samples[0]["at"] if took is None else took
-    exact = sum(each.name in levels.EXACT and each.first == each.last for each in found)
-    record.write(
-        name, area="Long runs", test="tests/faults/soak.py", seconds=seconds, kept=not (faults or wrong),
-        promise="Memory, descriptors, threads, processes and temporary files stay level however long a process works.",
-        figure=(f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
-                f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level"),
-        command=f"python tests/faults/soak.py --minutes 60 --record {name}",
-        details={"rounds": len(samples), "leaks": faults, "wrong": wrong, "chores": [*CHORES, *RARE],
-                 **{each.name: each.record() for each in found if each.name not in levels.EXACT},
-                 "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}},
-    )  # fmt: skip
+    exact = sum(each.fault is None for each in found if each.name in levels.EXACT)
+    figure = (f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
+              f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
+    details = {"rounds": len(samples), "leaks": leaks, "wrong": wrong, "chores": [*CHORES, *RARE],
+               **{each.name: each.record() for each in found if each.name not in levels.EXACT},
+               "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}}  # fmt: skip
+    return record.Found(figure, [*leaks, *wrong], details, more={"seconds": seconds} if judged else {})
 
 
 if __name__ == "__main__":

@@ -16,7 +16,6 @@ import os
 import random
 import socket
 import struct
-import sys
 import tempfile
 import threading
 import time
@@ -29,10 +28,6 @@ from pathlib import Path
 from unittest import mock
 
 import click
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parent))
-
 import record
 from archives import GRAPH, OTHER, dataset, leftovers
 
@@ -215,7 +210,7 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
                 yield f"left {foreign}"
         if found := leftovers(where):
             yield f"left {found}"
-        if cache.held(first) is None or cache.local_file(first).read_bytes() != GRAPH:
+        if cache.cached_file(first) is None or cache.local_file(first).read_bytes() != GRAPH:
             yield "the graph that was fetched before is gone"
         (where / "mirror").mkdir()
         (where / "mirror" / "a.gra.gz").write_bytes(PACKED)
@@ -232,32 +227,22 @@ def trial(name: str, at: float, registered: bool) -> list[str]:
         return [f"{label}: {wrong}" for wrong in attempt(name, at, registered, Path(where))]
 
 
-@click.command()
+@record.program(
+    "Sources of downloads",
+    "A server that stalls, truncates, redirects or lies costs bounded time, leaves nothing partial, and is named; what "
+    "was finished stays, and other sources are tried.",
+    night=f"Repeat at other places for {NIGHT_S // 60} minutes.",
+)
 @click.option("--seed", default=1, show_default=True)
-@click.option("--nightly", is_flag=True, help=f"Repeat at other places for {NIGHT_S // 60} minutes.")
-@click.option("--record", "recorded", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(seed: int, nightly: bool, recorded: str | None) -> None:
-    """Fetch from servers that do everything wrong; exit code 1 if a promise broke."""
-    began, rng, wrong, done = time.monotonic(), random.Random(seed), [], Counter()
-    while not done or (nightly and time.monotonic() - began < NIGHT_S):
+def main(seed: int, nightly: bool) -> record.Found:
+    rng, wrong, done = random.Random(seed), [], Counter()
+    for _ in record.rounds(NIGHT_S if nightly else 0):
         for name in FAULTS:
             for registered in (True, False):
-                found = trial(name, rng.random(), registered)
+                wrong += record.told(trial(name, rng.random(), registered))
                 done[name] += 1
-                wrong += found
-                for line in found:
-                    click.echo(line, err=True)
     figure = f"{done.total():,} fetches from servers with {len(FAULTS)} faults, {len(wrong)} broken promises"
-    click.echo(figure)
-    if recorded:
-        record.write(
-            recorded, kept=not wrong, area="Sources of downloads", figure=figure, test="tests/faults/sources.py",
-            promise="A server that stalls, truncates, redirects or lies costs bounded time, leaves nothing partial, "
-            "and is named; what was finished stays, and other sources are tried.",
-            command=f"python tests/faults/sources.py --seed {seed}{' --nightly' * nightly} --record {recorded}",
-            seconds=time.monotonic() - began, details={"seed": seed, "fetches": dict(done), "wrong": wrong},
-        )  # fmt: skip
-    sys.exit(bool(wrong))
+    return record.Found(figure, wrong, {"seed": seed, "fetches": dict(done), "wrong": wrong})
 
 
 if __name__ == "__main__":

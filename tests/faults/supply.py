@@ -64,7 +64,7 @@ def versions(python: Path) -> dict[str, str]:
     return json.loads(subprocess.run([python, "-c", text], capture_output=True, text=True, check=True).stdout)
 
 
-def told(details: dict[str, dict]) -> str:
+def tests_of(details: dict[str, dict]) -> str:
     """How many tests passed, failed and were skipped, for each Python."""
     return "; ".join(
         f"{of}: {', '.join(f'{count:,} {what}' for what, count in each.items() if what in OUTCOMES)}"
@@ -72,46 +72,32 @@ def told(details: dict[str, dict]) -> str:
     )
 
 
-@click.command()
+@record.program("Supply and types", "")
 @click.option("--only", type=click.Choice(list(TESTS)), help="One of the parts.")
 @click.option("--python", "pythons", multiple=True, help="Another interpreter, as python3.14; may be given again.")
 @click.option("--select", default=_QUICK, show_default=True, help="Which tests the other Pythons run, as pytest -m.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(only: str | None, pythons: tuple[str, ...], select: str, name: str | None) -> None:
-    """Run them and say what came of it; exit code 1 if a test failed."""
-    began, details, good = perf_counter(), {}, True
-    if pythons:
-        part, files = "pythons", ()
-        for python in pythons:
-            if shutil.which(python) is None:
-                click.echo(f"{python}: there is no such program", err=True)
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                own = environment(python, Path(folder) / "own")
-                found, start = versions(own), perf_counter()
-                fine, counts = tried([str(own), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb", "short",
-                                      "-o", "addopts=--strict-markers", "-m", select])  # fmt: skip
-            minutes = round((perf_counter() - start) / 60, 1)
-            details[f"Python {found.pop('Python')}"], good = {**found, **counts, "minutes": minutes}, good and fine
-    else:
-        part = only or "supply"
+def main(only: str | None, pythons: tuple[str, ...], select: str) -> record.Found:
+    details, wrong, part = {}, [], "pythons" if pythons else only or "supply"
+    for python in pythons:
+        if shutil.which(python) is None:
+            click.echo(f"{python}: there is no such program", err=True)
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            own = environment(python, Path(folder) / "own")
+            found, start = versions(own), perf_counter()
+            fine, counts = tried([str(own), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb", "short",
+                                  "-o", "addopts=--strict-markers", "-m", select])  # fmt: skip
+        minutes = round((perf_counter() - start) / 60, 1)
+        details[f"Python {found.pop('Python')}"] = {**found, **counts, "minutes": minutes}
+        wrong += [] if fine else [python]
+    if not pythons:
         files = TESTS[only] if only else tuple(file for several in TESTS.values() for file in several)
         own = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-o", "addopts=--strict-markers", "--tb=short"]
-        good, counts = tried([*own, *(f"tests/{file}" for file in files)])
-        details = {"tests": counts}
+        fine, counts = tried([*own, *(f"tests/{file}" for file in files)])
+        details, wrong = {"tests": counts}, [] if fine else [part]
     if not details:
         raise click.UsageError("nothing was tried")
-    figure = told(details)
-    click.echo(figure)
-    if name:
-        words = [f"--only {only}"] if only else [f"--python {each}" for each in pythons]
-        record.write(
-            name, kept=good,
-            area="Supply and types", promise=PROMISES[part], test="tests/faults/supply.py", figure=figure,
-            command=" ".join(["python tests/faults/supply.py", *words]),
-            seconds=perf_counter() - began, details=details,
-        )  # fmt: skip
-    sys.exit(0 if good else 1)
+    return record.Found(tests_of(details), wrong, details, more={"promise": PROMISES[part]})
 
 
 if __name__ == "__main__":

@@ -33,12 +33,13 @@ from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
 from grailbench.api import shards
 from grailbench.compare import gate
-from grailbench.data import cache, extract, registry
+from grailbench.data import cache, registry, sources
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.graph import profile, streams
+from grailbench.graph import profile
 from grailbench.graph.generate import catalogue
 from grailbench.graph.ids import Counted, Named
 from grailbench.harness import folder, pack, plan
+from grailbench.outofcore import streams
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.peers import description, output
 from grailbench.report import fields, pages, stalls
@@ -135,7 +136,7 @@ def _archive(data: bytes, place: Place) -> str:
                 into.write(entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512))
         data = gzip.compress(into.getvalue() + bytes(1024), 1, mtime=0)
     archive = place.write(data, "input.tar.gz")
-    extract.unpack(archive, "graph.gra", place.folder / "out")
+    sources.unpack(archive, "graph.gra", place.folder / "out")
     return f"unpacked {min((place.folder / 'out').stat().st_size, 4)}"
 
 

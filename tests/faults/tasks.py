@@ -15,7 +15,6 @@ import io
 import json
 import os
 import select
-import shlex
 import shutil
 import signal
 import sys
@@ -29,7 +28,7 @@ import failpoints
 from failpoints import Order
 
 #: fields of a row that a second measurement of the same cell has equal
-LASTING = (
+REPEATED = (
     "dataset", "kind", "impl", "dim", "search", "filters", "order", "seed", "query_set", "phase", "under", "trial",
     "status", "verified", "positives", "queries", "vertices", "edges", "counters", "answers_sha256", "graph_sha256",
 )  # fmt: skip
@@ -275,12 +274,6 @@ def tree(folder: Path, task: Task) -> dict[str, object]:
     return found
 
 
-def repeated(program: str, every: int | None, only: Sequence[str], name: str) -> str:
-    """The words that repeat a record of a program of tasks."""
-    words = ["python", f"tests/faults/{program}.py", *(["--every", str(every)] if every else [])]
-    return shlex.join([*words, *(word for each in only for word in ("--only", each)), "--record", name])
-
-
 def difference(found: dict[str, object], wanted: dict[str, object]) -> str | None:
     """The first differences of two trees, in words."""
     said = [f"{name} is missing" for name in sorted(wanted.keys() - found.keys())]
@@ -289,7 +282,7 @@ def difference(found: dict[str, object], wanted: dict[str, object]) -> str | Non
     return "; ".join(said[:4]) or None
 
 
-def lasting(content: bytes) -> list[tuple]:
+def repeatable(content: bytes) -> list[tuple]:
     """What a repeated run has equal, of its rows, in any order: one that goes on does first what is missing. Rows stay,
     so those of cells that were skipped, as a full disk has them, and measured since do not count."""
     if content and not content.endswith(b"\n"):
@@ -297,7 +290,7 @@ def lasting(content: bytes) -> list[tuple]:
     rows = [json.loads(line) for line in content.splitlines()]
     measured = {(row.get("dataset"), row.get("impl")) for row in rows if row.get("status") != "skipped"}
     rows = [row for row in rows if row.get("status") != "skipped" or (row["dataset"], row["impl"]) not in measured]
-    return sorted(tuple(json.dumps(row.get(name), sort_keys=True) for name in LASTING) for row in rows)
+    return sorted(tuple(json.dumps(row.get(name), sort_keys=True) for name in REPEATED) for row in rows)
 
 
 def _without(*names: str) -> Callable[[bytes], object]:
@@ -312,7 +305,7 @@ def _keys(content: bytes) -> object:
 
 
 VARYING: dict[str, Callable[[bytes], object]] = {
-    "trials.jsonl": lasting,
+    "trials.jsonl": repeatable,
     "environment.json": lambda content: "earlier" in _keys(content) or "code" in _keys(content),
     # a checksum that was locked before the kill is compared with, and no first one
     ".gra.json": _without("fetched", "sum", "checked"),

@@ -30,9 +30,6 @@ from time import monotonic, sleep
 import click
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import record
 from asked import FEW_PAIRS, IN_GROUPS, Digraph, condensing, implementations
 from pieces import small_pieces
@@ -211,7 +208,7 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
     from grailbench.graph.leveled import by_level
     from grailbench.graph.oracle import swept_answers
     from grailbench.graph.readers import read_graph
-    from grailbench.graph.team import Team
+    from grailbench.graph.threads import ThreadPool
 
     graph, dag = digraph.graph, digraph.dag
     pairs = np.random.default_rng(6).integers(0, dag.vertices, (2, PAIRS)).astype(np.int32)
@@ -229,8 +226,8 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
     path.write_text("".join(f"{u} {v}\n" for u, v in digraph.edges))
 
     def read(threads: int) -> dict:
-        with Team(threads) as team:
-            found = team.each(lambda _: read_graph(path), range(threads))
+        with ThreadPool(threads) as pool:
+            found = pool.each(lambda _: read_graph(path), range(threads))
         checks = {digest([each.vertices, each.sources, each.targets]) for each in found}
         return {"graphs": sorted(checks)}
 
@@ -308,54 +305,44 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
     return not slow or digraph.vertices <= 400
 
 
-@click.command(help=__doc__.partition("\n")[0])
-@click.option("--nightly", is_flag=True, help="Every number of threads from 1 to 64.")
+@record.program(
+    "Determinism and threads",
+    "Labels, answers, counts, closures, saved files and the work that is counted do not depend on the number of "
+    "threads, nor on their timing.",
+    night="Every number of threads from 1 to 64.",
+)
 @click.option("--gpu", is_flag=True, help="Implementations on a GPU, again and again.")
-@click.option("--vertices", type=click.IntRange(64), help="Of each graph. [default: 300]")
-@click.option("--repeats", type=click.IntRange(1), help="Of each number of threads. [default: 1]")
+@click.option("--vertices", type=click.IntRange(64), default=300, show_default=True, help="Of each graph.")
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True, help="Of each number of threads.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION, or condense, rows, ...; may repeat.")
 @click.option("--seconds", type=float, default=float("inf"), help="Stop after so long.")
-@click.option("--record", "name", help="Write results/reliability/NAME.json.")
-def main(nightly, gpu, vertices, repeats, only, seconds, name):
+def main(nightly, gpu, vertices, repeats, only, seconds) -> record.Found:
     began = monotonic()
     threads = ONE if gpu else EVERY if nightly else FEW
-    vertices, repeats = vertices or 300, repeats or 1
     found = sweep(threads, repeats, vertices, only, began + seconds, gpu, partial(print, end="", flush=True))
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
-        for fault in tally.faults[:5]:
-            print(f"  {fault}")
-    compared, faults = (sum(each) for each in zip(*((t.compared, len(t.faults)) for t in found.values()), strict=True))
-    spent = monotonic() - began
+        record.told(tally.faults[:5])
+    compared = sum(tally.compared for tally in found.values())
+    faults = [fault for tally in found.values() for fault in tally.faults]
     details = {"repeats": repeats, "vertices": vertices, "graphs": list(graphs(vertices)),
                "compared": {what: tally.compared for what, tally in found.items()}}  # fmt: skip
-    whole = spent <= seconds  # else graphs are left
-    if gpu:
-        said = f"{len(found)} implementations, {compared:,} results compared with those of the first time"
-        promise = "On a GPU, labels, answers, distances, closures, counts and the work that is counted are the same "
-        promise += "each time."
-        how = f"--gpu --vertices {vertices} --repeats {repeats}"
-        every = list(implementations(True))
-        whole &= len(found) == len(every)
-        details["counters that the timing of threads changes by design"] = {
-            f"{p.name}/{impl}": list(kind.varying) for p, impl, kind in every if kind.varying
-        }
-    else:
-        said = f"{len(found)} things in threads, {compared:,} results compared with those of one thread"
-        promise = "Labels, answers, counts, closures, saved files and the work that is counted do not depend on the "
-        promise += "number of threads, nor on their timing."
-        how = "--nightly" if nightly else ""
+    cut = monotonic() - began > seconds  # graphs are left
+    if not gpu:
         details |= {"threads": [threads[0], threads[-1]], "numbers of threads": len(threads)}
         details["counters that depend on threads by design"] = {key: list(names) for key, names in BY_THREADS.items()}
-    said += f", {faults} differ"
-    print(f"{said}, {spent:.0f} s")
-    if name:
-        record.write(
-            name, kept=not faults and whole, area="Determinism and threads", promise=promise,
-            test="tests/faults/threads.py", figure=said, seconds=spent, details=details,
-            command=" ".join(f"python tests/faults/threads.py {how} --record {name}".split()),
-        )  # fmt: skip
-    sys.exit(int(faults > 0))
+        figure = f"{len(found)} things in threads, {compared:,} results compared with those of one thread"
+        return record.Found(f"{figure}, {len(faults)} differ", faults, details, more={"kept": not (faults or cut)})
+    every = list(implementations(True))
+    details["counters that the timing of threads changes by design"] = {
+        f"{p.name}/{impl}": list(kind.varying) for p, impl, kind in every if kind.varying
+    }
+    figure = f"{len(found)} implementations, {compared:,} results compared with those of the first time"
+    return record.Found(f"{figure}, {len(faults)} differ", faults, details, more={
+        "promise": "On a GPU, labels, answers, distances, closures, counts and the work that is counted are the same "
+        "each time.",
+        "kept": not (faults or cut) and len(found) == len(every),
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

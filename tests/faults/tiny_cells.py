@@ -20,10 +20,6 @@ from time import monotonic
 
 import click
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import record
 
 LIMIT_MS = 3.0  #: of harness a cell
@@ -117,46 +113,35 @@ def measured(cells: int, folder: Path, short: bool = False) -> dict:
     }  # fmt: skip
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program(
+    "Long runs",
+    "A run of 10,000 tiny cells has less than 3 ms of harness a cell, and is read again in seconds.",
+    night="The length of a night's share, which is the usual one.",
+)
 @click.option("--cells", default=10_000, show_default=True, help=f"Rounded up to hundreds of {EACH}.")
-@click.option("--nightly", is_flag=True, help="The length of a night's share, which is the usual one.")
 @click.option("--json", "as_json", is_flag=True, help="A record instead of lines.")
-@click.option("--record", "name", metavar="NAME", help="Write results/reliability/NAME.json.")
-def main(cells, nightly, as_json, name):
-    began = monotonic()
+def main(cells: int, nightly: bool, as_json: bool) -> record.Found:
     with tempfile.TemporaryDirectory(prefix="tiny-cells-") as folder:
         found = measured(cells, Path(folder))
+    commands = {"start": found["start"], "run": found["run"], **found["reading"]}
     if as_json:
         print(json.dumps(found, indent=1))
-    else:
-        print(f"{found['cells']:,} cells on {found['graphs']} graphs: {found['harness_ms']:.2f} ms of processor time a "
-              f"cell ({found['harness_wall_ms']:.2f} ms on the wall), limit {LIMIT_MS:g} ms")  # fmt: skip
-        for each, took in _commands(found).items():
-            print(f"{each:8} {took['processor']:7.1f} s of processor time, {took['wall']:7.1f} s on the wall, "
-                  f"{took['peak'] / 2**20:6.0f} MiB")  # fmt: skip
-    kept = found["harness_ms"] < LIMIT_MS
-    if name:
-        _record(name, found, kept, monotonic() - began)
-    sys.exit(int(not kept))
-
-
-def _commands(found: dict) -> dict[str, dict]:
-    return {"start": found["start"], "run": found["run"], **found["reading"]}
-
-
-def _record(name: str, found: dict, kept: bool, seconds: float) -> None:
-    rounded = {each: f"{took['processor']:.1f} s, {took['peak'] / 2**20:.0f} MiB"
-               for each, took in _commands(found).items()}  # fmt: skip
+        sys.exit(int(found["harness_ms"] >= LIMIT_MS))
+    print(f"{found['cells']:,} cells on {found['graphs']} graphs: {found['harness_ms']:.2f} ms of processor time a "
+          f"cell ({found['harness_wall_ms']:.2f} ms on the wall), limit {LIMIT_MS:g} ms")  # fmt: skip
+    for each, took in commands.items():
+        print(f"{each:8} {took['processor']:7.1f} s of processor time, {took['wall']:7.1f} s on the wall, "
+              f"{took['peak'] / 2**20:6.0f} MiB")  # fmt: skip
     slowest = max(took["processor"] for took in found["reading"].values())
-    record.write(
-        name, area="Long runs", test="tests/faults/tiny_cells.py", seconds=seconds, kept=kept,
-        promise="A run of 10,000 tiny cells has less than 3 ms of harness a cell, and is read again in seconds.",
-        figure=(f"{found['harness_ms']:.2f} ms of processor time a cell over {found['cells']:,} cells; going on with "
-                f"it, tables, comparison and pack take {slowest:.1f} s at most"),
-        command=f"python tests/faults/tiny_cells.py --cells {found['cells']} --record {name}",
-        details={"graphs": found["graphs"], "harness ms on the wall": round(found["harness_wall_ms"], 2),
-                 "seconds within timers": round(found["trials_s"], 2), "processor time and peak memory": rounded},
-    )  # fmt: skip
+    figure = (f"{found['harness_ms']:.2f} ms of processor time a cell over {found['cells']:,} cells; going on with "
+              f"it, tables, comparison and pack take {slowest:.1f} s at most")  # fmt: skip
+    return record.Found(figure, undone=found["harness_ms"] >= LIMIT_MS, details={
+        "graphs": found["graphs"], "harness ms on the wall": round(found["harness_wall_ms"], 2),
+        "seconds within timers": round(found["trials_s"], 2),
+        "processor time and peak memory": {
+            each: f"{took['processor']:.1f} s, {took['peak'] / 2**20:.0f} MiB" for each, took in commands.items()
+        },
+    })  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -20,11 +20,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import click
-import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 import lost
+import numpy as np
 import record
 
 IMPLEMENTATIONS = ("sequential", "gpu", "gpu-fused", "core-gpu")
@@ -99,18 +96,17 @@ def faults_of(folders: list[Path], trials: int, codes: list[int], texts: list[st
     return wrong + [f"{graph}: checksums {each}" for graph, each in sums.items() if len(each) != 1]
 
 
-@click.command(help=__doc__.partition("\n")[0])
+@record.program("GPU", "Several runs and programs on one GPU at once do not disturb each other's answers.")
 @click.option("--runs", default=2, show_default=True)
 @click.option("--programs", default=4, show_default=True)
 @click.option("--trials", default=5, show_default=True)
 @click.option("--seconds", default=20.0, show_default=True, help="Programs go on for so long.")
-@click.option("--record", "recorded", help="Write results/reliability/NAME.json.")
 @click.option("--program", "numbered", type=int, hidden=True)
-def main(runs, programs, trials, seconds, recorded, numbered):
+def main(runs: int, programs: int, trials: int, seconds: float, numbered: int | None) -> record.Found:
     began = monotonic()
     if numbered is not None:
         print(json.dumps(program(numbered, began + seconds)))
-        return
+        sys.exit()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words = prepared(folder, trials)
@@ -128,27 +124,16 @@ def main(runs, programs, trials, seconds, recorded, numbered):
             each.kill()
         texts = [out.read_text() for out in outputs]
         wrong = faults_of(folders, trials, codes[:runs], texts[:runs])
-        told = [json.loads(text) for code, text in zip(codes[runs:], texts[runs:], strict=True) if code == 0]
+        answered = [json.loads(text) for code, text in zip(codes[runs:], texts[runs:], strict=True) if code == 0]
         wrong += [f"program {n}: exit code {code}" for n, code in enumerate(codes[runs:]) if code != 0]
-        wrong += [fault for each in told for fault in each["faults"]]
+        wrong += [fault for each in answered for fault in each["faults"]]
     cells = runs * len(IMPLEMENTATIONS) * len(SIMULATED)
-    builds, answers = (sum(each[what] for each in told) for what in ("builds", "answers"))
-    figure = (f"{runs} runs of {cells} cells and {programs} programs of {builds:,} builds and {answers:,} answers at "
-              f"once, {len(wrong)} faults")  # fmt: skip
-    print("\n".join([f"WRONG: {each}" for each in wrong] + [figure]))
-    if recorded:
-        record.write(
-            recorded,
-            kept=not wrong,
-            area="GPU",
-            promise="Several runs and programs on one GPU at once do not disturb each other's answers.",
-            test="tests/faults/together.py",
-            figure=figure,
-            command=f"python tests/faults/together.py --runs {runs} --programs {programs} --seconds {seconds:g}",
-            seconds=monotonic() - began,
-            details={"implementations": IMPLEMENTATIONS, "trials": trials, "faults": wrong},
-        )
-    sys.exit(int(bool(wrong)))
+    builds, answers = (sum(each[what] for each in answered) for what in ("builds", "answers"))
+    figure = (
+        f"{runs} runs of {cells} cells and {programs} programs of {builds:,} builds and {answers:,} answers at once"
+    )
+    details = {"implementations": IMPLEMENTATIONS, "trials": trials, "faults": wrong}
+    return record.Found(f"{figure}, {len(wrong)} faults", record.told(wrong), details)
 
 
 if __name__ == "__main__":

@@ -5,17 +5,13 @@ Each is a function of a digraph (`asked.Digraph`) that raises AssertionError whe
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
 import asked
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a GPU and in the simulator
 

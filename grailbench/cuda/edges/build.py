@@ -15,7 +15,7 @@ from grailbench.cuda.edges.walk import Walk, Walked, place_of, walk_levels
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.graph.kahn import kahn
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 
 
 @njit(cache=True)
@@ -60,8 +60,8 @@ def walk_levels_on_host(vertices: int, rows: SimpleRows) -> Walked:
     """As `walk.walk_levels`; if vertices are left, only `Walk.missing` is filled."""
     n, m, xp = vertices, rows.edges, library.arrays()
     offsets, children = library.to_host(rows.starts)[: n + 1], library.to_host(rows.children)[:m]
-    with Team(1) as team:
-        found, levels, order = kahn(n, offsets, children, team)
+    with ThreadPool(1) as pool:
+        found, levels, order = kahn(n, offsets, children, pool)
     arrays = Walk(*[None] * len(Walk._fields))
     if found < n + 1:
         missing = -np.minimum(levels[:-1], 0)

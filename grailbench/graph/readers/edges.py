@@ -82,8 +82,8 @@ from grailbench.graph.readers.text import (
     number,
     number_fault,
     parse,
+    store_weight,
     usable_weights,
-    weigh,
     zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
@@ -142,8 +142,8 @@ def read_edges(
         check_memory(header.vertices, path, counted)
     state = new_state(0, 1)
     columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2, False)
-    weighed = _columns_of_first(text, 0, columns) >= 1
-    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighed=weighed)
+    weighted = _columns_of_first(text, 0, columns) >= 1
+    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
         raise edge_fault(path, text, state, status, header.first)
     if state[VARIED] and not named:
@@ -345,7 +345,7 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
     vertices, entries, pos, line = _sizes(path, text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
-        parse_edges, text, state, 1, vertices, columns, columns, True, weighed=columns == 1
+        parse_edges, text, state, 1, vertices, columns, columns, True, weighted=columns == 1
     )
     if status != DONE:
         raise _mtx_fault(path, text, state, status, vertices, columns)
@@ -422,7 +422,7 @@ def read_tuwien(path: Path, text: np.ndarray) -> Found:
     """Reads a graph from a text (uint8[size]) in the report's format. Raises InputError if it is malformed."""
     vertices, edges, directed, pos, line = _tuwien_header(path, text)
     state = new_state(pos, line + 1)
-    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighed=True)
+    status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighted=True)
     if status != DONE:
         message = number_fault(status, state, vertices, 0, "a vertex id")
         raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)
@@ -479,7 +479,7 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
     are all 0 are left out and counted in state[ZEROS]. With COLUMNS, state[VALUE] is -1 if the target is missing, 0 if
     a column is not a number, and 1 if the number of columns is wrong.
     """
-    end, room, weighed = text.size, targets.size, weights.size > 0
+    end, room, weighted = text.size, targets.size, weights.size > 0
     pos, line, count = state[POS], state[LINE], state[COUNT]
     least, greatest = state[FEWEST], state[MOST]
     status = np.int64(-1)
@@ -529,8 +529,8 @@ def parse_edges(text, state, sources, targets, weights, first, last, fewest, mos
                 break
             if matrix and is_zero(text, start, pos):
                 zeros += 1
-            elif weighed and columns == 1:
-                weigh(text, start, pos, line, count, weights, state)
+            elif weighted and columns == 1:
+                store_weight(text, start, pos, line, count, weights, state)
         if status >= 0:
             break
         if columns < fewest or columns > most:

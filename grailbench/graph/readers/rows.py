@@ -89,8 +89,8 @@ from grailbench.graph.readers.text import (
     number,
     number_fault,
     parse,
+    store_weight,
     usable_weights,
-    weigh,
 )
 
 # ---------------------------------------------------------------------------------------- .gra
@@ -255,8 +255,8 @@ def read_metis(path: Path, text: np.ndarray) -> Found:
     """Reads a graph from a METIS text (uint8[size]). Raises InputError if it is malformed."""
     vertices, edges, skipped, stride, pos, line = _metis_header(path, text)
     state = new_state(pos, line)
-    weighed = stride == 2
-    status, sources, targets, weights = parse(_parse_metis, text, state, vertices, skipped, stride, weighed=weighed)
+    weighted = stride == 2
+    status, sources, targets, weights = parse(_parse_metis, text, state, vertices, skipped, stride, weighted=weighted)
     if status != DONE:
         raise _metis_fault(path, text, state, status, vertices)
     if sources.size != 2 * edges:
@@ -271,7 +271,7 @@ def read_metis(path: Path, text: np.ndarray) -> Found:
         v = int(uneven[0])
         message = f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it"
         raise InputError(message, path=path, remedy=_BOTH_ENDS)
-    weights, said = usable_weights(text, state, weights, "of edges") if weighed else (None, None)
+    weights, said = usable_weights(text, state, weights, "of edges") if weighted else (None, None)
     graph = Graph(vertices, sources, targets, weights)
     return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), said)
 
@@ -361,7 +361,7 @@ def _parse_metis(text, state, sources, targets, weights, n, skipped, stride):
                     targets[at(count)] = value - 1
                     count += 1
                 elif read >= skipped:
-                    weigh(text, start, pos, line, count - 1, weights, state)
+                    store_weight(text, start, pos, line, count - 1, weights, state)
                 read += 1
     state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, vertex, read
     return status

@@ -137,16 +137,16 @@ def are_counts(words: list[bytes]) -> bool:
     return all(word.isdigit() and len(word) <= _MOST_DIGITS for word in words)
 
 
-def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, weighed: bool | None = None) -> tuple:
+def parse(parser: Callable, text: np.ndarray, state: np.ndarray, *arguments, weighted: bool | None = None) -> tuple:
     """Runs `parser(text, state, sources, targets, *arguments)` to the end. Returns its status, sources and targets.
 
-    The length of the arrays is estimated from the part of the text parsed so far. If `weighed` is not None, the parser
-    takes a third array for weights, which is also returned; it is empty if `weighed` is False. Raises MemoryError if
+    The length of the arrays is estimated from the part of the text parsed so far. If `weighted` is not None, the parser
+    takes a third array for weights, which is also returned; it is empty if `weighted` is False. Raises MemoryError if
     the arrays do not fit the memory.
     """
     columns = [np.empty(_FIRST_EDGES, VERTEX), np.empty(_FIRST_EDGES, VERTEX)]
-    if weighed is not None:
-        columns.append(np.empty(_FIRST_EDGES if weighed else 0, WEIGHT))
+    if weighted is not None:
+        columns.append(np.empty(_FIRST_EDGES if weighted else 0, WEIGHT))
     start = int(state[POS])
     while (status := parser(text, state, *columns, *arguments)) == FULL:
         count, passed, left = int(state[COUNT]), int(state[POS]) - start, text.size - int(state[POS])
@@ -235,7 +235,7 @@ def is_zero(text, start, pos):
 
 
 @njit(cache=True, inline="always")
-def weigh(text, start, end, line, count, weights, state):
+def store_weight(text, start, end, line, count, weights, state):
     """Stores text[start:end] as weights[count]; if it is not usable, the reason goes to state[UNFIT] and following."""
     weight, stop = number(text, start)
     if stop < end or weight < 1 or weight > MOST_WEIGHT:  # not only digits, or out of range

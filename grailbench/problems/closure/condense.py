@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.components import ordered_components
+from grailbench.graph.condense import ordered_components
 
 
 class Condensed(NamedTuple):

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 from grailbench.report.draw import style
-from grailbench.report.draw.sheet import Sheet, Shown
+from grailbench.report.draw.sheet import Meaning, Sheet
 
 _SVG, _LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _ADDRESS = "data-address"  #: of a mark, until it is within a link
@@ -77,16 +77,16 @@ def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
         if child.tag in (f"{_SVG}metadata", f"{_SVG}title") or child.find(f"{_SVG}style") is not None:
             root.remove(child)  # a style element would apply to the whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
-    _name(root, sheet.shown)
+    _name(root, sheet.meanings)
     _simplify(root)
     _tidy(root)
     return root
 
 
-def _name(root: ElementTree.Element, shown: Mapping[str, Shown]) -> None:
+def _name(root: ElementTree.Element, meanings: Mapping[str, Meaning]) -> None:
     """Name the series of each group of marks, and give the marks their tooltips."""
     for group in root.iter(f"{_SVG}g"):
-        found = shown.get(group.attrib.pop("id", ""))
+        found = meanings.get(group.attrib.pop("id", ""))
         if found is None:
             continue
         group.set("data-key" if found.key else "data-series", str(found.series))

@@ -42,7 +42,7 @@ class Block(NamedTuple):
     draw: Callable[[Sheet, float], None]
 
 
-class Shown(NamedTuple):
+class Meaning(NamedTuple):
     """The meaning of an artist of matplotlib.
 
     series  the position of its series in the legend
@@ -58,13 +58,13 @@ class Shown(NamedTuple):
 
 
 class Sheet:
-    """One page: `picture` is the figure of matplotlib, `shown` maps the ids of its artists to their meanings."""
+    """One page: `picture` is the figure of matplotlib, `meanings` maps the ids of its artists to their meanings."""
 
     def __init__(self, figure: Figure, names: Iterable[str], patterned: bool, body: float, words: bool, source: str):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Picture
 
-        self.figure, self.shown, names = figure, {}, list(names)
+        self.figure, self.meanings, names = figure, {}, list(names)
         heading, note, foot = [], [], []
         if words:
             heading, note = _wrap(figure.title, 11.5), _wrap(figure.note, 15)
@@ -106,13 +106,13 @@ class Sheet:
             (x + _SIGN) / WIDTH, at / self.height, clip(name, _LONGEST), va="center_baseline", fontsize=SMALL
         )
         for artist in (sign, word):
-            self.stand_for(artist, Shown(series, key=True))
+            self.stand_for(artist, Meaning(series, key=True))
 
-    def stand_for(self, artist: Artist, shown: Shown) -> None:
+    def stand_for(self, artist: Artist, meaning: Meaning) -> None:
         """Record the meaning of an artist, which the SVG then carries."""
-        name = f"shown-{len(self.shown)}"
+        name = f"artist-{len(self.meanings)}"
         artist.set_gid(name)
-        self.shown[name] = shown
+        self.meanings[name] = meaning
 
     def axes(self, left: float, top: float, width: float, height: float) -> Axes:
         """New axes in the body; the place and the size are in inches from its upper left corner."""

@@ -15,6 +15,7 @@ FASTER, SLOWER = "#1f6fb4", "#b8560b"
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: patterns of bars in matplotlib's notation; '' is plain
 HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "++++")
+LEVELS = 20  #: number of tints of a heat map on a page, each a class of its style sheet
 DEEPEST = 16.0  #: the speed-up (or its inverse) that has the darkest colour of a heat map
 #: colours of text, lines and page
 INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"

@@ -1,22 +1,45 @@
-"""A run's report as one HTML file. It needs no network, no outside fonts or scripts, and its data cannot run as code.
+"""Pages of HTML, of a run's report and of a site: they need no network, no outside fonts or scripts, and their data
+cannot run as code.
 
-The answer comes first, then tables and figures. Without JavaScript the page lacks only sorting, hints on touch, legends
-that hide their series, and other references in the heat map. Its content security policy allows only its own style
-sheet and script, by their hashes. The same run always gives the same file.
+A page loads nothing: its style sheet and its script stand in it, and its content security policy allows only these, by
+their hashes. Without JavaScript it lacks only sorting, hints on touch, legends that hide their series, and other
+references in the heat map. The same run always gives the same file.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
+from markupsafe import Markup
+
 from grailbench.errors import InputError
-from grailbench.report import stalls
+from grailbench.harness.statistics import PENALTY
+from grailbench.report import draw, stalls
 from grailbench.report.document import FOLDER, Report
+from grailbench.report.draw import style
 from grailbench.report.page import sections
-from grailbench.report.page.shell import rendered
 from grailbench.report.places import WHY, place, save
+from grailbench.report.render.html import templates
+from grailbench.util.version import __version__
 
 FILE = "report.html"
+COLOURS = {
+    "light": {
+        "page": "#ffffff", "raised": "#f3f5f7", "ink": "#1a1f24", "soft": "#56606b",
+        "line": "#dfe3e8", "edge": "#8a949f", "link": "#14599b", "good": "#17703f", "bad": "#b3261e",
+        "faster": "31 111 180", "slower": "200 98 20",
+    },
+    "dark": {
+        "page": "#14181d", "raised": "#1f252c", "ink": "#e8ecf0", "soft": "#a3adb8",
+        "line": "#2e3640", "edge": "#6d7883", "link": "#7cbcf7", "good": "#6ccf97", "bad": "#ff8f85",
+        "faster": "64 140 220", "slower": "205 110 40",
+    },
+}  # fmt: skip
 
 
 def of_run(report: Report, file: str = "", reference: str | None = None, out: str | Path | None = None) -> Path:
@@ -28,8 +51,7 @@ def of_run(report: Report, file: str = "", reference: str | None = None, out: st
     where = place(folder, FOLDER, out)
     if not file and where is None:
         raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")
-    path = Path(file) if file else where / FILE
-    return write(report, path, reference, profile=stalls.of_run(folder))
+    return write(report, Path(file) if file else where / FILE, reference, profile=stalls.of_run(folder))
 
 
 def write(
@@ -54,13 +76,56 @@ def checked(path: Path) -> Path:
 def page(report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None) -> str:
     """The whole page as text. `profile` is a CSV of Nsight Compute.
 
-    Raises InputError if the profile cannot be read, and for a reference that `figures.choose_reference` refuses.
+    Raises InputError if the profile cannot be read, and for a reference that `frames.choose_reference` refuses.
     """
     return whole(report.title, report.status_counts(), sections.of_report(report, reference, phase, profile))
 
 
 def whole(title: str, lead: str, parts: list[sections.Section]) -> str:
     """A page of these sections as text; the first is named 'summary', to which the page's first link leads."""
-    return rendered(
-        "page.html", title=title, lead=lead, sections=parts,
-    )  # fmt: skip
+    return rendered("page.html", title=title, lead=lead, sections=parts)
+
+
+# ------------------------------------------------------------------ the frame of every page
+
+
+def rendered(template: str, styles: Iterable[str] = (), scripts: Iterable[str] = (), **words: object) -> str:
+    """A page as text: a template that extends `shell.html`, with its words.
+
+    styles, scripts  further CSS and JavaScript of this page, which its policy allows as well
+    """
+    sheet, script = "\n".join((_style(), *styles)), "\n".join((_script(), *scripts))
+    policy = (
+        f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
+    )
+    own = {"style": Markup(sheet), "script": Markup(script)}  # noqa: S704 - of the package's files alone
+    return templates().get_template(template).render(policy=policy, version=__version__, **own, **words)
+
+
+def asset(name: str) -> str:
+    """The text of a file of `grailbench/report/templates`."""
+    return files("grailbench.report").joinpath("templates", name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    """The source expression of a script or style sheet in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _style() -> str:
+    sheet = asset("report.css")
+    for name, series in (("light", style.LIGHT), ("dark", style.DARK)):
+        colours = {**COLOURS[name], **{f"s{i}": colour for i, colour in enumerate(series)}}
+        sheet = sheet.replace(f"@{name.upper()}@", " ".join(f"--{key}: {value};" for key, value in colours.items()))
+    tints = [f".t{i} {{ --depth: {0.55 * i / style.LEVELS:.4g}; }}" for i in range(1, style.LEVELS + 1)]
+    return "\n".join((sheet, *tints, draw.styles()))
+
+
+@cache
+def _script() -> str:
+    known = {"DEEPEST": f"{style.DEEPEST:g}", "PENALTY": f"{PENALTY:g}", "LEVELS": str(style.LEVELS)}
+    script = asset("report.js").replace("// @FIGURES@", draw.script())
+    for name, value in known.items():
+        script = script.replace(f"@{name}@", value)
+    return script

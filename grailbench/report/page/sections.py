@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grailbench.errors import InputError
-from grailbench.harness.cells import NOT_FROM_EDGES
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import PENALTY
 from grailbench.problems.contract import USUAL
-from grailbench.report import answer, breakeven, figures, floors, measured, rivals, strips, tradeoffs
+from grailbench.report import answer, breakeven, draw, figures, floors, frames, measured, rivals, tradeoffs
 from grailbench.report.document import Report
-from grailbench.report.figure import Figure
-from grailbench.report.page.heat import heat
-from grailbench.report.papers import computation, run_figures
+from grailbench.report.figure import Figure, Grid
+from grailbench.report.papers import computation
 from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES
@@ -50,10 +49,26 @@ class Folded(NamedTuple):
     open: bool
 
 
+class Heat(NamedTuple):
+    """The heat map: speed-ups as numbers on tinted cells, which the page's script recalculates for another of the
+    columns as reference, or another phase."""
+
+    grid: Grid
+    reference: str
+    phase: str
+    phases: list[str]
+
+
+def _heat(cells: list[Cell], reference: str, phase: str, phases: Iterable[str]) -> Heat:
+    grid = figures.speedups(cells, reference, phase, phases)
+    timed = {name for _, tiles in grid.lines for tile in tiles for name, _ in tile.times}
+    return Heat(grid, reference, phase, [name for name in dict.fromkeys([*phases, phase]) if name in timed])
+
+
 def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
     """The sections that have content: summary and ranking, reachability, other problems, all cells, environment.
 
-    Raises the errors of `run_figures.of_report`.
+    Raises the errors of `figures.of_cells`.
     """
     cells, references = _tables([report.details]), _references(report, reference)
     found = [
@@ -78,7 +93,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
 
 
 def _reachability(report: Report, reference: str, phase: str, profile: Path | None) -> list[Section]:
-    drawn = run_figures.of_report(report.cells, report.tables, reference, phase, profile)
+    drawn = figures.of_cells(report.cells, report.tables, reference, phase, profile)
     paper = [figure for name, figure in drawn.items() if name.startswith("computation-")]
     published = {filled.name for filled in report.every_table}
     return [
@@ -111,7 +126,8 @@ def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[s
         for name in names:
             if table.name in (name, shown(name).tables.removesuffix("s")):
                 phases = list(shown(name).ranked)
-                if found := heat(report.run.of(name), references[name], phases[0], phases):
+                found = _heat(report.run.of(name), references[name], phases[0], phases)
+                if not found.grid.empty:
                     blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
         yield table.name, blocks
 
@@ -120,11 +136,11 @@ def _references(report: Report, wanted: str | None) -> dict[str, str]:
     """The reference configuration of each problem. Raises InputError if no problem has the configuration `wanted`."""
     found, refused = {}, []
     for name in report.run.problems:
-        cells = figures.ordered(report.run.of(name))
+        cells = frames.ordered(report.run.of(name))
         try:
-            found[name] = figures.choose_reference(cells, wanted)
+            found[name] = frames.choose_reference(cells, wanted)
         except InputError as error:
-            found[name] = figures.choose_reference(cells)
+            found[name] = frames.choose_reference(cells)
             refused.append(error)
     if refused and len(refused) == len(found):
         raise refused[0]
@@ -176,7 +192,7 @@ def _summary(report: Report) -> Iterator[Block]:
     foot = Footnotes()
     troubled = [
         [each.graph, listing(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
-        for each in figures.absent(figures.edges(figures.ordered(report.run.cells)), incomplete=True)
+        for each in frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True)
     ]
     if troubled:
         title = "Cells without times, with fewer than planned, or sampled"
@@ -200,14 +216,35 @@ def _tradeoffs(report: Report) -> list[Block]:
 
 def _trials(report: Report) -> list[Block]:
     """The figure of every trial, or a table of tiny ones where it would have more than `MOST_STRIPS`."""
-    (figure,) = strips.figures(report.run.cells) if report.whole else (None,)
+    figure = figures.trials(report.run.cells) if report.whole else None
     if figure is None or not figure.drawable:
         return []
     drawn = sum(len(panel.items) for panel in figure.form.panels)
     if drawn <= MOST_STRIPS:
         return [_folded(f"Every trial of {count(drawn, 'strip')}", _figure(figure), drawn)]
-    said = f"{figure.caption} Each strip has a scale of its own. As CSV: grailbench plot --figure {strips.NAME}."
-    return [("text", said), _folded("Every trial", _tables([strips.table(report.run.cells)]), drawn)]
+    said = f"{figure.caption} Each strip has a scale of its own. As CSV: grailbench plot --figure {figure.name}."
+    return [("text", said), _folded("Every trial", _tables([_strips(report.run.cells)]), drawn)]
+
+
+def _strips(cells: Iterable[Cell]) -> Table:
+    """A line per cell and phase with its trials as a strip."""
+    cells = frames.ordered(cells)
+    problems = {cell.problem for cell in cells}
+    foot, lines, values = Footnotes(), [], []
+    for head, cell, phase, stats in figures.timed(cells):
+        graph = ", ".join(filter(None, (cell.problem if len(problems) > 1 else "", head["dataset"])))
+        line = [graph, head["queries"], head["config"], phase]
+        texts, numbers = ["", "", "", ""], [None] * 4
+        if stats:
+            low, high = stats.median_low, stats.median_high
+            texts = [draw.strip(stats.times, low, stats.median, high), str(stats.trials), short(stats.median),
+                     f"{short(low)} to {short(high)}" if stats.trials > 1 else ""]  # fmt: skip
+            numbers = [None, stats.trials, stats.median, None]
+        lines.append([*line, *texts, foot.status(cell.status, cell.reason)])
+        values.append([*line, *numbers, cell.status])
+    headers = ["graph", "queries", "configuration", "phase", "trials", "n", "median ms", "95 %", "status"]
+    right = frozenset(("n", "median ms", "95 %"))
+    return Table(figures.TRIALS, "Every trial", headers, lines, right, keys=4, notes=foot.lines(), values=values)
 
 
 def _folded(summary: str, blocks: list[Block], lines: int) -> Block:
@@ -219,14 +256,14 @@ def _phases(figure: Figure) -> list[Block]:
     """One line per graph and configuration: ms and share of each part, the total, `ready`, the status."""
     if not figure.drawable:
         return []
-    parts = [column for column in figure.frame.columns if column not in figures.HEAD]
+    parts = [column for column in figure.frame.columns if column not in frames.HEAD]
     foot, lines, values = Footnotes(), [], []
     for (_, row), head in zip(figure.frame.iterrows(), figure.frame.itertuples(), strict=True):
         texts = [short(row[part]) for part in parts]
         for at, part in enumerate(parts):
             if texts[at] and part not in ("total", "ready") and row["total"] > 0:
                 texts[at] += f" ({row[part] / row['total']:.0%})"
-        words = [figures.graph_label(head), str(head.config)]
+        words = [frames.graph_label(head), str(head.config)]
         lines.append([*words, *texts, foot.status(head.status, head.reason)])
         values.append([*words, *(None if row[part] != row[part] else row[part] for part in parts), head.status])
     table = Table(
@@ -238,11 +275,11 @@ def _phases(figure: Figure) -> list[Block]:
 
 def _speedup(figure: Figure, report: Report) -> list[Block]:
     frame = figure.frame
-    found = heat(report.cells, frame.reference.iloc[0], frame.phase.iloc[0], figures.TOP_PHASES)
-    if found is None:
+    found = _heat(report.cells, frame.reference.iloc[0], frame.phase.iloc[0], frames.TOP_PHASES)
+    if found.grid.empty:
         return []
     remark = MEANS
-    if any(config.startswith(THESIS_GPU) for config in found.configs):
+    if any(config.startswith(THESIS_GPU) for config in found.grid.columns):
         whole = "ready is the way from edges" if "ready" in found.phases else f"from edges: {NOT_FROM_EDGES}"
         remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
     said = f"{figure.caption} {figure.note}".strip()
@@ -251,7 +288,7 @@ def _speedup(figure: Figure, report: Report) -> list[Block]:
 
 def _counters(report: Report) -> list[Block]:
     """A table with one line per cell that has counters and one column per counter."""
-    counted = [cell for cell in figures.ordered(report.cells) if cell.counters and cell.status != "wrong"]
+    counted = [cell for cell in frames.ordered(report.cells) if cell.counters and cell.status != "wrong"]
     if not counted:
         return [("text", "The run has none: its implementations did not count their work.")]
     return _tables([replace(floors.table(floors.COUNTERS, floors.counters(counted)), title="Exact work by counter")])

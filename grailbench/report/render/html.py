@@ -12,11 +12,13 @@ import jinja2
 from markupsafe import Markup
 
 from grailbench.harness.rows import SOUND, STATUSES
+from grailbench.report.draw import style
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
+from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
-    from grailbench.report.figure import Figure
+    from grailbench.report.figure import Figure, Tile
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -39,7 +41,14 @@ def templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown_text,
     )  # fmt: skip
-    found.globals |= {"bodies": bodies, "data_url": data_url, "drawing": drawing, "linked": linked, "TALL": TALL}
+    found.globals |= {
+        "bodies": bodies,
+        "data_url": data_url,
+        "drawing": drawing,
+        "linked": linked,
+        "tint": tint,
+        "TALL": TALL,
+    }
     return found
 
 
@@ -52,6 +61,17 @@ def drawing(figure: Figure) -> Markup:
     from grailbench.report import draw
 
     return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
+
+
+def tint(tile: Tile) -> str:
+    """The CSS classes of a cell of a heat map."""
+    if tile.bad:
+        return "fault"
+    if tile.text in ("", BLANK):
+        return "none"
+    level = round(abs(tile.depth) * style.LEVELS)
+    kind = "faster" if tile.depth > 0 else "slower" if tile.depth < 0 else "same"
+    return f"{kind} t{level}" if level else kind
 
 
 class Shown(NamedTuple):

@@ -6,22 +6,28 @@ The same runs give the same bytes. Runs are read one by one, and only their cell
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from grailbench.errors import NothingMeasured
 from grailbench.harness.cells import Run
 from grailbench.report import history
 from grailbench.report.measured import detail
-from grailbench.report.page.sections import Section
+from grailbench.report.page import asset, rendered
+from grailbench.report.page.sections import Block, Section
 from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import templates
-from grailbench.report.site import board, folder, graphs, implementations, indexes, runs
-from grailbench.report.site.entries import Entry, Source, entries
-from grailbench.report.site.frame import CELLS, Frame, parted
+from grailbench.report.site import board, folder, graphs, implementations, runs
+from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries, slug
 from grailbench.report.site.runs import Described
 from grailbench.util.words import count
 
 TITLE = "Reachability benchmarks"
+GRAPHS, IMPLEMENTATIONS, RUNS = "graphs/index.html", "implementations/index.html", "runs/index.html"
+#: titles and addresses of the pages that every page leads to
+NAV = (("Leaderboard", "index.html"), ("Graphs", GRAPHS), ("Implementations", IMPLEMENTATIONS), ("Runs", RUNS),
+       ("History", "history.html"), ("How it is measured", "about.html"))  # fmt: skip
+CELLS = "data/cells.csv"  #: the address of the file of all cells
 Page = tuple[str, bytes]  #: an address and the content
 
 
@@ -39,8 +45,8 @@ def build(
     with folder.renewed(out) as site:
         kept: list[Described] = []
         for source in sources:
-            site.write(runs.data_address(source), runs.data(source))
-            told(runs.data_address(source))
+            site.write(source.data_address, runs.data(source))
+            told(source.data_address)
             kept.append(runs.described(source))
         if not kept:
             raise NothingMeasured("no run has a row, so there is nothing to show")
@@ -53,55 +59,92 @@ def build(
 def pages(found: list[Described], title: str = TITLE) -> Iterator[Page]:
     """The files of a site but those of the times of its runs."""
     sources = [each.source for each in found]
-    frame = Frame(title, count(len(sources), "run"))
-    all_entries = list(entries(sources))
-    by_graph, by_implementation = indexes.by_graph(all_entries), indexes.by_implementation(all_entries)
+    frame, every = Frame(title, count(len(sources), "run")), entries(sources)
     yield CELLS, _cells(sources)
-    yield _index(frame, sources, all_entries)
+    yield _index(frame, sources, every)
     yield _history(frame, sources)
     yield _about(frame, sources)
-    yield from board.files(all_entries).items()
-    yield from _graphs(frame, by_graph, all_entries)
-    yield from _implementations(frame, by_implementation, all_entries)
+    yield from _graphs(frame, every)
+    yield from _implementations(frame, every)
     yield from _runs(frame, found)
 
 
-def _words(name: str, *values: object) -> tuple[str, object]:
+@dataclass(frozen=True)
+class Frame:
+    """What all pages of one site have: its title, and how many runs it shows, in words."""
+
+    title: str
+    runs: str
+
+    def page(
+        self, address: str, title: str, description: str, sections: Iterable[Section], *,
+        under: str = "", data: str = CELLS, styles: Iterable[str] = (), scripts: Iterable[str] = (),
+    ) -> Page:  # fmt: skip
+        """A page of the site.
+
+        address          of the page, relative to the site
+        description      a sentence below the title, which search engines show too
+        under            the address in `NAV` of the page that this one belongs to, '' for a page of `NAV`
+        data             the address of the CSV file of what it shows
+        styles, scripts  CSS and JavaScript of this page alone
+        """
+        crumbs = [("Leaderboard", "index.html"), *(item for item in NAV if item[1] == under)] if under else []
+        return address, rendered(
+            "site/layout.html", (asset("site/site.css"), *styles), (asset("site/site.js"), *scripts), title=title,
+            description=description, sections=[each for each in sections if each.blocks], address=address, under=under,
+            up="../" * address.count("/"), nav=NAV, crumbs=crumbs, data=data, site=self.title, runs=self.runs,
+        ).encode("utf-8", "replace")  # fmt: skip
+
+
+def parted(blocks: Iterable[Block], first: str = "Summary") -> list[Section]:
+    """Blocks as sections: each heading begins one; what stands before the first is the section `first`."""
+    found = [Section("summary", first, [])]
+    names = {"summary", "content"}
+    for kind, content in blocks:
+        if kind != "heading":
+            found[-1].blocks.append((kind, content))
+            continue
+        name = wanted = slug(str(content)).replace(".", "-")
+        number = 2
+        while name in names:
+            name, number = f"{wanted}-{number}", number + 1
+        names.add(name)
+        found.append(Section(name, str(content), []))
+    return found
+
+
+def _words(name: str, *values: object) -> list[Block]:
     """A block of words that are not made of rows."""
-    return "markup", getattr(templates().get_template("site/words.html").module, name)(*values)
+    return [("markup", getattr(templates().get_template("site/words.html").module, name)(*values))]
 
 
-def _index(frame: Frame, sources: list[Source], all_entries: list[Entry]) -> Page:
+def _index(frame: Frame, sources: list[Source], every: list[Entry]) -> Page:
     machines = {runs.kind_of_machine(source.run) for source in sources}
-    lead = _words("lead", "", frame.runs, count(len(all_entries), "cell"), count(len(machines), "kind"))
-    sections = [
-        Section("what", "What this is", [lead]),
-        Section("leaderboard", "Leaderboard", [("markup", board.block(all_entries))]),
-    ]
+    lead = _words("lead", "", frame.runs, count(len(every), "cell"), count(len(machines), "kind"))
+    leaderboard = Section("leaderboard", "Leaderboard", [("markup", board.block(every))])
     description = f"Measured times of {frame.runs}; answers are checked before anything is timed."
-    styles, scripts = [board.styles()], [board.script()]
-    return "index.html", frame.page("index.html", frame.title, description, sections, styles=styles, scripts=scripts)
+    return frame.page("index.html", frame.title, description, [Section("what", "What this is", lead), leaderboard],
+                      styles=[board.styles()], scripts=[board.script()])  # fmt: skip
 
 
 def _about(frame: Frame, sources: list[Source]) -> Page:
-    files = [(source.name, runs.data_address(source)) for source in sources]
+    files = [(source.name, source.data_address) for source in sources]
     sections = [
-        Section("checked", "How answers are checked", [_words("checked")]),
-        Section("times", "What a time is", [_words("times")]),
-        Section("data", "The data", [_words("data", "", files, CELLS)]),
-        Section("cite", "How to cite", [_words("cite", "")]),
+        Section("checked", "How answers are checked", _words("checked")),
+        Section("times", "What a time is", _words("times")),
+        Section("data", "The data", _words("data", "", files, CELLS)),
+        Section("cite", "How to cite", _words("cite", "")),
     ]
     description = "What was timed, how answers were checked, where the data is."
-    return "about.html", frame.page("about.html", "How it is measured", description, sections)
+    return frame.page("about.html", "How it is measured", description, sections)
 
 
 def _history(frame: Frame, sources: list[Source]) -> Page:
     description = "Each cell over the runs of one machine, and where its times or its work changed."
-    runs_of = {id(run): (run, source) for source in sources for run in [_of_one_machine(source)]}
-    blocks = history.blocks(
-        [run for run, _ in runs_of.values()], link=lambda run, cell: Entry(runs_of[id(run)][1], cell).address
-    )
-    return "history.html", frame.page("history.html", "History", description, parted(blocks))
+    found = [(_of_one_machine(source), source) for source in sources]
+    source_of = {id(run): source for run, source in found}
+    blocks = history.blocks([run for run, _ in found], link=lambda run, cell: Entry(source_of[id(run)], cell).address)
+    return frame.page("history.html", "History", description, parted(blocks))
 
 
 def _of_one_machine(source: Source) -> Run:
@@ -110,45 +153,35 @@ def _of_one_machine(source: Source) -> Run:
     return source.run.rowless(folder=Path(source.name.replace("/", " ")), environment=environment, stored=None)
 
 
-def _graphs(frame: Frame, found: dict[str, list[Entry]], all_entries: list[Entry]) -> Iterator[Page]:
-    under = "graphs/index.html"
+def _graphs(frame: Frame, every: list[Entry]) -> Iterator[Page]:
+    found = by_graph(every)
     description = f"{count(len(found), 'graph')}, each with what was measured on it."
-    sections = [Section("graphs", "All graphs", graphs.index(all_entries, "../"))]
-    yield under, frame.page(under, "Graphs", description, sections)
+    yield frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every, "../"))])
     for name, own in found.items():
-        address = own[0].graph_address
         description = f"{count(len(own), 'cell')} of {count(len({e.cell.impl for e in own}), 'implementation')}."
-        blocks = graphs.page(name, own, "../")
-        yield address, frame.page(address, name, description, parted(blocks), under=under)
+        yield frame.page(own[0].graph_address, name, description, parted(graphs.page(name, own, "../")), under=GRAPHS)
 
 
-def _implementations(
-    frame: Frame, found: dict[tuple[str, str], list[Entry]], all_entries: list[Entry]
-) -> Iterator[Page]:
-    under = "implementations/index.html"
+def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:
+    found = by_implementation(every)
     description = f"{count(len(found), 'implementation')}, each with what was measured of it."
-    sections = [Section("implementations", "All implementations", implementations.index(all_entries, "../"))]
-    yield under, frame.page(under, "Implementations", description, sections)
+    blocks = implementations.index(every, "../")
+    yield frame.page(IMPLEMENTATIONS, "Implementations", description,
+                     [Section("implementations", "All implementations", blocks)])  # fmt: skip
     for (problem, name), own in found.items():
-        address = own[0].implementation_address
         there = count(len({entry.cell.dataset for entry in own}), "graph")
         description = f"{problem.capitalize()}: {count(len(own), 'cell')} on {there}."
-        blocks = implementations.page(name, problem, all_entries, "../")
-        yield address, frame.page(address, name, description, parted(blocks), under=under)
+        blocks = parted(implementations.page(name, problem, every, "../"))
+        yield frame.page(own[0].implementation_address, name, description, blocks, under=IMPLEMENTATIONS)
 
 
 def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
-    under = "runs/index.html"
     description = f"{frame.runs.capitalize()}: machine, commit, and a page with every cell."
-    sections = [Section("runs", "All runs", [("table", runs.table(found, "../"))])]
-    yield under, frame.page(under, "Runs", description, sections)
+    yield frame.page(RUNS, "Runs", description, [Section("runs", "All runs", [("table", runs.table(found, "../"))])])
     for each in found:
         source = each.source
-        title, data = f"Run {source.name}", runs.data_address(source)
-        yield (
-            source.address,
-            frame.page(source.address, title, runs.description(source), runs.page(each), under=under, data=data),
-        )
+        yield frame.page(source.address, f"Run {source.name}", runs.description(source), runs.page(each), under=RUNS,
+                         data=source.data_address)  # fmt: skip
 
 
 def _cells(sources: Iterable[Source]) -> bytes:
@@ -158,10 +191,9 @@ def _cells(sources: Iterable[Source]) -> bytes:
     frames = []
     for source in sources:
         found = detail(source.run.cells)
-        names = [runs.anchor(cell) for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
-        problems = [cell.problem for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
-        found.insert(0, "problem", problems)
-        found.insert(0, "cell", names)
-        found.insert(0, "run", source.name)
+        cells = [cell for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
+        for name, values in (("problem", [cell.problem for cell in cells]), ("cell", list(map(anchor, cells))),
+                             ("run", source.name)):  # fmt: skip
+            found.insert(0, name, values)
         frames.append(found.astype(object))
     return of_frame(pandas.concat(frames)).encode("utf-8")

@@ -1,4 +1,4 @@
-"""What a site shows, cell by cell, and the addresses of its pages.
+"""What a site shows: runs that are read one after the other, their cells, and the addresses of the pages of these.
 
 Addresses are relative to the site's folder and made of names that any file system and web server takes, so that a site
 works from a folder as from a server. The same name always gives the same address.
@@ -8,13 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from grailbench.harness.cells import Cell, Run
-from grailbench.problems.contract import USUAL
+from grailbench.errors import InputError
+from grailbench.harness import folder as results
+from grailbench.harness import machines, pack, provenance
+from grailbench.harness.cells import Cell, Run, of_machine, read
+from grailbench.problems.contract import PROBLEMS, USUAL
+from grailbench.util import paths
 
+Key = TypeVar("Key", bound=Hashable)
 _SAFE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 _OTHERS = re.compile(r"[^a-z0-9]+")
 RECORDED, SUBMITTED, OWN = "recorded", "submitted", "own"  #: where a run of a site comes from
@@ -25,7 +32,7 @@ class Source:
     """A run of a site: cells of one machine.
 
     name    unique in the site: 'h200/fused', or the name of the run's folder
-    run     the run, as `runs.cells.of_machine` gives it
+    run     the run, as `cells.of_machine` gives it
     origin  one of `RECORDED`, `SUBMITTED` and `OWN`
     """
 
@@ -37,6 +44,11 @@ class Source:
     def address(self) -> str:
         """The address of its page."""
         return f"runs/{slug(self.name)}.html"
+
+    @property
+    def data_address(self) -> str:
+        """The address of the CSV file with every time of it."""
+        return f"data/runs/{slug(self.name)}.csv"
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -65,10 +77,31 @@ class Entry:
         return implementation_address(self.cell.impl, self.cell.problem)
 
 
-def entries(sources: Iterable[Source]) -> Iterator[Entry]:
+def entries(sources: Iterable[Source]) -> list[Entry]:
     """The cells of all runs, run by run."""
-    for source in sources:
-        yield from source.entries
+    return [entry for source in sources for entry in source.entries]
+
+
+def by_graph(found: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries by graph, in alphabetical order."""
+    return dict(sorted(grouped(found, lambda entry: entry.cell.dataset).items()))
+
+
+def by_implementation(found: Iterable[Entry]) -> dict[tuple[str, str], list[Entry]]:
+    """The entries by problem and implementation, in the order of the problems and then in alphabetical order."""
+    groups, problems = grouped(found, lambda entry: (entry.cell.problem, entry.cell.impl)), list(PROBLEMS)
+    return dict(sorted(groups.items(), key=lambda each: (problems.index(each[0][0]), each[0][1])))
+
+
+def grouped(found: Iterable[Entry], key: Callable[[Entry], Key]) -> dict[Key, list[Entry]]:
+    """The entries by a key, in the order in which the keys first occur."""
+    groups: dict[Key, list[Entry]] = {}
+    for entry in found:
+        groups.setdefault(key(entry), []).append(entry)
+    return groups
+
+
+# ------------------------------------------------------------------ addresses
 
 
 def slug(name: str) -> str:
@@ -94,3 +127,67 @@ def graph_address(name: str) -> str:
 def implementation_address(name: str, problem: str = USUAL) -> str:
     """The address of the page of an implementation; the same name may stand for other things in other problems."""
     return f"implementations/{slug(name if problem == USUAL else f'{problem}-{name}')}.html"
+
+
+# ------------------------------------------------------------------ which runs
+
+
+class Chosen(NamedTuple):
+    """A run that was asked for: its name on the site, its folder or pack, and where it comes from."""
+
+    name: str
+    folder: Path
+    origin: str
+
+
+def chosen(runs: Iterable[str | Path]) -> list[Chosen]:
+    """The runs of a site, each once: by name, folder or file of a pack; if none is named, the recorded runs of a
+    checkout, else the stored ones. A recorded run is called as in the manifest, another one as its folder, with as many
+    folders above it as tell it from the others.
+
+    Raises InputError for a name that is none of these, and if no run is named or stored.
+    """
+    folders = [run if isinstance(run, Path) else pack.place_of(run) for run in runs] or _usual()
+    unique = list({folder.resolve(): folder for folder in folders})
+    home = provenance.baselines().resolve()
+    recorded = {each: each.relative_to(home).as_posix() for each in unique if provenance.is_recorded(each)}
+    others = [folder for folder in unique if folder not in recorded]
+    parts = [(*each.parts[:-1], pack.name_of(each)) if each.is_file() else each.parts for each in others]
+    names: list[str] = []
+    for depth in range(1, 1 + max(map(len, parts), default=0)):
+        names = ["/".join(each[-depth:]) for each in parts]
+        if len({*names, *recorded.values()}) == len(unique):
+            break
+    own = {each: Chosen(name, each, SUBMITTED if each.is_file() else OWN)
+           for each, name in zip(others, names, strict=True)}  # fmt: skip
+    return [own.get(each) or Chosen(recorded[each], each, RECORDED) for each in unique]
+
+
+def _usual() -> list[Path]:
+    recorded = [provenance.baselines() / name for name in provenance.manifest()] if paths.checkout() else []
+    if found := recorded or results.runs():
+        return found
+    raise InputError("no run is stored", remedy=f"runs lie in {paths.runs_dir()}; name folders of others")
+
+
+def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
+    """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
+
+    note  is told of the runs that are left out because they have no row
+
+    The folder of a source from a pack is gone once the next one is asked for. Raises InputError, which names file and
+    line, for a run that is damaged, and for a file that is no whole pack.
+    """
+    for name, place, origin in runs:
+        with pack.folder_of(place) as folder:
+            run = read(folder)
+            if not run.rows:
+                note(f"left out, as it has no row: {name}")
+                continue
+            stored = run.environment if run.stored is None else run.stored
+            on = [machines.named(each) for each in machines.by_machine(stored, run.rows)]
+            if len(on) == 1:
+                yield Source(name, of_machine(run), origin)
+                continue
+            for machine in on:
+                yield Source(f"{name} on {machine}", of_machine(run, machine), origin)

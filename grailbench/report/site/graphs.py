@@ -15,8 +15,7 @@ from grailbench.report import breakeven, tradeoffs
 from grailbench.report.page.sections import Block
 from grailbench.report.profiled import of_outline
 from grailbench.report.site import budgets, measures
-from grailbench.report.site.entries import Entry
-from grailbench.report.site.indexes import by_graph
+from grailbench.report.site.entries import Entry, by_graph
 from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
 from grailbench.report.table import Table
 from grailbench.util.visible import quoted

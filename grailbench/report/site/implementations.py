@@ -18,8 +18,7 @@ from grailbench.harness.statistics import PENALTY, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.page.sections import Block
 from grailbench.report.site import measures
-from grailbench.report.site.entries import Entry
-from grailbench.report.site.indexes import by_implementation
+from grailbench.report.site.entries import Entry, by_implementation
 from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
 from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
 from grailbench.report.table import Footnotes, Table

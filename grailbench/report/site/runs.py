@@ -19,12 +19,12 @@ from grailbench.harness.rows import cell_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, measured, recorded, strips
+from grailbench.report import answer, draw, measured, recorded
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, slug
+from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
 from grailbench.report.table import Footnotes, Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
@@ -68,11 +68,6 @@ class Group(NamedTuple):
     address: str
     about: str
     cells: list[Line]
-
-
-def data_address(source: Source) -> str:
-    """The address of the CSV file with every time of a run."""
-    return f"data/runs/{slug(source.name)}.csv"
 
 
 def data(source: Source) -> Iterator[bytes]:
@@ -177,7 +172,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time; its column cell has the '
         "names of the links below.</p>"
     )
-    yield "markup", data.format(up + data_address(found.source))
+    yield "markup", data.format(up + found.source.data_address)
     if loud := stability.warnings(run.cells, run.environment):
         yield "loud", loud
     if said := answer.sentences(run.cells):
@@ -258,7 +253,7 @@ def _phase(under: str, phase: str, found: Stats) -> Phase:
     many = found.trials > 1
     strip = Markup("")
     if many and not under:
-        strip = strips.inline(found.times, found.median_low, found.median, found.median_high)
+        strip = draw.strip(found.times, found.median_low, found.median, found.median_high)
     return Phase(
         f"{under}/{phase}" if under else phase, str(found.trials), short(found.median),
         f"{short(found.median_low)} – {short(found.median_high)}" if many else "", short(found.least), strip,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.closure.bits import lowest, words
 from grailbench.problems.closure.condense import Condensed
 from grailbench.problems.closure.cpu.sweep import LEAST, sweep
@@ -64,15 +64,15 @@ class Blocks:
         """Yields all blocks."""
         n, condensed = self._place.shape[0], self.condensed
         redundant = np.zeros(condensed.children.shape[0], np.bool_)
-        with Team(self._workers) as team:
+        with ThreadPool(self._workers) as pool:
             for first in range(0, words(n), self._width):
                 last = min(first + self._width, words(n))
                 targets = condensed.members[64 * first : 64 * last]
                 top = int(condensed.component[targets[-1]]) + 1
-                cuts = [first + cut for cut in team.cuts(last - first, LEAST)]
+                cuts = [first + cut for cut in pool.cuts(last - first, LEAST)]
                 reached = np.zeros((len(cuts) - 1, top), np.int32)
                 fill = partial(_fill, condensed, self._rows, self._place, top, first, self._bits, redundant)
-                team.each(fill, reached, cuts[:-1], cuts[1:])
+                pool.each(fill, reached, cuts[:-1], cuts[1:])
                 yield Part(targets, self._bits[:top], reached.sum(0, dtype=np.int32))
 
     def count(self) -> int:
@@ -98,7 +98,7 @@ class Blocks:
         """
         component, cut = self.condensed.component, max(piece, 64 * self._width)
         found, self._reached = np.empty((cut, 2), np.int32), np.full(self.condensed.count, -1, np.int32)
-        with Team(self._workers) as team:
+        with ThreadPool(self._workers) as pool:
             for part in self.parts():
                 self._reached[: part.reached.shape[0]] += part.reached
                 ends = np.cumsum(_pairs_of(component, part, self._place), dtype=np.int64)
@@ -107,8 +107,8 @@ class Blocks:
                     before = int(ends[low - 1]) if low else 0
                     high = int(np.searchsorted(ends, before + cut, "right"))
                     size = int(ends[high - 1]) - before
-                    cuts = [low + each for each in team.even_cuts(ends[low:high] - before, PIECE // 16)]
-                    team.each(partial(_list, component, part, ends, before, found), cuts[:-1], cuts[1:])
+                    cuts = [low + each for each in pool.even_cuts(ends[low:high] - before, PIECE // 16)]
+                    pool.each(partial(_list, component, part, ends, before, found), cuts[:-1], cuts[1:])
                     low = high
                     if size:
                         yield found[:size]

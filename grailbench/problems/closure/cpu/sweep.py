@@ -16,7 +16,7 @@ from functools import partial
 import numpy as np
 from numba import njit
 
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.closure.bits import popcount, words
 from grailbench.problems.closure.condense import Condensed
 
@@ -32,11 +32,11 @@ def close(condensed: Condensed, bits: np.ndarray, workers: int = 1) -> np.ndarra
     n = condensed.members.shape[0]
     row_of, place = condensed.members[condensed.starts[:-1]], np.arange(n, dtype=np.int32)
     redundant = np.zeros(condensed.children.shape[0], np.bool_)
-    with Team(workers) as team:
-        cuts = team.cuts(words(n), LEAST)
+    with ThreadPool(workers) as pool:
+        cuts = pool.cuts(words(n), LEAST)
         reached = np.zeros((len(cuts) - 1, condensed.count), np.int32)
         fill = partial(_close, condensed, row_of, place, bits, redundant)
-        team.each(fill, reached, cuts[:-1], cuts[1:])
+        pool.each(fill, reached, cuts[:-1], cuts[1:])
     return reached.sum(0, dtype=np.int32)[condensed.component] - np.int32(1)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import MachineLacks
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.counts.cpu import sketch
 from grailbench.problems.counts.cpu.sweep import swept
 from grailbench.problems.counts.index import Counted, Implementation, Params, Solver, Task, Timer, register
@@ -107,8 +107,8 @@ class _Search(Solver):
             counts[turn::threads] = found
             return scanned
 
-        with Team(threads) as team:
-            self.counters = {"edges_scanned": sum(team.each(search, range(threads)))}
+        with ThreadPool(threads) as pool:
+            self.counters = {"edges_scanned": sum(pool.each(search, range(threads)))}
         return Counted(counts)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import TooLittleMemory
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.counts.index import Task
 from grailbench.problems.counts.reduce import Reduced, expanded, reduced
 from grailbench.util import memory
@@ -45,9 +45,9 @@ def estimated(task: Task, workers: int, seed: int) -> tuple[np.ndarray, np.ndarr
         )
     passes, threads = range(RANKS // LANES), max(1, min(workers, room // each, RANKS // LANES))
     sums = np.zeros(form.vertices)
-    with Team(threads) as team:
+    with ThreadPool(threads) as pool:
         for first in range(0, len(passes), threads):
-            for part in team.each(lambda turn: _summed(form, seed, turn), passes[first : first + threads]):
+            for part in pool.each(lambda turn: _summed(form, seed, turn), passes[first : first + threads]):
                 sums += part  # in the order of the passes, so that threads change no bit
     return expanded(task, form, (RANKS - 1) / sums), expanded(task, form, np.zeros_like(form.base)), threads * each
 

@@ -15,7 +15,7 @@ from numba import njit
 
 from grailbench.errors import TooLittleMemory
 from grailbench.graph.instructions import lowest, ones
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.counts.index import Task
 from grailbench.problems.counts.reduce import Reduced, expanded, reduced
 from grailbench.util import memory
@@ -100,8 +100,8 @@ def swept(form: Reduced, workers: int, most: int = BLOCK) -> tuple[np.ndarray, d
             planes = _planes(form.weights[mine])
             _sweep(form.offsets, form.parents, form.columns[mine], planes, rows, found, work[number])
 
-    with Team(threads) as team:
-        found = team.each(take, range(threads))
+    with ThreadPool(threads) as pool:
+        found = pool.each(take, range(threads))
     names = "vertices_visited", "edges_pushed", "rows_joined", "rows_made"
     counters = {"blocks": count} | dict(zip(names, work.sum(axis=0).tolist(), strict=True))
     return sum(found[1:], found[0]), counters, threads * memory_of(form.vertices, width)

@@ -6,13 +6,21 @@ words, usual), the rows of `patterns`.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from numba import njit
 
+from grailbench.graph.csr import Dag
+from grailbench.graph.threads import helpers
+from grailbench.problems.reachability.core.inner import Inner
+from grailbench.problems.reachability.core.patterns import Patterns
 from grailbench.problems.reachability.core.records import reaches
+from grailbench.problems.reachability.index import Index, Params, Timer
 
 _16, _32, _48 = np.uint64(16), np.uint64(32), np.uint64(48)
 _SHORT, _LONG = np.uint64(2**16 - 1), np.uint64(2**32 - 1)
+_PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
 OPEN = 2  #: an answer that only the index of the core can give
 
 
@@ -80,3 +88,96 @@ def settle(sources, targets, batch, above, opened, rows, columns):
         opened[left], rows[left], columns[left] = i, row, np.int64(column) - 1
         left += column > row
     return left
+
+
+class PeeledIndex(Index):
+    """The records of the vertices, and the closure or another index of the core: what answers batches.
+
+    arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' int64[5]: then the grid of `patterns`, and how
+            many rows and columns the closure has; either 'tree' alone or 'sources' and 'targets' (see `records`);
+            unless there is an inner index, the closure: 'bits' (see `closure`), or 'table', 'owner', 'words' and
+            'usual' (see `patterns`)
+    inner   the index of the core where its closure does not fit the budget, else None
+    """
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray], inner: Inner | None):
+        self.dag, self.workers, self.arrays, self.inner = dag, params.workers, arrays, inner
+        self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
+        self._counts, self._queries = params.count, 0
+        if self.tree is None:
+            self.sources, self.targets = arrays["sources"], arrays["targets"]
+            if self.sources.dtype == np.uint16:
+                self._answer = answer_narrow
+                self._seen = self.sources.view(np.uint64).reshape(-1), self.targets.view(np.uint32).reshape(-1)
+            else:
+                self._answer = answer_wide
+                self._seen = self.sources.view(np.uint64), self.targets.view(np.uint64).reshape(-1)
+
+    @property
+    def above(self) -> int:
+        """Number of vertices in the in-trees."""
+        return int(self.arrays["shape"][0])
+
+    @property
+    def core(self) -> int:
+        """Number of vertices of the core."""
+        return int(self.arrays["shape"][1])
+
+    @cached_property
+    def closure(self) -> tuple:
+        """The closure as kernels take it (see `answer`); (0,) without one."""
+        if self.bits is not None:
+            return np.uint64(self.core // 64 + 1), self.bits
+        if "table" not in self.arrays:
+            return (0,)
+        return np.uint64(self.arrays["shape"][2]), *(self.arrays[name] for name in Patterns._fields[1:])
+
+    @property
+    def upward(self) -> bool:
+        """Whether a DAG that is a forest has in-trees."""
+        return self.above > 0
+
+    def gates(self, source: int, target: int) -> tuple[int, int]:
+        """Returns the vertex of the core whose row a source has, and the one whose column a target has."""
+        places, columns = self.targets[:, 0], self.targets[:, 1]
+        _, row, low, length = self.sources[source].tolist()
+        sharing = np.flatnonzero((columns == columns[target]) & (places >= self.above))
+        first = low if length else self.above + row
+        return int(np.flatnonzero(places == first)[0]), int(sharing[np.argmin(places[sharing])])
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Answers on one thread, or on more where each gets 65,536 pairs or more."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        if self._counts:
+            self._queries += answers.size
+        if self.inner is not None:
+            self._answer_inside((sources, targets, answers))
+            return answers
+        shares = max(1, min(self.workers, answers.size // _PER_THREAD))
+        if shares == 1:
+            self._answer_share((sources, targets, answers))
+            return answers
+        cuts = np.linspace(0, answers.size, shares + 1).astype(np.int64).tolist()
+        parts = [slice(low, high) for low, high in zip(cuts, cuts[1:], strict=False)]
+        batches = [(sources[part], targets[part], answers[part]) for part in parts]
+        others = [helpers(shares - 1).submit(self._answer_share, batch) for batch in batches[1:]]
+        self._answer_share(batches[0])
+        for other in others:
+            other.result()
+        return answers
+
+    def _answer_share(self, batch: tuple) -> None:
+        if self.tree is not None:
+            answer_tree(self.tree, batch, self.dag.super_root, self.upward)
+        else:
+            self._answer(*self._seen, batch, self.above, self.closure)
+
+    def _answer_inside(self, batch: tuple) -> None:
+        """Has the inner index answer the pairs of the core that the forests leave open."""
+        size = batch[0].shape[0] + 1  # the kernel writes one entry too many
+        opened, rows, columns = np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32)
+        left = settle(self.sources, self.targets, batch, self.above, opened, rows, columns)
+        if left:
+            batch[2][opened[:left]] = self.inner.answer(rows[:left], columns[:left])

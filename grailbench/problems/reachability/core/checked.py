@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core import checked_rows
+from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.closure import row_start
 from grailbench.problems.reachability.core.patterns import PAGE
-
-if TYPE_CHECKING:
-    from grailbench.problems.reachability.core.index import CoreIndex
 
 _1, _6, _63 = np.uint64(1), np.uint64(6), np.uint64(63)
 
 
-def fault(index: CoreIndex, dag: Dag) -> str | None:
+def fault(index: PeeledIndex, dag: Dag) -> str | None:
     """Returns what is wrong with the index, or None. By induction along the order, nothing else could be wrong.
 
     No record may lead out of the closure, which kernels read without asking. Every edge must be answered 'yes' and its
@@ -48,7 +44,7 @@ def fault(index: CoreIndex, dag: Dag) -> str | None:
     return next(filter(None, faults), None)
 
 
-def _inside(index: CoreIndex) -> bool:
+def _inside(index: PeeledIndex) -> bool:
     """Whether the rows and columns of all records, and the patterns of all entries, are within their arrays."""
     row, column = int(index.sources[:, 1].max()), max(0, int(index.targets[:, 1].max()) - index.above)
     if "table" not in index.arrays:
@@ -58,7 +54,7 @@ def _inside(index: CoreIndex) -> bool:
     return column >> 6 < blocks and (row << int(grid)) + blocks <= table.shape[0] and int(table.max()) < patterns
 
 
-def _intervals(index: CoreIndex) -> tuple[np.ndarray, np.ndarray]:
+def _intervals(index: PeeledIndex) -> tuple[np.ndarray, np.ndarray]:
     """The positions of all vertices, int64[n + 1], and the sizes of subtrees, 0 outside of trees."""
     if index.tree is not None:
         return index.tree[:, 0].astype(np.int64), index.tree[:, 1].astype(np.int64)
@@ -69,7 +65,7 @@ def _intervals(index: CoreIndex) -> tuple[np.ndarray, np.ndarray]:
     return position, size
 
 
-def _tree_fault(index: CoreIndex, edges: tuple, position: np.ndarray, size: np.ndarray) -> str | None:
+def _tree_fault(index: PeeledIndex, edges: tuple, position: np.ndarray, size: np.ndarray) -> str | None:
     """What is wrong with a subtree: its size is 1 and those of its children's subtrees, one behind the other."""
     us, vs = edges
     whole = index.tree is not None
@@ -86,7 +82,7 @@ def _tree_fault(index: CoreIndex, edges: tuple, position: np.ndarray, size: np.n
         if wrong.size else None  # fmt: skip
 
 
-def _gate_fault(index: CoreIndex, edges: tuple, position: np.ndarray) -> str | None:
+def _gate_fault(index: PeeledIndex, edges: tuple, position: np.ndarray) -> str | None:
     """What is wrong with the fields of records that are no intervals of the own tree."""
     us, vs = edges
     sources, targets = index.sources.astype(np.int64), index.targets.astype(np.int64)
@@ -115,7 +111,7 @@ def _gate_fault(index: CoreIndex, edges: tuple, position: np.ndarray) -> str | N
     return f"the record of {int(wrong[0])} is not what its edges say" if wrong.size else None
 
 
-def _row_fault(index: CoreIndex, dag: Dag, position: np.ndarray) -> str | None:
+def _row_fault(index: PeeledIndex, dag: Dag, position: np.ndarray) -> str | None:
     """What is wrong with a row of the closure."""
     core = np.empty(index.core, np.int64)
     inside = (position >= index.above) & (position < index.above + index.core)

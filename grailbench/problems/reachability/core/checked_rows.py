@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag
-
-if TYPE_CHECKING:
-    from grailbench.problems.reachability.core.index import CoreIndex
+from grailbench.problems.reachability.core.answer import PeeledIndex
 
 _0, _1, _6, _63 = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
 
 
-def fault(index: CoreIndex, dag: Dag, edges: tuple) -> str | None:
+def fault(index: PeeledIndex, dag: Dag, edges: tuple) -> str | None:
     """Returns what is wrong with the records or a row, or None; edges: int32[e] twice, without the super-root's."""
     us, vs = edges
     sources, targets = index.sources.astype(np.int64), index.targets.astype(np.int64)
@@ -46,7 +42,7 @@ def _outside(position: np.ndarray, size: np.ndarray, around: np.ndarray, inside:
     return bool(((position[inside] <= position[around]) | (ends[inside] > ends[around])).any())
 
 
-def _records_fault(index: CoreIndex, sources: np.ndarray, targets: np.ndarray, split: tuple) -> str | None:
+def _records_fault(index: PeeledIndex, sources: np.ndarray, targets: np.ndarray, split: tuple) -> str | None:
     """What is wrong with the fields of a record."""
     us, vs, up, down, above, parents = split
     none, never = int(sources[-1, 1]), int(np.iinfo(index.sources.dtype).max)
@@ -65,7 +61,7 @@ def _records_fault(index: CoreIndex, sources: np.ndarray, targets: np.ndarray, s
     return f"the record of {int(wrong[0])} is not what its edges say" if wrong.size else None
 
 
-def _rows_fault(index: CoreIndex, dag: Dag, above: np.ndarray, own: np.ndarray) -> str | None:
+def _rows_fault(index: PeeledIndex, dag: Dag, above: np.ndarray, own: np.ndarray) -> str | None:
     """What is wrong with a row. own: the column that each vertex owns, from 1; 0 for none."""
     known, row = np.unique(index.sources[:, 1], return_inverse=True)
     bits = np.zeros((known.shape[0], index.arrays["usual"].shape[0]), np.uint64)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.team import helpers
-from grailbench.problems.reachability.core import checked, decided, form, packing
-from grailbench.problems.reachability.core.answer import answer_narrow, answer_tree, answer_wide, settle
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability.core import checked, form, packing
+from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.closure import close, words
-from grailbench.problems.reachability.core.inner import Grail, Inner
+from grailbench.problems.reachability.core.inner import Grail
 from grailbench.problems.reachability.core.patterns import Patterns
 from grailbench.problems.reachability.core.peel import Peeled, peel
 from grailbench.problems.reachability.core.records import records, tree_records
 from grailbench.problems.reachability.core.single import OnePair
-from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.index import Decision, Implementation, Params, Timer, register
 from grailbench.util import memory
 
 PLAIN = 4  #: bytes a vertex up to which the closure of the core is kept as bits, without contraction
@@ -25,100 +23,10 @@ SMALL = 64 << 20  #: bytes of a closure that is made without asking how much mem
 SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
 #: of the counters of labels on the core, those that `core` repeats
 SEARCHED = "queries", "searches", "vertices_expanded", "edges_scanned"
-_PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
 
 
-class CoreIndex(Index):
-    """The records of the vertices, and the closure or another index of the core.
-
-    arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' int64[5]: then the grid of `patterns`, and how
-            many rows and columns the closure has; either 'tree' alone or 'sources' and 'targets' (see `records`);
-            unless there is an inner index, the closure: 'bits' (see `closure`), or 'table', 'owner', 'words' and
-            'usual' (see `patterns`)
-    inner   the index of the core where its closure does not fit the budget, else None
-    """
-
-    concurrent = True
-
-    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray], inner: Inner | None):
-        self.dag, self.workers, self.arrays, self.inner = dag, params.workers, arrays, inner
-        self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
-        self._counts, self._queries = params.count, 0
-        if self.tree is None:
-            self.sources, self.targets = arrays["sources"], arrays["targets"]
-            if self.sources.dtype == np.uint16:
-                self._answer = answer_narrow
-                self._seen = self.sources.view(np.uint64).reshape(-1), self.targets.view(np.uint32).reshape(-1)
-            else:
-                self._answer = answer_wide
-                self._seen = self.sources.view(np.uint64), self.targets.view(np.uint64).reshape(-1)
-
-    @property
-    def above(self) -> int:
-        """Number of vertices in the in-trees."""
-        return int(self.arrays["shape"][0])
-
-    @property
-    def core(self) -> int:
-        """Number of vertices of the core."""
-        return int(self.arrays["shape"][1])
-
-    @cached_property
-    def closure(self) -> tuple:
-        """The closure as kernels take it (see `answer`); (0,) without one."""
-        if self.bits is not None:
-            return np.uint64(self.core // 64 + 1), self.bits
-        if "table" not in self.arrays:
-            return (0,)
-        return np.uint64(self.arrays["shape"][2]), *(self.arrays[name] for name in Patterns._fields[1:])
-
-    @property
-    def upward(self) -> bool:
-        """Whether a DAG that is a forest has in-trees."""
-        return self.above > 0
-
-    def gates(self, source: int, target: int) -> tuple[int, int]:
-        """Returns the vertex of the core whose row a source has, and the one whose column a target has."""
-        places, columns = self.targets[:, 0], self.targets[:, 1]
-        _, row, low, length = self.sources[source].tolist()
-        sharing = np.flatnonzero((columns == columns[target]) & (places >= self.above))
-        first = low if length else self.above + row
-        return int(np.flatnonzero(places == first)[0]), int(sharing[np.argmin(places[sharing])])
-
-    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Answers on one thread, or on more where each gets 65,536 pairs or more."""
-        answers = np.empty(sources.shape[0], np.bool_)
-        if self._counts:
-            self._queries += answers.size
-        if self.inner is not None:
-            self._answer_inside((sources, targets, answers))
-            return answers
-        shares = max(1, min(self.workers, answers.size // _PER_THREAD))
-        if shares == 1:
-            self._answer_share((sources, targets, answers))
-            return answers
-        cuts = np.linspace(0, answers.size, shares + 1).astype(np.int64).tolist()
-        parts = [slice(low, high) for low, high in zip(cuts, cuts[1:], strict=False)]
-        batches = [(sources[part], targets[part], answers[part]) for part in parts]
-        others = [helpers(shares - 1).submit(self._answer_share, batch) for batch in batches[1:]]
-        self._answer_share(batches[0])
-        for other in others:
-            other.result()
-        return answers
-
-    def _answer_share(self, batch: tuple) -> None:
-        if self.tree is not None:
-            answer_tree(self.tree, batch, self.dag.super_root, self.upward)
-        else:
-            self._answer(*self._seen, batch, self.above, self.closure)
-
-    def _answer_inside(self, batch: tuple) -> None:
-        """Has the inner index answer the pairs of the core that the forests leave open."""
-        size = batch[0].shape[0] + 1  # the kernel writes one entry too many
-        opened, rows, columns = np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32)
-        left = settle(self.sources, self.targets, batch, self.above, opened, rows, columns)
-        if left:
-            batch[2][opened[:left]] = self.inner.answer(rows[:left], columns[:left])
+class CoreIndex(PeeledIndex):
+    """As `PeeledIndex`, with what else is asked of an index: single pairs, explanations, checks, counters."""
 
     def one_pair(self, component: np.ndarray | None) -> OnePair | None:
         """Answers by the same records; None where the core has an index of its own."""
@@ -126,7 +34,7 @@ class CoreIndex(Index):
 
     def decide(self, source: int, target: int) -> Decision:
         """Reads from the records which step answers."""
-        return decided.decide(self, source, target)
+        return _decide(self, source, target)
 
     def check_labels(self, dag: Dag) -> str | None:
         """Compares the records and the rows of the closure with every edge."""
@@ -158,6 +66,38 @@ class CoreIndex(Index):
         """Bytes of the records and of the closure, or of the inner index with the edges that it searches."""
         own = sum(array.nbytes for name, array in self.arrays.items() if name != "shape")
         return own + (0 if self.inner is None else self.inner.nbytes)
+
+
+def _decide(index: PeeledIndex, source: int, target: int) -> Decision:
+    """Asks one query, and reads from the records which step answered it."""
+    ends = np.array([source], np.int32), np.array([target], np.int32)
+    answer = bool(index.query_batch(*ends, NoTimer())[0])
+    if source == target:
+        return Decision(answer, "same", "{0} and {1} are the same vertex, or in one component", (source, target))
+    if source == index.dag.super_root:
+        return Decision(answer, "root", "{0} is the super-root, which reaches everything", (source, target))
+    if index.tree is not None:
+        side = "in-tree" if index.upward else "out-tree"
+        return Decision(answer, side, _placed(answer, side), (source, target))
+    (_, row, low, length), (place, column) = index.sources[source].tolist(), index.targets[target].tolist()
+    if place < index.above:
+        return Decision(answer, "in-tree", _placed(answer, "in-tree"), (source, target))
+    if length and low <= place < low + length:
+        return Decision(answer, "out-tree", _placed(answer, "out-tree"), (source, target))
+    if row == index.sources[-1, 1] or column <= index.above:
+        end = "{0} reaches nothing of the core" if row == index.sources[-1, 1] else "nothing of the core reaches {1}"
+        return Decision(answer, "core", f"{end} that lies outside of its trees", (source, target))
+    gates = index.gates(source, target)
+    whose = "the packed closure of the core" if index.inner is None else index.inner.words
+    said = "yes" if answer else "no"
+    why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {said}"
+    return Decision(answer, "closure" if index.inner is None else "core", why, (source, target, *gates))
+
+
+def _placed(answer: bool, side: str) -> str:
+    if side == "in-tree":
+        return f"{{0}} is {'' if answer else 'not '}above {{1}} in an in-tree, the only way to {{1}}"
+    return f"{{1}} is {'' if answer else 'not '}below what {{0}} leads to in an out-tree"
 
 
 def budget(params: Params) -> int:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import boolean, carray, int64, njit, optional
 
+from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.records import reaches
 from grailbench.problems.reachability.cpu.single import entry, pointer
-
-if TYPE_CHECKING:
-    from grailbench.problems.reachability.core.index import CoreIndex
 
 #: places in a block; after WIDTH come addresses of arrays, 0 where there is no such array, and their lengths
 (ORIGINALS, ROOT, ABOVE, WIDTH, COMPONENT, SOURCES, TARGETS, FIRST, SECOND, THIRD, FOURTH,
@@ -25,7 +22,7 @@ class OnePair:
 
     __slots__ = ("_kept", "at", "quick")
 
-    def __init__(self, component: np.ndarray | None, index: CoreIndex):
+    def __init__(self, component: np.ndarray | None, index: PeeledIndex):
         """component: int32[original n], or None if each vertex is its own component."""
         root, closure = index.dag.super_root, index.closure[1:]
         records = (index.sources, index.targets) if index.tree is None else (index.tree, None)

@@ -7,13 +7,12 @@ from time import perf_counter
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.team import helpers
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.counters import NAMES, named, with_traffic, zeros
-from grailbench.problems.reachability.cpu import decided
 from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
 from grailbench.problems.reachability.cpu.single import OnePair
 from grailbench.problems.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
-from grailbench.problems.reachability.hubs import seeded, sweep_backward, sweep_forward
+from grailbench.problems.reachability.hubs import choose, seeded, sweep_backward, sweep_forward
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labelled, Labels, empty, width
 
@@ -97,7 +96,7 @@ class GrailIndex(Labelled, Index):
 
     def decide(self, source: int, target: int) -> Decision:
         """Asks the query once more, and reads from the work counters which step answered it."""
-        return decided.decide(self, source, target)
+        return _decide(self, source, target)
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns the label records, the levels of the level filter, and the hubs' words if there are some."""
@@ -115,6 +114,63 @@ class GrailIndex(Labelled, Index):
     def index_bytes(self) -> int:
         """Bytes of the label records, the levels and the hubs' words."""
         return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
+
+
+def _decide(index: GrailIndex, source: int, target: int) -> Decision:
+    """Asks one query by the counting variant of the kernels, and reads from its counts which step answered it."""
+    counts, answers = zeros(), np.empty(1, np.bool_)
+    batch = np.array([source], np.int32), np.array([target], np.int32), answers
+    with index.scratches.lent() as scratch:
+        answer_blocks((0, 1, 1), batch, index.rows, index.labels, index.hubs, scratch, index.breadth_first, counts)
+    found, answer = dict(zip(NAMES, counts.tolist(), strict=True)), bool(answers[0])
+    if found["excluded_by_level"]:
+        u, v = (int(index.dag.levels[end]) for end in (source, target))
+        return Decision(answer, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
+                        "greater level", (source, target))  # fmt: skip
+    if found["excluded_by_labels"]:
+        return Decision(answer, "labels", _excluding(index, source, target), (source, target))
+    if found["accepted_by_tree"]:
+        return Decision(answer, "tree", "{1} is below {0} in the spanning tree of a label pair", (source, target))
+    if found["accepted_by_hubs"] or found["excluded_by_hubs"]:
+        return _by_hub(index, source, target, answer)
+    order = "breadth-first" if index.breadth_first else "depth-first"
+    looked = {"vertices expanded": found["vertices_expanded"], "edges scanned": found["edges_scanned"]}
+    end = "it arrived at {1}" if answer else "no vertex was left that could reach {1}"
+    return Decision(answer, "search", f"the filters left it open; a {order} search from {{0}} ended when {end}",
+                    (source, target), looked)  # fmt: skip
+
+
+def _excluding(index: GrailIndex, source: int, target: int) -> str:
+    """The first label pair that excludes the target, in words."""
+    records = index.labels.lanes.reshape(-1, int(index.labels.width))
+    for pair in range(len(index.labels.pairs)):
+        start, end = records[source, 2 * pair], -records[source, 2 * pair + 1]
+        first, last = records[target, 2 * pair], -records[target, 2 * pair + 1]
+        if not (start <= first and last <= end):
+            return (
+                f"label pair {pair + 1} of {{0}}, the interval [{start}, {end}], does not contain that of {{1}}, "
+                f"[{first}, {last}]"
+            )
+    raise AssertionError("no label pair excludes the target")
+
+
+def _by_hub(index: GrailIndex, source: int, target: int, answer: bool) -> Decision:
+    words = index.hubs.reshape(-1, 2)
+    (forward, backward), (to_forward, to_backward) = words[source], words[target]
+    if answer:
+        between = choose(index.dag)[_lowest(forward & to_backward)]
+        return Decision(True, "hubs", "{0} reaches {2}, and {2} reaches {1}", (source, target, int(between)))
+    if beyond := int(to_forward & ~forward):
+        hub = choose(index.dag)[_lowest(beyond)]
+        return Decision(False, "hubs", "{1} reaches {2}, which {0} does not reach", (source, target, int(hub)))
+    hub = choose(index.dag)[_lowest(backward & ~to_backward)]
+    return Decision(False, "hubs", "{2} reaches {0} but not {1}", (source, target, int(hub)))
+
+
+def _lowest(word) -> int:
+    """The position of the lowest bit that is set."""
+    word = int(word)
+    return (word & -word).bit_length() - 1
 
 
 def _narrow_levels(dag: Dag) -> np.ndarray:

@@ -15,7 +15,6 @@ from grailbench.problems.reachability.sweep.groups import LANES, WORD, memory_of
 from grailbench.problems.reachability.sweep.levels import settle_by_level
 from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
 from grailbench.problems.reachability.sweep.share import Group, distinct, shared
-from grailbench.problems.reachability.sweep.single import ALL, OnePair, found_by_search
 from grailbench.problems.reachability.sweep.threads import blocks, justified, on
 from grailbench.util import memory
 
@@ -24,6 +23,7 @@ DENSE = 8  #: edges a vertex from which a DAG has many
 SAMPLE = 256  #: pairs of a batch that are searched to tell how long the others' searches would be
 THROUGH, AGAIN, ASKED = 4, 0.2, 4  #: what a sweep costs, in edges of a search; see `sweeping`
 FAR = 1 << 18  #: vertices from which the levels of a pair are seldom in the cache
+ALL = 2**62  #: edges that a search may look at which has no bound
 _BLOCK = 1 << 12  #: pairs that a thread searches for at a time, at most
 _COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
 
@@ -158,7 +158,7 @@ class SweepIndex(Index):
             return Decision(False, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
                             "greater level", (source, target))  # fmt: skip
         counts = np.zeros(2, np.int64)
-        answer = found_by_search(self, source, target, counts)
+        answer = _found_by_search(self, source, target, counts)
         looked = dict(zip(("vertices expanded", "edges scanned"), counts.tolist(), strict=True))
         end = "they met" if answer else "one of them had no vertex left"
         return Decision(answer, "search", f"breadth-first searches from {{0}} down and from {{1}} up ended when {end}",
@@ -209,6 +209,43 @@ def _directed(part: Between) -> tuple[tuple, tuple, tuple]:
     if distinct(part.vertices, targets) < distinct(part.vertices, sources):
         return mirrored(*up), mirrored(*down), (last - targets, last - sources)
     return down, up, (sources, targets)
+
+
+class OnePair:
+    """Answers queries of two original vertices, one at a time; any number of threads may ask.
+
+    component: int32[original n], or None if each vertex is its own component
+    """
+
+    __slots__ = ("_component", "_index", "_vertices", "at")
+
+    def __init__(self, component: np.ndarray | None, index: SweepIndex):
+        self._component, self._index, self.at = component, index, 0
+        self._vertices = index.dag.vertices - 1 if component is None else component.shape[0]
+
+    def quick(self, at: int, source: int, target: int) -> bool | None:
+        """Returns True for a vertex and itself, False where the levels say so, and None else."""
+        if not (0 <= source < self._vertices and 0 <= target < self._vertices):
+            return None
+        source, target = self._ends(source, target)
+        levels = self._index.dag.levels
+        return True if source == target else False if levels[source] >= levels[target] else None
+
+    def search(self, source: int, target: int) -> bool:
+        """Answers by a search from both ends."""
+        return _found_by_search(self._index, *self._ends(source, target), None)
+
+    def _ends(self, source: int, target: int) -> tuple[int, int]:
+        component = self._component
+        return (source, target) if component is None else (int(component[source]), int(component[target]))
+
+
+def _found_by_search(index: SweepIndex, source: int, target: int, counts: np.ndarray | None) -> bool:
+    """Whether a vertex of the `Dag` reaches another one; `counts` as in `search.settle`."""
+    ends, state = (np.array([source], np.int32), np.array([target], np.int32)), np.empty(1, np.int8)
+    with index.scratch() as scratch:
+        settle(*index.ways, index.dag.levels, ends, ALL, scratch, state, (0, 1), counts)
+    return bool(state[0] == REACHED)
 
 
 @register

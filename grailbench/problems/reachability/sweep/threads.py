@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from grailbench.graph.team import helpers
+from grailbench.graph.threads import helpers
 
 PER_THREAD = 1 << 16  #: work that justifies one more thread, in edges of a search: half a millisecond or more
 _PARTS = 8  #: parts for each of several threads, so that none waits long for the last

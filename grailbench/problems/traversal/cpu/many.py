@@ -15,7 +15,7 @@ from numba import njit
 
 from grailbench.graph.hashing import mixed
 from grailbench.graph.instructions import lowest
-from grailbench.graph.team import Team
+from grailbench.graph.threads import ThreadPool
 from grailbench.problems.traversal.check import salt
 from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, Params, Timer, Together, register
 from grailbench.util import memory
@@ -45,8 +45,8 @@ class _Many(Together):
             counted = _search(net.offsets, net.targets, *self._back, part, levels, found)
             return found, counted
 
-        with Team(min(self._workers, len(parts))) as team:
-            done = team.each(search, parts, kept)
+        with ThreadPool(min(self._workers, len(parts))) as pool:
+            done = pool.each(search, parts, kept)
         for _, (levels, pulled) in done:
             for name, value in (("levels", levels), ("bottom_up", pulled)):
                 self.counters[name] = self.counters.get(name, 0) + value

@@ -21,13 +21,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=helpers.cache_clear)
 
 
-class Team:
+class ThreadPool:
     """At most `threads` threads, the caller's among them; the others start when first needed and end with the block."""
 
     def __init__(self, threads: int):
         self.threads = threads
 
-    def __enter__(self) -> Team:
+    def __enter__(self) -> ThreadPool:
         return self
 
     def __exit__(self, *_) -> None:

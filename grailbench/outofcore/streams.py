@@ -145,7 +145,7 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
             if end:
                 part, state = with_line_feeds(np.frombuffer(bytearray(text[:end]), np.uint8)), new_state(0, line)
                 columns = first, MAX_VERTICES - 1 + first, 0, 2, False
-                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighed=False)
+                status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighted=False)
                 if status != DONE:
                     raise edge_fault(path, part, state, status, first)
                 line = int(state[LINE])
@@ -202,3 +202,13 @@ def write_parquet(path: Path, stream: Stream) -> dict:
                 writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(said)))
                 edges += sources.size
     return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
+
+
+def streamed(names, seed: int, vertices: int | None, degree: float | None, path: Path) -> dict:
+    """Writes the edges of a uniform random DAG to a Parquet file as they are made; see `write_parquet`.
+
+    Raises InputError unless 'random' is named alone, with vertices and degree.
+    """
+    if tuple(names) != ("random",) or vertices is None or degree is None:
+        raise InputError("--stream is for 'random' alone, with --vertices and --degree")
+    return write_parquet(path, opened(f"random-n{vertices}-k{degree:f}-s{seed}"))

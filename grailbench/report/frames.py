@@ -1,0 +1,329 @@
+"""The data of a run's figures as data frames, one row per mark.
+
+Every frame begins with the columns of `HEAD`: the graph, whether it is generated, its size, the query set ('' if the
+run has only uniform random pairs), the configuration and its status. A cell without a sound time has a row that says
+why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grailbench.errors import InputError
+from grailbench.harness import statistics
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.harness.rows import SOUND
+from grailbench.report.papers.feeds import THESIS_GPU
+from grailbench.util.words import count, short
+
+if TYPE_CHECKING:
+    import pandas
+
+HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
+#: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
+TOP_PHASES = ("label", "query", "ready")
+#: the default reference configuration: one thread and two label pairs, as in the thesis's tables
+USUAL_REFERENCE = "sequential d=2 dfs"
+REST = "rest"
+
+
+# ------------------------------------------------------------------ names
+
+
+def ordered(cells: Iterable[Cell]) -> list[Cell]:
+    """The cells by graph, in the order of the run. For each graph unguided searches are first, then one thread before
+    many, few label pairs before many, dfs before bfs; peers are last."""
+    cells = list(cells)
+    graphs = {name: i for i, name in enumerate(dict.fromkeys(cell.dataset for cell in cells))}
+    return sorted(cells, key=lambda cell: (graphs[cell.dataset], not cell.random, cell.query_set, *_rank(cell)))
+
+
+def _rank(cell: Cell) -> tuple:
+    return (
+        not cell.ours, cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
+        cell.search == "bfs", cell.filters, cell.order or "", cell.threads, cell.seed or 0,
+    )  # fmt: skip
+
+
+def heads(cells: list[Cell]) -> list[dict]:
+    """The `HEAD` columns of each cell, in order; configurations name the seed if the run has several."""
+    kinds: dict[str, set[str]] = {}
+    seeds: dict[tuple, set] = {}
+    for cell in cells:
+        kinds.setdefault(_kind(cell), set()).add(cell.query_set)
+        seeds.setdefault((cell.dataset, cell.label, cell.query_set), set()).add(cell.seed)
+    several_seeds = any(len(found) > 1 for found in seeds.values())
+    out = []
+    for cell in cells:
+        kind = _kind(cell)
+        queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
+        config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
+        values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
+        out.append(dict(zip(HEAD, values, strict=True)))
+    return out
+
+
+def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
+    """Each cell after its `HEAD` columns."""
+    cells = list(cells)
+    return list(zip(heads(cells), cells, strict=True))
+
+
+def frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
+    """The rows as a data frame with the columns of `HEAD` and more, of which `numbers` are floats."""
+    import pandas
+
+    found = pandas.DataFrame(rows, columns=[*HEAD, *columns])
+    return found.astype({**dict.fromkeys(numbers, float), "vertices": "Int64", "edges": "Int64"})
+
+
+def _kind(cell: Cell) -> str:
+    """'random', 'balanced', or the name of a query file."""
+    if cell.random:
+        return "random"
+    kind = cell.query_set.partition("-")[0]
+    return kind if kind == "balanced" else cell.query_set
+
+
+def graph_label(row) -> str:
+    """Graph and query set of a row, for axes and headings."""
+    return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
+
+
+def series_label(row) -> str:
+    """Configuration and query set of a row, for legends."""
+    return f"{row.config}, {row.queries}" if row.queries else row.config
+
+
+# ------------------------------------------------------------------ phases
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A part of a trial: the phase that it is a part of ('' for a phase itself), its name, and its mean ms."""
+
+    under: str
+    phase: str
+    ms: float
+
+    @property
+    def label(self) -> str:
+        """'query', 'label: sort'."""
+        return f"{self.under}: {self.phase}" if self.under else self.phase
+
+
+def segments(cell: Cell) -> list[Segment]:
+    """The parts that add up to one trial, in mean ms (medians would not add up); [] for a cell without sound times.
+
+    The label is first and the queries are last. A phase with parts is replaced by its parts and their remainder
+    ('rest', never negative). `ready` is a second measurement of building and is left out.
+    """
+    if not cell.sound:
+        return []
+    found = []
+    tops = [(top, stats) for (under, top), stats in cell.phases.items() if not under and top != "ready"]
+    for top, stats in sorted(tops, key=lambda each: {"label": 0, "query": 2}.get(each[0], 1)):
+        parts = [Segment(top, name, s.mean) for (above, name), s in cell.phases.items() if above == top]
+        if parts:
+            found += [*parts, Segment(top, REST, max(0.0, stats.mean - sum(part.ms for part in parts)))]
+        else:
+            found.append(Segment("", top, stats.mean))
+    return found
+
+
+def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row per cell and part of its trial: `HEAD`, under, phase, segment, ms (mean), share of the trial."""
+    out = []
+    for head, cell in headed(cells):
+        parts = segments(cell)
+        total = sum(part.ms for part in parts)
+        for part in parts:
+            share = part.ms / total if total else 0.0
+            named = {"under": part.under, "phase": part.phase, "segment": part.label}
+            out.append(head | named | {"ms": part.ms, "share": share})
+        if not parts:
+            out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
+    return frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
+
+
+def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row per cell: `HEAD`, mean ms of each part of the trial, total ms, and ready ms if any cell has it."""
+    cells = list(cells)
+    columns = list(dict.fromkeys(part.label for cell in cells for part in segments(cell)))
+    ready = any(cell.sound and cell.stats("ready") for cell in cells)
+    out = []
+    for head, cell in headed(cells):
+        parts = {part.label: part.ms for part in segments(cell)}
+        row = head | {label: parts.get(label) for label in columns}
+        row["total"] = sum(parts.values()) if parts else None
+        if ready:
+            timed = cell.stats("ready") if cell.sound else None
+            row["ready"] = timed.mean if timed else None
+        out.append(row)
+    numbers = [*columns, "total", *(["ready"] if ready else [])]
+    return frame(out, *numbers, numbers=numbers)
+
+
+# ------------------------------------------------------------------ times
+
+
+def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row per cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
+    out = []
+    for head, cell in headed(cells):
+        timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
+        for phase, s in timed:
+            times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
+            times |= {"median_high": s.median_high, "mean": s.mean, "min": s.least, "iqr": s.iqr}
+            out.append(head | {"phase": phase} | times)
+        if not timed:
+            out.append(head | {"phase": "", "trials": 0})
+    numbers = ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
+    return frame(out, "phase", *numbers, numbers=numbers)
+
+
+def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
+    """The configuration that others are compared with, as `heads` names it.
+
+    `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the
+    configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
+    if no configuration, or more than one, matches.
+    """
+    counts: dict[str, int] = {}
+    for head, cell in headed(cells):
+        counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
+    names = list(counts)
+    if wanted is None:
+        most = max(counts.values(), default=0)
+        usual = [name for name in names if name.partition(",")[0] == USUAL_REFERENCE and counts[name] == most]
+        return (usual or sorted(names, key=lambda name: -counts[name]) or [""])[0]
+    words = set(wanted.lower().replace(",", " ").split())
+    having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
+    fits = [name for name in names if name.lower() == wanted.strip().lower()] or having
+    if len(fits) == 1:
+        return fits[0]
+    problem = "several configurations are" if fits else "no configuration of the run is"
+    shown = "; ".join((fits or names)[:8])
+    raise InputError(f"reference {wanted!r}: {problem} meant", remedy=f"choose one of: {shown}")
+
+
+def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pandas.DataFrame:
+    """One row per cell: `HEAD`, phase, median ms, the reference and its ms on the same graph and queries, speedup.
+
+    `speedup` is the reference's ms / the cell's ms, None if either has no sound time.
+    """
+    named = headed(cells)
+    times = {
+        (head["dataset"], cell.query_set): stats.median
+        for head, cell in named
+        if head["config"] == reference and cell.sound and (stats := cell.stats(phase))
+    }
+    out = []
+    for head, cell in named:
+        stats = cell.stats(phase) if cell.sound else None
+        base = times.get((head["dataset"], cell.query_set))
+        ratio = base / stats.median if base is not None and stats and stats.median > 0 else None
+        compared = {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
+        out.append(head | compared | {"speedup": ratio})
+    return frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
+
+
+def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
+    """A sentence with the GPU's speed-ups from edges, for figures of phase `label`, which leaves out the way of the
+    graph to the GPU; '' for other phases and without a GPU."""
+    gpu = {head["config"] for head, cell in headed(cells) if cell.impl.startswith(THESIS_GPU)}
+    if phase != "label" or not gpu:
+        return ""
+    found, said = speedup(cells, reference, "ready"), []
+    for (generated, queries), part in found[found.config.isin(gpu)].groupby(["generated", "queries"], sort=False):
+        of = " ".join(word for word in ("generated" if generated else "", queries) if word)
+        said += [
+            f"{mean.config}{f' ({of})' if of else ''} {short(mean.speedup)}× over {over(mean)}"
+            for mean in mean_speedups(part)
+            if mean.measured
+        ]
+    return f" A GPU has the graph already. From edges: {'; '.join(said) or NOT_FROM_EDGES}."
+
+
+@dataclass(frozen=True)
+class MeanSpeedup:
+    """The geometric mean of a configuration's speed-ups over its graphs: `measured` graphs with a sound time, and
+    `missing` ones without, which count as 1 / `penalty`."""
+
+    config: str
+    speedup: float
+    measured: int
+    missing: int
+    penalty: float
+
+
+def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
+    """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
+
+    `runs.statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is
+    left out of its mean. Callers separate generated graphs and query sets.
+    """
+    found = []
+    lost = ~frame.status.isin(SOUND)
+    for config, own in frame[frame.reference_ms.notna() & (frame.speedup.notna() | lost)].groupby("config", sort=False):
+        mean = statistics.geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
+        if mean is not None:
+            found.append(MeanSpeedup(str(config), 1 / mean.value, mean.measured, mean.missing, mean.penalty))
+    return found
+
+
+def over(mean: MeanSpeedup) -> str:
+    """The number of graphs of a mean: '17 graphs', '8 graphs, 1 lost'."""
+    lost = f", {mean.missing} lost" if mean.missing else ""
+    return count(mean.measured + mean.missing, "graph") + lost
+
+
+# ------------------------------------------------------------------ counters
+
+
+def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
+    """One row per cell and counter: `HEAD`, query_set, batch (number of queries), counter, count. Wrong cells have no
+    rows."""
+    out = []
+    for head, cell in headed(cells):
+        for name, number in (cell.counters or {}).items() if cell.status != "wrong" else ():
+            counted = {"query_set": cell.query_set, "batch": cell.queries, "counter": name, "count": int(number)}
+            out.append(head | counted)
+    return frame(out, "query_set", "batch", "counter", "count")
+
+
+# ------------------------------------------------------------------ lost cells
+
+
+@dataclass(frozen=True)
+class Absent:
+    """The cells of one graph that have no sound time, or are sampled or incomplete, for the same reason."""
+
+    graph: str
+    status: str
+    reason: str
+    configs: tuple[str, ...]
+
+    def __str__(self) -> str:
+        which = self.configs[0] if len(self.configs) == 1 else f"{len(self.configs)} configurations"
+        return f"{self.graph}, {which}: {self.status.upper()}" + (f", {self.reason}" if self.reason else "")
+
+
+def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
+    """The cells of a frame without a sound time, grouped by graph, status and reason; with `incomplete` also those that
+    are sampled or have fewer trials than planned."""
+    sound = ("ok",) if incomplete else SOUND
+    found: dict[tuple, dict[str, None]] = {}
+    for row in frame.itertuples():
+        if row.status not in sound:
+            found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
+    return [Absent(*key, tuple(configs)) for key, configs in found.items()]
+
+
+def missing(frame: pandas.DataFrame) -> str:
+    """A sentence on the cells of a frame without a sound time, which names the first four; '' if there are none."""
+    found = absent(frame)
+    more = f"; and {len(found) - 4} more" if len(found) > 4 else ""
+    return f"No sound time: {'; '.join(map(str, found[:4]))}{more}." if found else ""
