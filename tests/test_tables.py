@@ -261,7 +261,7 @@ def test_counts_that_differ_show_by_how_much():
 
 def test_counts_come_from_the_rows_when_the_file_is_not_here():
     found = cells(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
-    assert document.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
+    assert thesis.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
 
 
 def test_counts_that_cannot_be_had_say_why():

@@ -1,7 +1,7 @@
 """What workers of a cluster add, as reports say it."""
 
 import pytest
-from stored import trials
+from stored import made, trials
 
 from grailbench.harness.cells import cells
 from grailbench.report import document, workers
@@ -46,9 +46,6 @@ def test_only_cells_that_differ_in_workers_alone_are_compared():
     assert workers.tables(cells(timed("parallel", 2, 5.0))) == []
 
 
-def test_a_report_has_the_table(monkeypatch):
-    from types import SimpleNamespace
-
-    run = SimpleNamespace(of=lambda problem: cells(timed("dask", 2, 5.0)))
-    report = document.Report(run, [], whole=True)
-    assert [table.name for table in report.workers] == ["workers"]
+def test_a_report_has_the_table():
+    report = document.make(made(timed("dask", 2, 5.0)))
+    assert [table.name for table in report.part("workers")] == ["workers"]

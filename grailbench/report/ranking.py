@@ -13,7 +13,7 @@ from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import OTHERS
 from grailbench.report.measured import generated_kind, median
-from grailbench.report.problems import shown
+from grailbench.report.papers import wording
 from grailbench.report.table import Table
 from grailbench.util.words import ms, multiple
 
@@ -66,7 +66,7 @@ class Ranking:
     @property
     def about(self) -> str:
         """What was timed: 'queries (random-10000-s1), d = 2'."""
-        parts = [f"{shown(self.problem).ranked[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
+        parts = [f"{wording(self.problem).ranked[self.phase]} ({self.query_set})", self.dim and f"d = {self.dim}"]
         kind = generated_kind(self.best, alike="generated graphs") if self.like else None
         return ", ".join(part for part in (*parts, kind) if part)
 
@@ -93,7 +93,7 @@ def every(cells: Iterable[Cell]) -> list[Ranking]:
     problems = list(dict.fromkeys(problem for problem, *_ in groups))
     out = []
     for (problem, like, query_set), group in sorted(groups.items(), key=lambda g: (problems.index(g[0][0]), g[0][1])):
-        last, *rest = shown(problem).ranked
+        last, *rest = wording(problem).ranked
         for dim in sorted({cell.dim for cell in group if cell.dim}) or [None]:
             part = [cell for cell in group if cell.dim in (None, dim)]
             other = next((phase for phase in rest if any(median(cell, phase) for cell in part)), None)

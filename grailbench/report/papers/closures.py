@@ -11,6 +11,7 @@ from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
 from grailbench.report.measured import said_of
+from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, ms
 
@@ -133,3 +134,6 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         PROBLEM, PROBLEM, columns, own, notes=notes, after=measured.size_notes(own), records=measured.plain(found),
         file=PROBLEM, data=found,
     )  # fmt: skip
+
+
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),)

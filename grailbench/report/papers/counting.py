@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import Cell
 from grailbench.report import measured
+from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, short
 
@@ -143,3 +144,6 @@ def _direction(cell: Cell) -> str:
 
 def _name(impl: str, threads: int) -> str:
     return impl if not threads else f"{impl}, {'one thread' if threads == 1 else f'{threads} threads'}"
+
+
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
+from grailbench.report.papers import Part
 from grailbench.report.papers.closures import WITH_CYCLES, ordered
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, short
@@ -235,3 +236,6 @@ def _frame(graphs: list[_Graph]) -> pandas.DataFrame:
         for each in printed(graph):
             lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
     return pandas.DataFrame(lines, columns=["dataset", "system", "hardware", "seconds", "joules", "source"])
+
+
+PARTS = (Part("systems", lambda report: tables(report.run.cells), ("closure",)),)

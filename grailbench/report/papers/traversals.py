@@ -17,6 +17,7 @@ from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
 from grailbench.report.measured import said_of
+from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, ms, short, size
 
@@ -173,3 +174,6 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     data = found.drop(columns=list(MORE))
     return tabulate(PROBLEM, PROBLEM, columns, lines, notes=notes, after=after, records=measured.plain(data),
                     file=PROBLEM, data=data)  # fmt: skip
+
+
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], PROBLEMS, Place.PROBLEMS),)

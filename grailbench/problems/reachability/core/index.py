@@ -164,6 +164,7 @@ class Core(Implementation):
     )
     counts = ("queries", *form.SIZES, "queries_to_labels", *SEARCHED[1:])
     axes = frozenset({"threads", "memory"})
+    label_free = True
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:

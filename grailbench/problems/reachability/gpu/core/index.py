@@ -109,6 +109,7 @@ class CoreGpu(Implementation):
     counts = ("queries", "positives", *form.SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
+    label_free = True
 
     @classmethod
     def require(cls) -> None:
