@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from grailbench.util.version import __version__
+from grailbench.util import __version__
 
 if TYPE_CHECKING:
     from grailbench.api import ClusterLost, Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks
@@ -29,7 +29,7 @@ if not TYPE_CHECKING:  # to which any name would be one of the library
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         if not hasattr(found := import_module(".errors", __name__), name):  # errors need no libraries
-            import_module(".util.ulimits", __name__).require_loadable()
+            import_module(".util.memory", __name__).require_loadable()
             found = import_module(".api", __name__)
         found = globals()[name] = getattr(found, name)
         return found

@@ -19,7 +19,7 @@ from grailbench.util import paths
 
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
-for _name, _examples in (("fast", 40), ("thorough", 1000)):
+for _name, _examples in (("fast", 25), ("thorough", 1000)):
     settings.register_profile(_name, max_examples=_examples, deadline=None, suppress_health_check=_SLOW_FIRST_CALL)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grailbench.harness.cells import cells
 from grailbench.report.papers import beside, thesis
-from grailbench.report.render.json import records
+from grailbench.report.render import records
 from grailbench.report.render.markdown import markdown
 
 KEGG = {"vertices": 3618, "edges": 5576}

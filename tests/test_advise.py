@@ -11,7 +11,7 @@ from watchers import Silent
 from grailbench.api.advise import candidates, program, tournament
 from grailbench.api.advise.costs import advise, envelope, front, options, unindexed
 from grailbench.api.advise.figure import OTHERS, figure
-from grailbench.cli.views import advise as view
+from grailbench.cli import advise as view
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.harness.cells import cells
 from grailbench.problems.contract import implementation

@@ -7,10 +7,11 @@ from stored import made
 from test_measured import BFL, timed
 from test_tables import ENVIRONMENT, rows
 
-from grailbench.compare import ratios
+from grailbench.compare import answer, ratios
+from grailbench.compare.measures import of_phase
 from grailbench.harness.cells import cells
 from grailbench.harness.statistics import Interval
-from grailbench.report import answer, document
+from grailbench.report import document
 
 
 def sentences(*groups):
@@ -29,7 +30,7 @@ def test_the_fastest_is_so_many_times_as_fast_as_the_next():
 
 
 def ratio(slow, fast):
-    return answer.ratio(*(cells(query(ms=times)) for times in (slow, fast)), "query")
+    return ratios.of_cells([tuple(cells(query(ms=times))[0] for times in (slow, fast))], of_phase("query"))
 
 
 def test_a_ratio_is_shown_from_low_to_high():

@@ -113,7 +113,7 @@ def test_no_row_of_the_page_names_one_above_it():
         ("compare.ratios", "from grailbench.problems.closure import bits"),
         ("problems.reachability.index", "import grailbench.harness.plan"),
         ("problems.reachability.index", "from grailbench.problems.closure import bits"),
-        ("report.captions", "from grailbench.cli.views import live"),
+        ("report.captions", "from grailbench.cli import progress"),
         ("graph.csr", "from grailbench.problems import contract"),
         ("util.words", "from grailbench.graph import csr"),
         ("problems.contract", "from grailbench.harness import rows"),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from grailbench.cli.views import inventory
+from grailbench.cli import list_ as inventory
 from grailbench.data import locate, registry
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_graph

@@ -18,7 +18,7 @@ from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
 SMALL = "--dataset kegg-like --no-fetch --count 200 --trials 1"
-RECORDED = ("results/baselines/cpu-2core/peers", "results/baselines/h200/closure-50000", "results/baselines/ci")
+RECORDED = ("results/baselines/h200/closure-50000", "results/baselines/ci")
 
 #: what is put in the place of what in these commands, in this order: small graphs, no network, the run made here
 REPLACED = (

@@ -9,7 +9,7 @@ from commands import call
 from compared import cell, steady, writer
 from watchers import Silent
 
-from grailbench.cli.views import compare as compare_view
+from grailbench.cli import compare as compare_view
 from grailbench.compare import runs as compare
 from grailbench.compare.gate import Gate, load_gate
 from grailbench.graph.generate import random_dag

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +22,6 @@ from grailbench.problems.reachability.core.inner import core_dag
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.core.rows import count, graph_of_core, number
 from grailbench.problems.reachability.cpu import grail
-from grailbench.problems.reachability.gpu.core.index import CoreGpu
 from grailbench.problems.reachability.index import Params
 
 REACHABILITY = problem("reachability")
@@ -245,11 +243,6 @@ def test_counters_tell_the_form_of_the_index(graph, memory, form, held):
     assert found["searches"] <= found["queries_to_labels"]
     assert forest == (whole[2] == 0)
     assert index.counters == {}
-
-
-def test_every_counter_is_explained_where_counters_are():
-    said = (Path(__file__).parents[1] / "docs/measuring.md").read_text()
-    assert [name for name in (*Core.counts, *CoreGpu.counts) if f"`{name}`" not in said] == []
 
 
 def test_labels_of_a_core_on_one_thread_and_on_many_count_the_same_and_one_thread_starts_no_other(monkeypatch):

@@ -20,7 +20,6 @@ from grailbench.cli import reference
 from grailbench.cli.main import cli
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
-from grailbench.harness.rows import STATUSES
 from grailbench.problems import contract
 from grailbench.problems.reachability import index
 
@@ -47,10 +46,6 @@ def test_example_answers_as_the_oracle_does(example, monkeypatch):
     reach = closure(7, edges)
     assert answers.tolist() == [b in reach[a] for a, b in zip(u, v, strict=True)]
     assert built.index_bytes > 0
-
-
-def test_example_is_short(example):
-    assert sum(bool(line.strip()) for line in example.splitlines()) <= 30
 
 
 @pytest.fixture(scope="module")
@@ -175,10 +170,6 @@ def test_every_page_is_linked_from_the_readme_or_the_guide():
     assert [path for path in ROOT.glob("docs/*.md") if path not in linked and path.name != "guide.md"] == []
 
 
-def test_the_readme_is_at_most_800_words():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 800
-
-
 @pytest.mark.slow
 def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path, capsys):
     (picture,) = re.findall(r"!\[[^]]*\]\((docs/figures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
@@ -209,14 +200,6 @@ def test_files_that_pages_name_are_there():
     assert len(named) > 20
     made = ("results/runs/",)
     assert [item for item in sorted(named) if not (ROOT / item[1]).exists() and not item[1].startswith(made)] == []
-
-
-def test_words_that_tables_show_stand_in_the_glossary():
-    defined = anchors(ROOT / "docs" / "glossary.md")
-    assert {"cell", "super-root", "hub", "filter", "look-alike", "label-pair-and-d", "sampled", "ready"} <= set(defined)
-    assert {"from-edges", "device-alone", "oracle", "batch", "positive-query", "row", "run"} <= set(defined)
-    said = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    assert [status for status in STATUSES if f"`{status}`" not in said] == []
 
 
 def test_the_guide_names_every_extra_that_an_error_asks_for():

@@ -59,7 +59,8 @@ CODES = {"fetch": {2}, "compare": {0, 1, 3}, "limits --only gpu": {0, 4}, "limit
 def examples(name):
     """The lines of a command's help that begin with `grailbench`, without that word."""
     done = CliRunner().invoke(cli, [name, "--help"])
-    return re.findall(r"^\s*grailbench (.+)$", done.output.partition("Example")[2], re.MULTILINE)
+    whole = re.sub(r" \\\n +", " ", done.output.partition("Example")[2])
+    return re.findall(r"^\s*grailbench (.+)$", whole, re.MULTILINE)
 
 
 ALL = [line for name in COMMANDS for line in examples(name)]
@@ -84,7 +85,7 @@ def world(tmp_path_factory):
         called("ask kegg-like 17 1500 --impl sequential --save kegg.index")
         for run in ("a", "b"):
             called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")
-        called(f"pack {folder / 'results' / 'runs' / 'b'} --out mine.pack.tar.gz")
+        called(f"pack {folder / 'results' / 'runs' / 'b'} --out mine.pack.zip")
         yield folder
 
 

@@ -14,7 +14,6 @@ from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers import thesis as tables
-from grailbench.util.words import short, times
 
 
 def made(*rows):
@@ -200,21 +199,6 @@ def test_all_figures_of_a_run_have_the_names_that_the_command_offers():
 
 
 # ------------------------------------------------------------------ numbers and scales
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [(0.01834, "0.0183"), (0.9999, "1.00"), (16.34, "16.3"), (99.99, "100"), (1448.2, "1,448"), (0.0, "0"), (None, "")],
-)
-def test_numbers_are_shown_with_three_digits(value, text):
-    assert short(value) == text
-
-
-@pytest.mark.parametrize(
-    ("ratio", "text"), [(0.0001, "<0.001×"), (0.0712, "0.071×"), (0.5, "0.50×"), (12.34, "12.3×"), (1234.5, "1,235×")]
-)
-def test_ratios_are_shown_without_an_exponent(ratio, text):
-    assert times(ratio) == text
 
 
 @given(st.floats(1e-6, 1e9), st.floats(1.0, 1e8), st.integers(3, 8))

@@ -8,7 +8,7 @@ from grailbench.harness.cells import cells
 from grailbench.report import document
 from grailbench.report.papers import beside, figures, thesis
 from grailbench.report.papers.feeds import WEIGHTS
-from grailbench.report.render.json import records
+from grailbench.report.render import records
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
 GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}

@@ -16,7 +16,7 @@ PROGRAM = f"""
 import errno, json, sys
 sys.path.insert(0, {str(FAULTS)!r})
 import disks, kills, powerloss, tasks
-from grailbench.util import disk
+from grailbench.util import outputs
 from grailbench.api import shards
 from grailbench.harness import runner
 
@@ -50,9 +50,9 @@ try:
     true, shards.replaced = shards.replaced, in_place
     keep("writes in place", "shards", kills.kill_all)
     shards.replaced = true
-    true, disk.sync = disk.sync, lambda path, whole=False: None
+    true, outputs.sync = outputs.sync, lambda path, whole=False: None
     keep("syncs nothing", "import", powerloss.lose_all, 1000)
-    disk.sync = true
+    outputs.sync = true
     runner.repair = forgetful
     keep("loses a trial", "run --resume", kills.kill_all, part=2, parts=1000)
 finally:

@@ -9,7 +9,7 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
-from grailbench.cli.views import limits as view
+from grailbench.cli import limits as view
 from grailbench.cuda.gateway import simulated
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.harness import environment

@@ -7,8 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from grailbench.cli.views.live import View, duration
-from grailbench.cli.views.run import RunView
+from grailbench.cli.progress import RunView, View, duration
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS
 from grailbench.harness.runner import run, verify
@@ -162,11 +161,10 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
-    from grailbench.cli.views import run as console
+    from grailbench.cli.plan import plan_table
     from grailbench.harness import environment
 
-    for module in (console, environment):
-        monkeypatch.setattr(module, "usable_cores", lambda: 2)
+    monkeypatch.setattr(environment, "usable_cores", lambda: 2)
     block = {"datasets": [diamond], "implementations": ["parallel"], "threads": [2, 64], "count": 50, "trials": 1}
     plan = make_plan(Config.model_validate({"experiment": [block]}))
     text = shown(plan, tmp_path)
@@ -174,7 +172,7 @@ def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_
     assert text.index("64 threads on 2 cores") < text.index("verified by")
     assert "64 threads on 2 cores" in shown(plan, tmp_path, verify)
     out = io.StringIO()
-    Console(file=out, width=300).print(console.plan_table(plan, []))
+    Console(file=out, width=300).print(plan_table(plan, []))
     assert ["2 cores here" in line for line in out.getvalue().splitlines() if "parallel" in line] == [False, True]
 
 

@@ -41,34 +41,10 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     assert (float(kegg["median"]), int(kegg["edges"])) == (pytest.approx(40.2), 5576)
 
 
-@pytest.mark.slow
-def test_same_run_gives_the_same_svg_byte_for_byte(run):
-    first, second = (figures.write(str(run), out=run / name, form="svg") for name in ("one", "two"))
-    for a, b in zip(first, second, strict=True):
-        assert a.read_bytes() == b.read_bytes(), a.name
-        assert b"dc:date" not in a.read_bytes()
-
-
 def test_wrong_cell_is_called_so_in_its_figure(run):
     (path, _) = figures.write(str(run), ["speedup"], form="svg")
     assert "WRONG" in path.read_text()
     assert "FAILED" in path.read_text()
-
-
-def test_settings_of_the_process_are_left_as_they_were(run):
-    import matplotlib
-
-    before = dict(matplotlib.rcParams)
-    figures.write(str(run), ["speedup"], form="png")
-    assert dict(matplotlib.rcParams) == before
-
-
-@pytest.mark.slow
-def test_long_figure_has_pages(tmp_path):
-    rows = [row for i in range(30) for row in trials(dataset=f"g{i}")]
-    run = store(tmp_path / "run", rows)
-    names = [path.name for path in figures.write(str(run), ["phases"], form="svg")]  # two panels side by side
-    assert names == ["phases.svg", "phases-2.svg", "phases.csv"]
 
 
 @pytest.mark.parametrize(

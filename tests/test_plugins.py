@@ -12,14 +12,14 @@ from compared import HERE, cell, steady
 from stored import ENVIRONMENT, made, store, trials
 from watchers import Notes
 
-from grailbench.compare import history
+from grailbench.compare import costs, history
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
 from grailbench.harness.cells import Run, cells, load
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
-from grailbench.report import cite, pays, rivals
+from grailbench.report import cite, rankings
 from grailbench.util import paths
 
 CODE = """
@@ -153,11 +153,11 @@ def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measur
     rows = results.read_rows(folder)[0]
     assert {(row["impl"], row.get("distribution")) for row in rows} == {("mine", "its-mine 0.2"), ("dfs", None)}
     assert list(results.read_environment(folder)["implementations"]) == ["reachability/mine"]
-    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.tar.gz")
+    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
     assert code == 0
     assert "its-mine 0.2" in out
     assert "from clean commits" in out
-    assert load(tmp_path / "a.pack.tar.gz").cells[0].distribution == "its-mine 0.2"
+    assert load(tmp_path / "a.pack.zip").cells[0].distribution == "its-mine 0.2"
     found = cite.of_run(str(folder))
     (entry,) = [each for each in found.entries if each.fields["title"] == "mine"]
     assert (entry.kind, entry.fields["version"], entry.fields["note"]) == ("software", "its-mine 0.2", "a plug-in")
@@ -171,7 +171,7 @@ def test_a_run_with_editable_code_of_no_commit_is_not_recorded(plugin, measured,
     code, _, err = call(capsys, "record", folder, "mine")
     assert code == 2
     assert "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it" in err
-    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.tar.gz")
+    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.zip")
     assert (code, json.loads(out)["clean"]) == (0, False)
     assert json.loads(out)["plugins"] == ["its-mine 0.2 (editable, of no commit)"]
 
@@ -200,11 +200,11 @@ def test_a_plugin_is_not_ours_in_a_ranking():
               "distribution": "its-mine 0.2"}  # fmt: skip
     rows = [*trials(query=2.0, index_bytes=9), *trials(query=1.0, **theirs),
             *trials(query=4.0, **theirs | {"impl": "peer:a", "distribution": None})]  # fmt: skip
-    table = next(each for each in rivals.tables(cells(rows)) if each.name.startswith("rivals-random"))
+    table = next(each for each in rankings.rivals(cells(rows)) if each.name.startswith("rivals-random"))
     line = dict(zip(table.headers, table.lines[0], strict=True))
     assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
     swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
-    assert [each.whose for each in pays.payments(cells(rows + swept))] == ["ours", "others", "others"]
+    assert [each.cell.ours for each in costs.payments(cells(rows + swept))] == [True, False, False]
 
 
 # ------------------------------------------------------------------ history

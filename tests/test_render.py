@@ -17,12 +17,11 @@ from hypothesis import strategies as st
 from stored import ENVIRONMENT, HOSTILE, everything, made, store
 
 from grailbench.report import document
+from grailbench.report.render import records, terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import html
-from grailbench.report.render.json import records
 from grailbench.report.render.latex import PAGE, escape, latex
 from grailbench.report.render.markdown import markdown
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table, numbers
 from grailbench.util.screen import Grid
 

@@ -17,7 +17,7 @@ from grailbench.graph.ids import Named, from_stored
 from grailbench.graph.readers import read
 from grailbench.graph.revisions import resolved
 from grailbench.problems.reachability.pairs import read_pairs
-from grailbench.report.places import recorded
+from grailbench.report.destination import recorded
 
 pytestmark = pytest.mark.usefixtures("module_cache")
 

@@ -6,6 +6,7 @@ from stored import lost, made, trials
 from strategies import dag_of
 from watchers import Silent
 
+from grailbench.compare import ranking
 from grailbench.errors import MachineLacks
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import cells
@@ -15,7 +16,7 @@ from grailbench.harness.runner import run
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 from grailbench.problems.reachability.peers import libraries, pyreachability
 from grailbench.problems.reachability.queries import QuerySpec, query_set
-from grailbench.report import document, ranking, rivals
+from grailbench.report import document, rankings
 from grailbench.report.page import page as page_of
 
 LIBRARIES = ("networkx", "igraph", "rustworkx", "scipy", "networkit")
@@ -36,7 +37,7 @@ def gone(name, status, **fields):
 
 
 def table(rows, name):
-    (found,) = [each for each in rivals.tables(cells(rows)) if each.name == name]
+    (found,) = [each for each in rankings.rivals(cells(rows)) if each.name == name]
     return found
 
 
@@ -59,7 +60,7 @@ def test_the_best_of_ours_stands_against_the_best_of_the_others_on_each_graph():
     kegg = line(TWO_GRAPHS, "rivals-random-100000-s1", "kegg")
     assert kegg == {
         "graph": "kegg", "ours, one thread": "20.0", "ours, all threads": "10.0", "others": "40.0", "who": "peer:a",
-        "ratio, one thread": "0.50", "ratio, all threads": "0.25",
+        "ratio, one thread": "0.50", "95 %, one thread": "", "ratio, all threads": "0.25", "95 %, all threads": "",
     }  # fmt: skip
     assert line(TWO_GRAPHS, "rivals-random-100000-s1", "human")["who"] == "peer:b"
     mean = line(TWO_GRAPHS, "rivals-random-100000-s1", "geometric mean")
@@ -85,8 +86,8 @@ def test_a_graph_that_only_others_finished_counts_against_us_and_one_that_only_w
     rows = [*ours(), *peer("a", query=4.0), *peer("b", query=9.0), *ours(dataset="xmark"), *gone("a", "timeout")]
     rows = [*rows, *lost("failed", "why", dataset="human"), *peer("a", query=1.0, dataset="human")]
     rows = [row for row in rows if (row["dataset"], row["impl"], row["status"]) != ("kegg", "peer:a", "timeout")]
-    (found,) = [each for each in rivals.measures(cells(rows)) if each.query_set]
-    mean = rivals.contest(cells(rows), found).mean("one thread")
+    (found,) = [each for each in rankings.compared(cells(rows)) if each.query_set]
+    mean = rankings.contest(cells(rows), found).mean("one thread").mean
     assert (mean.measured, mean.missing) == (1, 1)
     assert mean.value == pytest.approx((0.5 * 10) ** 0.5)
 
@@ -105,7 +106,7 @@ def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
     kegg = line(rows, "rivals-random-100000-s1", "kegg")
     assert (kegg["others"], kegg["who"], kegg["ratio"]) == ("1,000", "peer:slow (first 1,000 pairs)", "0.02")
     assert line(rows, "rivals", "peer:slow (first 1,000 pairs)")["random, a pair"] == "50.0"
-    assert not any("first" in name for each in rivals.tables(cells(rows)) for name in [each.name])
+    assert not any("first" in name for each in rankings.rivals(cells(rows)) for name in [each.name])
     found = document.make(made(rows))
     assert "peer:slow" not in {line[1] for table in found.part("ranking") for line in table.lines}
 
@@ -114,24 +115,24 @@ WHOLE = ("rivals", "rivals-generated")
 
 
 def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
-    assert rivals.tables(cells([*ours(), *peer("a")])) == []
+    assert rankings.rivals(cells([*ours(), *peer("a")])) == []
     rows = [*TWO_GRAPHS, *ours(dataset="kegg-like"), *peer("a", dataset="kegg-like"), *peer("b", dataset="kegg-like")]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
+    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
     assert titles == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
-    names = [each.name for each in rivals.tables(cells(rows))]
+    names = [each.name for each in rankings.rivals(cells(rows))]
     assert len(set(names)) == len(names)
     assert {"rivals-build", "rivals-build-generated"} <= set(names)
-    alone = rivals.tables(cells([row for row in rows if row["dataset"] == "kegg-like"]))
+    alone = rankings.rivals(cells([row for row in rows if row["dataset"] == "kegg-like"]))
     assert {"rivals", "rivals-build"} <= {each.name for each in alone}
     made = {"dataset": "dense-small", "kind": "synthetic"}
     rows = [*TWO_GRAPHS, *ours(**made), *peer("a", **made), *peer("b", **made)]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
+    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
     assert titles[1:] == ["Everybody in one ranking (generated graphs)"]
     hard = made | {"dataset": "layered-2m"}
     rows = [*TWO_GRAPHS, *ours(**hard), *peer("a", **hard), *peer("b", **hard)]
-    titles = [each.title for each in rivals.tables(cells(rows)) if each.name in WHOLE]
+    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
     assert titles == ["Everybody in one ranking", "Everybody in one ranking (the set hard)"]
-    found = ranking.rankings(cells(rows))
+    found = ranking.with_peers(cells(rows))
     assert {(each.like, each.about.endswith(", the set hard")) for each in found} == {(False, False), (True, True)}
 
 

@@ -6,7 +6,7 @@ import pytest
 from commands import call
 from stored import ENVIRONMENT, evaluation, store, trials
 
-from grailbench.cli.views.live import View
+from grailbench.cli.progress import View
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
 from grailbench.harness.plan import Config, make_plan

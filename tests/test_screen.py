@@ -8,7 +8,7 @@ from commands import call, in_a_terminal
 from rich.console import Console
 from rich.text import Text
 
-from grailbench.cli.views.run import RunView
+from grailbench.cli.progress import RunView
 from grailbench.harness import folder as results
 from grailbench.harness.rows import FIELDS
 from grailbench.harness.writer import Writer, only_writer

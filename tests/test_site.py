@@ -232,7 +232,7 @@ def test_a_build_that_stops_leaves_the_old_site(own, tmp_path, stop):
             raise stop
 
     with pytest.raises(stop):
-        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, told=told)
+        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, written=told)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

@@ -225,4 +225,4 @@ def test_files_of_every_problem_say_it(tmp_path, problem, impl, file):
 def test_a_page_of_stable_cells_has_no_warning():
     report = document.make(made(cell(), CALM))
     assert report.unstable == []
-    assert 'class="loud"' not in page_of(report)
+    assert 'class="caution"' not in page_of(report)

@@ -6,8 +6,8 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.cli.views import inventory
-from grailbench.cli.views.run import summary_tables
+from grailbench.cli import list_ as inventory
+from grailbench.cli.progress import summary_tables
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells, load
 from grailbench.harness.plan import Config, make_plan

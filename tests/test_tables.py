@@ -26,7 +26,7 @@ from grailbench.report import document, published
 from grailbench.report.measured import detail, details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
-from grailbench.report.render.json import records
+from grailbench.report.render import records
 from grailbench.util import words
 
 # ------------------------------------------------------------------ statistics
@@ -357,7 +357,7 @@ def test_a_load_that_spoils_times_is_said_first(tmp_path):
     def first(environment, lines=3):
         report = document.make(made(rows(), environment))
         terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
-        loud = page_of(report).partition('class="loud"')[2].split("</li>")[:lines]
+        loud = page_of(report).partition('class="caution"')[2].split("</li>")[:lines]
         return terminal, page, loud
 
     calm = {"cores": 2, "load_average": [0.4, 0.1, 0.1]}

@@ -8,8 +8,9 @@ import pytest
 from commands import call
 from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
 
+from grailbench.compare import costs
 from grailbench.harness.cells import cells
-from grailbench.report import breakeven, document, draw, figures, tradeoffs
+from grailbench.report import document, draw, figures, paying, tradeoffs
 from grailbench.report.page import page as page_of
 from grailbench.report.page import sections
 
@@ -120,7 +121,7 @@ def test_what_has_no_mark_is_told_with_its_reason():
 @pytest.mark.parametrize("rows", [cell(), lost("failed", "boom"), [*cell(), *lost("failed", "x", impl="parallel")]])
 def test_one_configuration_is_no_trade_off(rows):
     assert all(each.form.empty and not each.drawable for each in tradeoffs.figures(cells(rows)))
-    assert tradeoffs.table(cells(rows)).lines == []
+    assert front_table(cells(rows)).lines == []
 
 
 def test_zero_times_and_equal_points_are_drawn_and_nothing_is_no_number():
@@ -128,7 +129,7 @@ def test_zero_times_and_equal_points_are_drawn_and_nothing_is_no_number():
     assert [mark.open for mark in marks(found)] == [False] * 3
     assert all(map(math.isfinite, numbers(found)))
     assert drawn(found) is not None
-    table = tradeoffs.table(cells([*search(query=0.0), *cell(label=0.0, query=0.0)]))
+    table = front_table(cells([*search(query=0.0), *cell(label=0.0, query=0.0)]))
     assert [line[-1] for line in table.lines] == ["1 on", ""]
 
 
@@ -148,8 +149,12 @@ def test_energy_and_memory_stand_against_the_time_of_a_solution(monkeypatch):
 # ------------------------------------------------------------------ break-even
 
 
+def front_table(cells):
+    return paying.table(costs.fronts(paying.groups_of(cells)))
+
+
 def told(rows):
-    (found,) = breakeven.tables(cells(rows))
+    (found,) = paying.tables(cells(rows))
     return found
 
 
@@ -204,8 +209,8 @@ def test_reports_of_runs_with_an_index_and_a_search_show_it_and_others_do_not(tm
     code, out, _ = call(capsys, "report", run)
     assert code == 0
     assert "queries on sequential d=2 dfs pays, against dfs" in " ".join(out.split())
-    assert breakeven.tables(cells([*cell(), *cell(dim=5)])) == []
-    assert breakeven.tables(cells([*search(), *search(impl="bfs", search=None)])) == []
+    assert paying.tables(cells([*cell(), *cell(dim=5)])) == []
+    assert paying.tables(cells([*search(), *search(impl="bfs", search=None)])) == []
 
 
 # ------------------------------------------------------------------ strips

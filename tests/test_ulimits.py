@@ -8,7 +8,7 @@ import pytest
 from commands import call, in_python
 
 from grailbench.errors import MachineLacks, of_system
-from grailbench.util import ulimits
+from grailbench.util import memory
 
 COMMAND = """import resource
 resource.setrlimit(resource.RLIMIT_{which}, ({most}, {most}))
@@ -20,11 +20,11 @@ main({words!r})
 @pytest.fixture
 def limited(monkeypatch):
     """A process in which a limit is small, and nothing was tried before."""
-    monkeypatch.setattr(ulimits, "_small", lambda: ["ulimit -v 500000"])
-    monkeypatch.delitem(ulimits.sys.modules, "numba.np.arraymath", raising=False)
-    ulimits.require_loadable.cache_clear()
+    monkeypatch.setattr(memory, "_small", lambda: ["ulimit -v 500000"])
+    monkeypatch.delitem(memory.sys.modules, "numba.np.arraymath", raising=False)
+    memory.require_loadable.cache_clear()
     yield monkeypatch
-    ulimits.require_loadable.cache_clear()
+    memory.require_loadable.cache_clear()
 
 
 @pytest.mark.parametrize("megabytes", [100, 350, 425, 500, 4000])
@@ -58,24 +58,24 @@ def test_the_library_says_that_memory_is_too_little():
 
 @pytest.mark.processes
 def test_libraries_that_load_for_ever_are_given_up(limited):
-    limited.setattr(ulimits, "_TRIAL", ulimits._TRIAL.replace(f"= {ulimits._CPU_SECONDS}", "= 1").partition("try:")[0]
+    limited.setattr(memory, "_TRIAL", memory._TRIAL.replace(f"= {memory._CPU_SECONDS}", "= 1").partition("try:")[0]
                     + "while True: pass")  # fmt: skip
     with pytest.raises(MachineLacks, match=r"ulimit -v 500000: too little to load .* GB and .* \(raise the limit"):
-        ulimits.require_loadable()
+        memory.require_loadable()
 
 
 def test_what_was_loaded_once_is_not_tried_again(limited):
-    ulimits.require_loadable()
+    memory.require_loadable()
     limited.setattr(subprocess, "run", lambda *_, **__: pytest.fail("tried again"))
-    ulimits.require_loadable()
+    memory.require_loadable()
 
 
 def test_limits_that_are_ample_are_not_tried(limited):
     limited.undo()
-    limited.delitem(ulimits.sys.modules, "numba.np.arraymath", raising=False)
+    limited.delitem(memory.sys.modules, "numba.np.arraymath", raising=False)
     limited.setattr(subprocess, "run", lambda *_, **__: pytest.fail("tried"))
-    limited.setattr(ulimits.resource, "getrlimit", lambda which: (1 << 45, 1 << 45))
-    ulimits.require_loadable()
+    limited.setattr(memory.resource, "getrlimit", lambda which: (1 << 45, 1 << 45))
+    memory.require_loadable()
 
 
 def test_a_thread_that_cannot_be_started_is_one_line(monkeypatch, capsys):

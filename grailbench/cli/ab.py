@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import options
+from grailbench.cli.printing import note
 
 
 @click.command("ab")
@@ -35,13 +36,12 @@ def command(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_a
       grailbench ab HEAD~3 my-branch --dataset kegg-like --impl sequential --trials 30 --rounds 10
       grailbench ab v0.1.0 HEAD --config ci --format markdown
     """
-    from grailbench.cli.views import compare as compare_view
-    from grailbench.cli.views import note
+    from grailbench.cli.compare import put
     from grailbench.compare import runs as compare
     from grailbench.harness.ab import ab
 
     gate = compare.gate_of(gate_file, metrics=list(metric), require_all=require_all)
     runs = ab((rev_a, rev_b), options.fields(flags), rounds, note, out=out, fetch=not no_fetch)
     found = compare.of_runs(*runs, gate)
-    compare_view.put(found, "json" if as_json else form, everything)
+    put(found, "json" if as_json else form, everything)
     found.check()

@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import note, put, put_json
+from grailbench.report.render import terminal
+from grailbench.report.table import Table
+from grailbench.util import paths
+from grailbench.util.words import decimal_size, multiple, short, size
+
+if TYPE_CHECKING:
+    from grailbench.api.advise.costs import Advice, Option, Step
+    from grailbench.api.advise.tournament import Entry, Held
 
 DEFAULT_QUERIES = 1_000_000
 
@@ -63,14 +77,274 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     """
     from grailbench.api.advise import tournament
     from grailbench.api.advise.costs import advise
-    from grailbench.cli.views import advise as view
-    from grailbench.cli.views import note
+    from grailbench.cli.progress import RunView
     from grailbench.data.imported import named
 
     name, sha256 = named(graph, note)
     entry = tournament.Entry(
         name, min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process, sha256
     )
-    held = tournament.hold(entry, view.Progress, out=out, fetch=not no_fetch)
+    held = tournament.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
     found = advise(held.last or held.first, entry.queries, memory)
-    view.put(entry, held, found, queries, updates, as_json)
+    _put(entry, held, found, queries, updates, as_json)
+
+
+FOLDER = "figures"
+
+
+def _put(entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, as_json: bool) -> None:
+    """Prints a recommendation and its evidence, and draws the figure into the folder of the run.
+
+    queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
+    """
+    from grailbench.api.advise import program
+
+    drawn = list(_draw(held, found))
+    if as_json:
+        put_json(records(entry, held, found, queries, updates, drawn))
+        return
+    put(tables(entry, held, found))
+    put(sentences(found, held.dropped, queries, updates))
+    put(["", *(f"  {line}" for line in program.lines(entry.graph, found.best)), ""])
+    put([f"rows: {paths.shown(held.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
+
+
+def _draw(held: Held, found: Advice) -> Iterator[Path]:
+    """Writes the figure and its data; gives the paths."""
+    from grailbench.api.advise.figure import figure
+    from grailbench.harness.cells import read
+    from grailbench.report import draw
+    from grailbench.report.destination import save
+
+    source = f"Run {held.folder.name}. {read(held.folder).machine}"
+    for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], held.dropped), source):
+        yield save(held.folder / FOLDER / name, data)
+
+
+# ------------------------------------------------------------------ tables
+
+
+def tables(entry: Entry, held: Held, found: Advice) -> Iterator:
+    """The candidates of the last round, the cheapest by number of queries, and who was left out."""
+    yield from terminal(_last(entry, held, found))
+    yield from terminal(_steps(found))
+    yield from terminal(_left_out(held, found))
+
+
+def _last(entry: Entry, held: Held, found: Advice) -> Table:
+    from grailbench.api.advise.costs import front
+    from grailbench.api.advise.figure import NS
+    from grailbench.compare.ratios import EQUAL
+
+    heads = ["configuration", "build ms", "ns a query", "index", "peak memory", f"{entry.queries:,} queries",
+             "times the best", ""]  # fmt: skip
+    best = front(found.ratios)
+    lines = []
+    for option in (*found.ratios, *found.too_large):
+        ratio = found.ratios.get(option)
+        times = "" if ratio is None else "1" if option is found.best else str(ratio)
+        words = [
+            "take this" if option is found.best else EQUAL if option in found.level else "",
+            "front" if option in best else "",
+            "needs too much memory" if ratio is None else "",
+            "sampled" if option.sampled else "",
+            f"asked {option.part:,} pairs of each set" if option.part else "",
+        ]
+        lines.append([
+            option.name, short(option.build), short(NS * option.query), _size(option.index_bytes),
+            _size(option.peak_bytes), span(option.cost(entry.queries)), times,
+            ", ".join(filter(None, words)),
+        ])  # fmt: skip
+    trials = min(option.trials for option in held.last if option.sound)
+    notes = [
+        f"Asked in batches: {held.asked}; medians of {trials} trials or more.",
+        "build: from edges in memory. front: no other is better in build, query and index alike.",
+    ]
+    if any(option.peak_bytes for option in found.ratios):
+        notes.append("peak memory: of the process, with interpreter, libraries and graph.")
+    return Table("candidates", f"The last round on {entry.graph}", heads, lines, frozenset(heads[1:-1]), notes=notes)
+
+
+def _steps(found: Advice) -> Table:
+    from grailbench.api.advise.figure import NS
+
+    heads = ["queries", "cheapest", "build ms", "ns a query"]
+    lines = [
+        [text, step.option.name, short(step.option.build), short(NS * step.option.query)]
+        for text, step in zip(_ranges(found.steps), found.steps, strict=True)
+    ]
+    notes = ["A change of the row is where the dearer build has paid."] if len(lines) > 1 else []
+    return Table("break-even", "The cheapest by number of queries", heads, lines, frozenset(heads[2:]), notes=notes)
+
+
+def _ranges(steps: list[Step]) -> Iterator[str]:
+    """'up to 1,200', 'from 1,201 to 5,000', 'from 5,001'."""
+    for at, step in enumerate(steps):
+        last = at + 1 == len(steps)
+        since, until = f"{step.since:,}", "" if last else f"{steps[at + 1].since - 1:,}"
+        yield "any" if last and at == 0 else f"from {since}" if last else f"up to {until}" if at == 0 \
+            else f"{since} to {until}"  # fmt: skip
+
+
+def _left_out(held: Held, found: Advice) -> Table:
+    """The candidates that were slower in the first round; notes name those without times, and why they have none."""
+    from grailbench.api.advise.figure import NS
+
+    heads = ["configuration", "build ms", "ns a query", "times the best"]
+    slower = sorted(
+        (option for option in held.dropped if option.sound), key=lambda option: option.cost(found.queries)
+    )  # fmt: skip
+    lines = [[option.name, short(option.build), short(NS * option.query), multiple(_estimated(option, held, found))]
+             for option in slower]  # fmt: skip
+    why: dict[str, list[str]] = {}
+    for option in (*found.lost, *(option for option in held.dropped if not option.sound)):
+        why.setdefault(_why(option), []).append(option.name)
+    for name, reason in held.absent.items():
+        why.setdefault(f"not here: {reason}", []).append(name)
+    notes = [f"{', '.join(names)}: {reason}." for reason, names in why.items()]
+    title = "Left out: slower in the first round" if lines else "Left out"
+    return Table("left out", title, heads, lines, frozenset(heads[1:]), notes=notes)
+
+
+def _estimated(option: Option, held: Held, found: Advice) -> float:
+    """How many times as long an option of the first round takes as the best, both as measured there."""
+    there = {other.name: other for other in held.first}
+    return option.cost(found.queries) / there.get(found.best.name, found.best).cost(found.queries)
+
+
+def _why(option: Option) -> str:
+    """'WRONG: 3 answers', 'timeout: the limit was reached (3 s)'."""
+    worst = option.worst
+    word = worst.status.upper() if worst.status in ("wrong", "failed") else worst.status
+    return f"{word}: {worst.reason}" if worst.reason else word
+
+
+# ------------------------------------------------------------------ sentences
+
+
+def sentences(found: Advice, dropped: list[Option], queries: int, updates: int | None) -> list[str]:
+    """The recommendation in sentences, with its numbers; `dropped` did not come to the last round."""
+    from grailbench.compare.ratios import EQUAL
+
+    best = found.best
+    lines = [f"Take {best.name}: {span(best.build)} to build from edges, {span(best.query)} a query, "
+             f"{_index(best)}. {_total(best, queries, updates)}"]  # fmt: skip
+    if found.fastest is not best:
+        lines.append(f"{found.fastest.name} is {EQUAL} to it in time, and {_larger(found.fastest, best)}.")
+    level = [option for option in found.level if option not in (found.fastest, best)]
+    if level:
+        lines.append(f"Others are {EQUAL} to it in time: {', '.join(option.name for option in level)}.")
+    others = [(option, ratio) for option, ratio in found.ratios.items() if option not in found.level]
+    if others:
+        option, ratio = others[0]
+        equal = "" if ratio.order else f"is {EQUAL} to it in time: it "
+        lines.append(f"Next comes {option.name}, which {equal}takes {ratio} times as long.")
+    lines += _before_and_after(found)
+    lines += _against_none(found)
+    if found.too_large:
+        least = found.too_large[0]
+        lines.append(f"Without the bound on memory: {least.name}, which needs {decimal_size(least.memory)}.")
+    if wrong := [option.name for option in (*found.lost, *dropped) if option.worst.status == "wrong"]:
+        lines.append(f"WRONG answers came from {', '.join(wrong)}.")
+    return lines
+
+
+def _before_and_after(found: Advice) -> Iterator[str]:
+    """For which other numbers of queries a configuration is cheaper that is not level here."""
+    at = max(i for i, step in enumerate(found.steps) if step.since <= found.queries)
+    if at > 0 and found.steps[at - 1].option not in found.level:
+        step = found.steps[at]
+        before = found.steps[at - 1].option
+        yield f"For fewer than {step.since:,} queries {before.name} costs less."
+    if at + 1 < len(found.steps) and found.steps[at + 1].option not in found.level:
+        after = found.steps[at + 1]
+        yield f"From {after.since:,} queries on the dearer build of {after.option.name} pays."
+
+
+def _against_none(found: Advice) -> Iterator[str]:
+    """From how many queries the advised index pays against doing without one."""
+    from grailbench.api.advise.costs import unindexed
+
+    if against := unindexed(found.ratios, found.best):
+        since = "never pays" if against.since is None else f"pays from {max(1, against.since):,} queries on"
+        yield f"Against {against.option.name}, which keeps no index, its build {since}."
+
+
+def _total(best: Option, queries: int, updates: int | None) -> str:
+    if updates is None or updates >= queries:
+        return f"{queries:,} queries take {span(best.cost(queries))} in all."
+    builds = -(-queries // updates)
+    whole = builds * best.build + queries * best.query
+    changing = f"{queries:,} queries with a change after every {updates:,}"
+    return f"{changing} are {builds:,} builds and take {span(whole)} in all."
+
+
+def _index(option: Option) -> str:
+    return f"an index of {size(option.index_bytes)}" if option.index_bytes else "no index"
+
+
+def _larger(other: Option, best: Option) -> str:
+    mine, its = best.index_bytes or 0, other.index_bytes or 0
+    return f"has a larger index, {size(its)}" if its > mine else "asks more of the machine"
+
+
+def span(ms: float) -> str:
+    """A duration in the unit that fits: '35 ns', '1.2 µs', '16.3 ms', '4.5 s'."""
+    from grailbench.api.advise.figure import NS
+
+    for unit, length in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
+        if ms >= length:
+            return f"{short(ms / length)} {unit}"
+    return f"{short(ms * NS)} ns"
+
+
+def _size(value: int | None) -> str:
+    return "" if value is None else size(value)
+
+
+# ------------------------------------------------------------------ records
+
+
+def records(
+    entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, drawn: list[Path]
+) -> Iterator[dict]:
+    """A record for each candidate, break-even number and absent implementation, and the advice last."""
+    from grailbench.api.advise import program
+    from grailbench.api.advise.costs import front, unindexed
+    from grailbench.api.advise.figure import NS
+
+    best = front(found.ratios)
+    for turn, candidates in (("last", held.last), ("first", held.dropped)):
+        for option in candidates:
+            ratio = found.ratios.get(option)
+            times = {"build_ms": option.build, "query_ns": NS * option.query, "cost_ms": option.cost(found.queries)} \
+                if option.sound else dict.fromkeys(("build_ms", "query_ns", "cost_ms"))  # fmt: skip
+            yield {
+                "kind": "candidate", **_configuration(option), "round": turn, **times,
+                "index_bytes": option.index_bytes, "peak_bytes": option.peak_bytes, "trials": option.trials,
+                "part": option.part, "ratio": ratio and ratio.value, "interval": ratio and ratio.interval,
+                "level": option in found.level,
+                "front": option in best, "too_large": option in found.too_large, "status": option.worst.status,
+                "reason": option.worst.reason or None,
+            }  # fmt: skip
+    for step in found.steps:
+        yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
+    for name, reason in held.absent.items():
+        yield {"kind": "absent", "implementation": name, "reason": reason}
+    against = unindexed(found.ratios, found.best)
+    yield {
+        "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": held.asked,
+        "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
+        "level": [option.name for option in found.level], "sentences": sentences(found, held.dropped, queries, updates),
+        "without_index": against and {"since": against.since, **_configuration(against.option)},
+        "program": program.lines(entry.graph, found.best), "run": str(held.folder),
+        "files": [str(path) for path in drawn],
+    }  # fmt: skip
+
+
+def _configuration(option: Option) -> dict:
+    from grailbench.harness import axes
+
+    cell = option.cells[0]
+    return {"configuration": option.name, "implementation": option.impl,
+            **{axis.name: cell.shown(axis) or None for axis in axes.shown()}}  # fmt: skip

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import put, put_json, say
+from grailbench.util.screen import Grid
+from grailbench.util.words import BLANK, count, gib, listing
 
 
 @contextmanager
@@ -53,20 +56,51 @@ def command(check, workers, scheduler, datasets, as_json):
       grailbench cluster --check --scheduler tcp://node1:8786 --dataset kegg
       grailbench cluster --scheduler tcp://node1:8786 --json
     """
-    from grailbench.cli.views import cluster as view
-    from grailbench.cli.views import put_json, say
     from grailbench.distributed.check import records
     from grailbench.errors import MachineLacks
-    from grailbench.util.screen import put
 
     with client(1 if scheduler is None and workers is None else workers, scheduler) as found:
         known = records(found, datasets)
     if as_json:
         put_json(known)
     elif known:
-        put([view.table(known)])
+        put([_table(known)])
     faults = [fault for each in known for fault in each["faults"]] or ([] if known else ["there are no workers"])
     if faults and check:
         raise MachineLacks("; ".join(faults))
     for fault in faults:
         say(f"does not fit: {fault}", apart=True)
+
+
+_SHOWN = 3
+
+
+def _table(records: Iterable[Mapping]) -> Grid:
+    """A line for each worker, of `cluster.check.records`."""
+    records = list(records)
+    heads = [
+        "worker",
+        "host",
+        "cores",
+        "pinned to",
+        "memory",
+        "GPUs",
+        "grailbench",
+        "python",
+        "numba",
+        "graphs",
+        "fits",
+    ]
+    lines = []
+    for each in records:
+        graphs = [f"{name}: {what}" for name, what in each["graphs"].items()] or [f"{each['stored']} stored"]
+        gpus = listing(each["gpu_names"], _SHOWN) if each["gpu_names"] else BLANK
+        commit = f" {each['commit'][:9]}{' with changes' if each['dirty'] else ''}" if each["commit"] else ""
+        unlike = [f"other {listing(each['unlike'], _SHOWN)}"] if each["unlike"] else []
+        lines.append([
+            each["worker"], each["host"], f"{each['resources'].get('cores', 0):g} of {len(each['cores'])}",
+            ", ".join(map(str, each["pinned"])) or BLANK, gib(each["memory"], 0), gpus, each["grailbench"] + commit,
+            each["python"].split()[-1], each["packages"].get("numba", BLANK), "; ".join(graphs),
+            "; ".join(["no" if each["faults"] else "yes", *unlike]),
+        ])  # fmt: skip
+    return Grid(count(len(lines), "worker"), heads, lines, frozenset({"memory"}), keys=2)

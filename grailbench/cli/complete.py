@@ -16,8 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from grailbench.errors import GrailbenchError
-from grailbench.util import paths
-from grailbench.util.version import __version__
+from grailbench.util import __version__, paths
 from grailbench.util.visible import visible
 
 KEPT = "completion.json"  #: the file in the cache

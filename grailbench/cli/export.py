@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import put_json, say
 
 FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 
@@ -52,7 +53,6 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
       grailbench export random-tree-3000 closure.parquet --closure --format parquet --memory 1MB
       grailbench export kegg-like counts.csv --counts
     """
-    from grailbench.cli.views import put_json, say
 
     if counts:
         if closure or memory:
@@ -71,7 +71,6 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
 
 
 def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
-    from grailbench.cli.views import put_json, say
     from grailbench.problems.counts.export import export
 
     record = export(name, path, format, impl)

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.progress import Progress as RichProgress
+from rich.text import Text
 
 from grailbench.cli import complete
+from grailbench.cli.printing import note, put, put_json
+from grailbench.errors import CheckFailed, InputError
+from grailbench.util.screen import Grid, apart, console
+from grailbench.util.visible import visible
+from grailbench.util.words import first, grouped
+
+if TYPE_CHECKING:
+    from grailbench.data.fetch import FetchResult
+    from grailbench.data.sources import Progress
 
 
 @click.command("fetch")
@@ -38,20 +54,179 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
       grailbench fetch kegg human --mirror ~/graphs
       grailbench fetch --set large --jobs 2
     """
-    from grailbench.cli.views import datasets as view
-    from grailbench.cli.views import note, put_json
     from grailbench.data.fetch import fetch
     from grailbench.data.locate import choose
     from grailbench.data.sources import Hosts
-    from grailbench.util.screen import apart, put
 
-    with view.Bars(apart()) as bars:
+    with Bars(apart()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
-    found = view.rows(results)
+    found = rows(results)
     if as_json:
         put_json(found)
     else:
-        put(view.show(found))
-    for line in view.complaints(found):
+        put(show(found))
+    for line in complaints(found):
         note(line)
-    view.verdict(found)
+    verdict(found)
+
+
+_NAMED = 8  # the most names in the error for graphs that could not be fetched
+
+
+def rows(results: list[FetchResult]) -> list[dict]:
+    """A record for each result: that of `library.describe`, with `status` and `reasons` of the fetch.
+
+    A file that was fetched but cannot be read has the status 'damaged', and its reasons say why.
+    """
+    from grailbench.data.library import describe
+
+    found = []
+    for result in results:
+        state = {"status": result.status, "reasons": list(result.reasons)}
+        try:
+            row = describe(result.dataset)
+        except InputError as error:
+            row = {"name": result.name, "set": result.dataset.set, "matches": None}
+            state = {"status": "damaged", "reasons": [*result.reasons, str(error)]}
+        found.append(row | state)
+    return found
+
+
+def verdict(found: list[dict]) -> None:
+    """Raises CheckFailed if a count differs from the published one, else InputError if a graph is missing."""
+    wrong = [row["name"] for row in found if row["matches"] is False]
+    if wrong:
+        raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
+    missing = [row["name"] for row in found if row["status"] in ("missing", "damaged")]
+    if missing:
+        raise InputError(
+            f"{len(missing)} of {len(found)} graphs could not be had: {first(missing, _NAMED)}",
+            remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
+        )
+
+
+def show(found: list[dict]) -> Iterator[Grid | str]:
+    """A table for each set with its graphs that are in the cache, and remarks below it."""
+    held = [row for row in found if row["status"] in ("held", "fetched")]
+    for name in dict.fromkeys(row["set"] for row in held):
+        of_set = [row for row in held if row["set"] == name]
+        yield _table(of_set)
+        yield from (f"  {line}" for line in _remarks(of_set))
+        yield ""
+
+
+def complaints(found: list[dict]) -> list[str]:
+    """Lines that say why graphs could not be fetched; graphs with the same reasons share them."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for row in found:
+        if row["status"] in ("missing", "damaged"):
+            groups.setdefault(tuple(row["reasons"]), []).append(row["name"])
+    lines = []
+    for reasons, names in groups.items():
+        lines.append(f"{', '.join(names)}:")
+        lines += [f"  {reason}" for reason in reasons]
+    return lines
+
+
+#: header -> key of the measured value in a record; the published value beside it is in 'published_' + key
+COLUMNS = {
+    "Vertices": "vertices", "Edges": "edges", "Degree": "degree", "Levels": "levels", "Roots": "roots",
+    "Sinks": "sinks", "Max in": "max_in_degree", "Max out": "max_out_degree",
+}  # fmt: skip
+_PUBLISHED = ("vertices", "edges", "degree")
+
+
+def _table(of_set: list[dict]) -> Grid:
+    number = next((row["table"] for row in of_set if row["table"]), None)
+    title = f"Table {number}, " if number else ""
+    printed = any(row["published_vertices"] for row in of_set)
+    numbers = []
+    for header, key in COLUMNS.items():
+        numbers += [header, "printed"] if printed and key in _PUBLISHED else [header]
+    lines = []
+    for row in of_set:
+        cells: list[str | Text] = [row["name"]]
+        for key in COLUMNS.values():
+            cells.append(grouped(row[key], "-"))
+            if printed and key in _PUBLISHED:
+                published = row[f"published_{key}"]
+                differs = key != "degree" and published not in (None, row[key])
+                cells.append(Text(grouped(published, "-"), style="bold red" if differs else "dim"))
+        lines.append([*cells, _mark(row["matches"]), "verified" if row["verified"] else row["checked"]])
+    heads = ["Graph", *numbers, "", "Checksum"]
+    return Grid(f"{title}{of_set[0]['set']}, with the super-root", heads, lines, frozenset(numbers))
+
+
+def _mark(matches: bool | None) -> Text:
+    signs = {True: "✓", False: "✗"} if console().encoding.startswith("utf") else {True: "=", False: "x"}
+    return Text(signs.get(matches, ""), style="bold red" if matches is False else "green")
+
+
+def _remarks(of_set: list[dict]) -> list[str]:
+    from grailbench.data.fetch import CHECKS
+
+    doubled = [f"{row['name']} {more}" for row in of_set if (more := row["edges"] - row["distinct_edges"])]
+    lines = [f"duplicate edges, counted here as in print: {', '.join(doubled)}"] if doubled else []
+    for row in of_set:
+        name = row["name"]
+        if row["published_vertices"] is None and row["published_file_vertices"] is not None:
+            lines.append(
+                f"{name}: {row['published_file_in']} prints {row['published_file_vertices']:,} vertices and "
+                f"{row['published_file_edges']:,} edges without the super-root; "
+                f"measured {row['file_vertices']:,} and {row['file_edges']:,}"
+            )
+        if not row["verified"]:
+            lines.append(f"{name}: not verified; held against {CHECKS[row['checked']]}")
+        lines += [f"{name}: {erratum}" for erratum in row["errata"]]
+    return lines
+
+
+class Bars:
+    """A progress bar for each download on the terminal of `screen`; none if that is not a terminal.
+
+    Used as a context manager it draws the bars. Called with the name of a file it returns the file's `Progress`.
+    """
+
+    def __init__(self, screen: Console):
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        self._bars = RichProgress(
+            *columns, TimeRemainingColumn(), console=screen, transient=True, disable=not screen.is_terminal
+        )
+
+    def __enter__(self) -> Bars:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *exc) -> None:
+        self._bars.stop()
+
+    def __call__(self, name: str) -> Progress:
+        return _Bar(self._bars, name)
+
+
+class _Bar:
+    def __init__(self, bars: RichProgress, name: str):
+        self._bars, self._task = bars, bars.add_task(visible(name), total=None)
+
+    @property
+    def total(self) -> int | None:
+        return None
+
+    @total.setter
+    def total(self, value: int | None) -> None:
+        self._change(total=value or None)
+
+    def _change(self, **fields) -> None:
+        """Changes fields of the bar, unless it is closed."""
+        if self._task in self._bars.task_ids:
+            self._bars.update(self._task, **fields)
+
+    def update(self, count: int) -> None:
+        self._change(advance=count)
+
+    def reset(self) -> None:
+        self._change(completed=0)
+
+    def close(self) -> None:
+        if self._task in self._bars.task_ids:
+            self._bars.remove_task(self._task)

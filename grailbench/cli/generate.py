@@ -7,6 +7,9 @@ from pathlib import Path
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import note, put, put_json, say
+from grailbench.util.screen import Grid
+from grailbench.util.words import BLANK, grouped
 
 
 @click.command("generate")
@@ -57,18 +60,15 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate commits-small layered-small
       grailbench generate --measure kegg --out profiles
     """
-    from grailbench.cli.views import generate as view
-    from grailbench.cli.views import note, put_json, say
     from grailbench.data import generating
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.util.screen import put
 
     if listed:
         if as_json:
             put_json(generating.listing())
         else:
-            put([view.listing_table()])
+            put([listing_table()])
     elif stream:
         from grailbench.outofcore.streams import streamed
 
@@ -89,4 +89,40 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             if as_json:
                 put_json([record])
             else:
-                put(view.account(record))
+                put(account(record))
+
+
+LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
+
+
+def account(record: dict) -> list[Grid | str]:
+    """A generated graph, and a table of its differences from the wanted numbers if there are any."""
+    counts, seconds = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges", record["seconds"]
+    if not record["differences"]:
+        return [f"{counts}, {seconds:.2f} s", record["path"]]
+    title = f"{counts} in its file, {seconds:.2f} s"
+    heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
+    for row in record["differences"]:
+        relative = BLANK if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
+        lines.append([row["quantity"], grouped(row["wanted"], BLANK), grouped(row["generated"], BLANK), relative])
+    return [Grid(title, heads, lines, frozenset(heads[1:])), *_super_root(record), record["path"]]
+
+
+def _super_root(record: dict) -> list[str]:
+    """A line which says that the table counts the super-root and its edges, if it does."""
+    counted = {row["quantity"]: row["generated"] for row in record["differences"]}
+    vertices, edges = counted["vertices"] - record["vertices"], counted["edges"] - record["edges"]
+    if not vertices:
+        return []
+    return [f"Vertices and edges of this table: with the super-root and its {edges:,} edges, as print counts them."]
+
+
+def listing_table() -> Grid:
+    """The look-alikes as a table."""
+    from grailbench.data import generating
+
+    heads, lines = ["name", "vertices", "edges", "positive pairs", "counts are"], []
+    for row in generating.listing():
+        rate = BLANK if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
+        lines.append([row["name"], grouped(row["vertices"], BLANK), grouped(row["edges"], BLANK), rate, row["basis"]])
+    return Grid(LISTED, heads, lines, frozenset(heads[1:4]))

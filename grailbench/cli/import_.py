@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
+
+from grailbench.cli.fetch import COLUMNS
+from grailbench.cli.printing import put, put_json
+from grailbench.util.screen import Grid
+from grailbench.util.visible import quoted
+from grailbench.util.words import count, grouped
+
+if TYPE_CHECKING:
+    from grailbench.data.imported import ImportResult
 
 FORMATS = (
     "gra", "edges", "names", "csv", "tsv", "parquet", "adjlist", "mtx", "metis", "tuwien", "npz", "dot", "graphml",
@@ -68,10 +80,7 @@ def command(path, name, format, replace, as_json, no_header, **options):
       grailbench import my-project --name history --format git
       sort edges.txt | grailbench import - --name sorted --renumber
     """
-    from grailbench.cli.views import put_json
-    from grailbench.cli.views.imported import show
     from grailbench.data.imported import import_graph
-    from grailbench.util.screen import put
 
     if options["vertices"] is not None and options["renumber"]:
         raise click.UsageError("--vertices and --renumber: one of them")
@@ -79,4 +88,24 @@ def command(path, name, format, replace, as_json, no_header, **options):
     if as_json:
         put_json([result.record()])
     else:
-        put(show(result))
+        put(_show(result))
+
+
+def _show(result: ImportResult) -> Iterator[Grid | str]:
+    """What was read, what it became, and what to do next."""
+    row = result.record()
+    line = [grouped(row[key]) for key in COLUMNS.values()]
+    yield Grid(f"{result.name}, with the super-root", list(COLUMNS), [line], frozenset(COLUMNS), keys=0)
+    yield (
+        f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
+        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"
+    )
+    yield f"ids: {row['ids']}"
+    if row["weights"] is not None:
+        yield f"weights: {row['weights']}"
+    yield from row["notes"]
+    yield (
+        f"condensed: {count(row['components'], 'component')}, "
+        f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
+    )
+    yield f"next: grailbench run --dataset {quoted(result.name)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete
+from grailbench.cli.printing import put_json, say
 
 
 @click.command("info")
@@ -20,7 +21,7 @@ def command(name, as_json):
       grailbench info kegg
       grailbench info parallel --json
     """
-    from grailbench.cli.views import inventory, put_json, say
+    from grailbench.cli import list_ as inventory
     from grailbench.util.screen import console
 
     found = inventory.info(name)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import click
 
 from grailbench.cli import options
+from grailbench.cli.printing import note, put, put_json
+from grailbench.report.table import Table, numbers
+from grailbench.util.words import brief, size
 
 
 @click.command("limits")
@@ -37,11 +41,8 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.cli.views import limits as view
-    from grailbench.cli.views import note, put_json
     from grailbench.harness.limits import ceilings, scale
-    from grailbench.report.render.terminal import terminal
-    from grailbench.util.screen import put
+    from grailbench.report.render import terminal
 
     document = ceilings.measure(
         parts=(only,) if only else None,
@@ -53,7 +54,7 @@ def command(quick, only, again, simulate, out, as_json):
     if as_json:
         put_json(ceilings.rows(document))
     else:
-        for table in view.tables(document):
+        for table in tables(document):
             put(terminal(table))
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
@@ -61,3 +62,57 @@ def command(quick, only, again, simulate, out, as_json):
     if not simulate:
         for doubt in ceilings.doubts(document):
             note(f"warning: {doubt}; measure again on an idle machine")
+
+
+_NOISY = 1.5  # values whose most is more than this times their least are marked
+_NAMES = {"cpu": "processor", "gpu": "GPU"}
+
+
+def tables(document: dict) -> list[Table]:
+    """A table for each part of the document of `ceilings.measure`."""
+    from grailbench.harness.limits.ceilings import PARTS
+
+    return [_table(document, part) for part in PARTS if part in document]
+
+
+def _table(document: dict, part: str) -> Table:
+    headers = ["operation", "of", "threads", "median", "", "least", "most"]
+    measured = document[part]["measurements"]
+    lines, ends = [], set()
+    for (what, variant), group in groupby(measured, key=lambda each: (each["what"], each["variant"])):
+        for i, each in enumerate(group):
+            name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
+            median = "right" if each["median"] is None else brief(each["median"]) + "*" * (_spread(each) > _NOISY)
+            unit = "" if each["median"] is None else each["unit"]
+            table = "" if each["bytes"] is None else size(each["bytes"])
+            lines.append([name, table, _shape(each), median, unit, brief(each["least"]), brief(each["most"])])
+        ends.add(len(lines) - 1)
+    noisy = any(_spread(each) > _NOISY for each in measured)
+    notes = [f"*: the most is over {_NOISY} times the least; measure again on an idle machine"] if noisy else []
+    return Table(
+        part, _title(document, part), headers, lines, numbers(headers), ends=frozenset(ends) - {len(lines) - 1},
+        notes=notes,
+    )  # fmt: skip
+
+
+def _title(document: dict, part: str) -> str:
+    measured = document[part]
+    if part == "cpu":
+        machine = document["machine"]
+        what = f"{machine['cpu']}, {machine['cores']} cores"
+    else:
+        device = measured["device"]
+        what = device["name"] + ("" if device["simulated"] else f", {device['multiprocessors']} multiprocessors")
+        what += ": every operation checked, nothing timed" if device["simulated"] else ""
+    quick = ", quick" if document["quick"] and part == "cpu" else ""
+    return f"{_NAMES[part]}: {what} ({measured['at']}{quick})"
+
+
+def _shape(each: dict) -> str:
+    if each["threads"] is None:
+        return ""
+    return f"{each['threads']}" if each["blocks"] is None else f"{each['blocks']} x {each['threads']}"
+
+
+def _spread(each: dict) -> float:
+    return each["most"] / each["least"] if each["least"] else 0.0

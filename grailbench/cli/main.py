@@ -8,20 +8,58 @@ import sys
 from contextlib import suppress
 
 import click
+from click.shell_completion import CompletionItem
 
 from grailbench.cli import options, streams
+from grailbench.cli.printing import note
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
-from grailbench.util import faults, kernelcache, ulimits
+from grailbench.util import __version__, faults, kernelcache, memory
 from grailbench.util.guard import prompt_interrupts
-from grailbench.util.version import __version__
 from grailbench.util.visible import visible
+from grailbench.util.words import did_you_mean
 
-#: in the order of `grailbench --help`
-COMMANDS = (
-    "fetch", "import", "export", "generate", "list", "info", "profile", "build", "ask", "plan", "run", "verify",
-    "cluster", "limits", "report", "plot", "site", "compare", "history", "ab", "advise", "record", "pack",
-    "cite", "cache", "completion",
-)  # fmt: skip
+#: what `grailbench --help` lists: section -> command -> what it does
+SECTIONS = {
+    "Graphs": {
+        "fetch": "Download graphs and count them beside the published tables.",
+        "import": "Give a graph of your own a name that all commands take.",
+        "generate": "Make look-alikes of published graphs, and random ones.",
+        "list": "List graphs, implementations, configs and runs.",
+        "info": "Show all that is known of one of these, or of this machine.",
+        "profile": "Show what of a graph decides which index suits it.",
+        "export": "Write a graph, its transitive closure or its counts to a file.",
+    },
+    "Answers": {
+        "ask": "Ask whether one vertex reaches another, or which ones it reaches.",
+        "build": "Build an index of a graph and save it to a file.",
+        "advise": "Try the implementations on a graph and say which one to take.",
+    },
+    "Measure": {
+        "plan": "Show what 'run' would measure, and measure nothing.",
+        "run": "Verify and time graphs x implementations x parameters.",
+        "verify": "Check the answers and labels of every cell, and time nothing.",
+        "ab": "Measure two commits of grailbench in turns and compare them.",
+    },
+    "Read results": {
+        "report": "Show what a run measured, beside the published numbers.",
+        "plot": "Draw a run's figures as files.",
+        "compare": "Compare a run with a baseline and fail on a regression.",
+        "history": "Show each cell over the runs of one machine.",
+    },
+    "Share": {
+        "pack": "Put a run into one file for others, or check such a file.",
+        "record": "Copy a run into the repository.",
+        "cite": "Say how to cite grailbench, or a run of it.",
+        "site": "Write a web site of runs.",
+    },
+    "This machine": {
+        "limits": "Measure how fast it copies, gathers, launches and transfers at most.",
+        "cluster": "Show what workers of dask have.",
+        "cache": "Show what the caches hold, and clear them.",
+        "completion": "Print a script that makes a shell complete commands and names.",
+    },
+}
+COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
 _MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise
 
 INTERRUPTED = 130
@@ -29,7 +67,9 @@ KEPT = "interrupted: finished results are kept"
 
 
 class Commands(click.Group):
-    """Imports the module of a command when the command is used."""
+    """Imports the module of a command when the command is used; the list of all commands needs none."""
+
+    context_class = options.Context
 
     def list_commands(self, ctx):
         return list(COMMANDS)
@@ -43,17 +83,29 @@ class Commands(click.Group):
 
     def resolve_command(self, ctx, args):
         if not (ctx.resilient_parsing or {*ctx.help_option_names} & {*args}):  # completion and help need no libraries
-            ulimits.require_loadable()
+            memory.require_loadable()
+        if not ctx.resilient_parsing and args[0] not in COMMANDS and not args[0].startswith("-"):
+            nearest = did_you_mean(args[0], COMMANDS, "'grailbench --help' lists the commands", show=repr)
+            raise click.UsageError(f"No such command {args[0]!r} ({nearest})", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx, formatter):
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, self.get_command(ctx, name).get_short_help_str(limit=200)) for name in COMMANDS])
+        width = max(map(len, COMMANDS))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
+
+    def shell_complete(self, ctx, incomplete):
+        names = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
+        found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
+        return found + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(cls=Commands, invoke_without_command=True,
+               context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})  # fmt: skip
 @click.version_option(__version__, prog_name="grailbench")
-def cli():
+@click.pass_context
+def cli(ctx):
     """Benchmark graph reachability, searches, shortest paths and closures: fetch graphs, run implementations, check
     every answer, report the times.
 
@@ -66,6 +118,8 @@ def cli():
       4 the machine lacks what was asked for
       130 interrupted; what was finished is kept
     """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -80,7 +134,7 @@ def main(argv: list[str] | None = None) -> None:
         except KeyboardInterrupt:  # a second one, while the first was reported
             code = INTERRUPTED
         if (failure := outputs.failure) is not None:
-            click.echo(f"error: the output cannot be written: {failure.strerror}", err=True)
+            _complain(f"the output cannot be written: {failure.strerror}")
             code = code or InputError.exit_code
     # If an interrupt passed through an exec of a text, as in an import, 'python -m' ends by SIGINT although it was
     # caught, unless another exec succeeds.
@@ -100,7 +154,10 @@ def _run(argv: list[str] | None) -> int:
             _complain(error)
         return error.exit_code
     except click.ClickException as error:
-        click.echo(_in_words(error), err=True)
+        if (ctx := getattr(error, "ctx", None)) is not None:
+            usage = f"{ctx.get_usage()}\nTry '{ctx.command_path} {ctx.help_option_names[0]}' for help.\n"
+            click.echo(usage, err=True)
+        _complain(error.format_message())
         return InputError.exit_code
     except OSError as error:
         if kernelcache.forget(error):
@@ -126,18 +183,7 @@ def _run(argv: list[str] | None) -> int:
 
 def _complain(error: Exception | str) -> None:
     """Prints an error as one line, whatever names it has."""
-    click.echo(f"error: {visible(str(error))}", err=True)
-
-
-def _in_words(error: click.ClickException) -> str:
-    """The message for wrong usage: the usage line, where to find help, and the error in the form of all our errors; for
-    a group without a command, its help."""
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        return error.format_message()
-    lines = []
-    if (ctx := getattr(error, "ctx", None)) is not None:
-        lines = [ctx.get_usage(), f"Try '{ctx.command_path} {ctx.help_option_names[0]}' for help.", ""]
-    return "\n".join([*lines, f"error: {visible(error.format_message())}"])
+    note(f"error: {error}")
 
 
 def _before_exit() -> None:

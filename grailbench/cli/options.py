@@ -7,6 +7,7 @@ import os
 import click
 
 from grailbench.cli import complete
+from grailbench.cli.printing import Help
 from grailbench.harness import axes
 from grailbench.util import outputs
 from grailbench.util.guard import MOST_SECONDS
@@ -62,7 +63,13 @@ class Output(click.Path):
         self.index = index
 
 
-class Command(click.Context):
+class Context(click.Context):
+    """A context whose help fits the terminal."""
+
+    formatter_class = Help
+
+
+class Command(Context):
     """The context of a command that runs: no output may be one of the files that the command line names as inputs."""
 
     def invoke(self, callback, /, *args, **kwargs):

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import put_json, say
 from grailbench.report.captions import CAPTIONS
 
 FORMATS = ("svg", "png", "both")
@@ -48,7 +49,6 @@ def command(run, names, out, form, reference, phase, profile, machine, as_json):
       grailbench plot --figure tradeoff-build --figure strips
       grailbench plot results/runs/2025-01-31-quickstart --figure phases --figure edges --out figures
     """
-    from grailbench.cli.views import put_json, say
     from grailbench.report import figures
 
     for path in figures.write(run, names, out, form, reference, phase, profile, machine):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import complete
+from grailbench.cli.printing import say
 
 
 @click.command("record")
@@ -27,7 +28,6 @@ def command(run, name, replace):
       grailbench record 20250131-120000-fused my-machine/fused
       grailbench record /tmp/fused my-machine/fused --replace
     """
-    from grailbench.cli.views import say
     from grailbench.harness import provenance
 
     folder = provenance.record(run, name, replace)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 
-from grailbench.cli.main import COMMANDS, cli
+from grailbench.cli.main import COMMANDS, SECTIONS, cli
 
 HEAD = """\
 # The commands
@@ -27,15 +27,17 @@ _VERBATIM = "\b\n"  # the mark before paragraphs that click does not wrap
 
 def page() -> str:
     """The whole page, which ends with a newline."""
-    commands = {name: cli.get_command(None, name) for name in COMMANDS}
-    return "\n".join([HEAD, *_overview(commands), *(line for item in commands.items() for line in _section(*item))])
+    sections = (line for name in COMMANDS for line in _section(name, cli.get_command(None, name)))
+    return "\n".join([HEAD, *_overview(), *sections])
 
 
-def _overview(commands: dict[str, click.Command]) -> Iterator[str]:
+def _overview() -> Iterator[str]:
     text, _, *codes = _help(cli)
-    yield from (text, "", "| command | what it does |", "| --- | --- |")
-    for name, command in commands.items():
-        yield f"| [`{name}`](#grailbench-{name}) | {_cell(_summary(command))} |"
+    yield text
+    for section, commands in SECTIONS.items():
+        yield from ("", f"| {section} | |", "| --- | --- |")
+        for name, does in commands.items():
+            yield f"| [`{name}`](#grailbench-{name}) | {_cell(does)} |"
     yield from ("", "## Exit codes", "", *codes)
 
 
@@ -95,12 +97,6 @@ def _text(param: click.Option) -> str:
     if param.show_default and isinstance(param.default, str | int | float):
         text += f" [default: {param.default}]"
     return text.strip()
-
-
-def _summary(command: click.Command) -> str:
-    """The first sentence of a help text."""
-    first = " ".join((command.help or "").partition("\n\n")[0].split())
-    return re.split(r"(?<=\.) ", first)[0]
 
 
 def _cell(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import note, put
 
 
 @click.command("report")
@@ -93,13 +94,10 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
       grailbench report --into results/baselines/cpu-2core/README.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
-    from grailbench.cli.views import note
+    from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
-    from grailbench.report.answer import next_steps
-    from grailbench.report.places import WHY
-    from grailbench.report.render.json import json
-    from grailbench.report.render.terminal import terminal
-    from grailbench.util.screen import put
+    from grailbench.report.destination import WHY
+    from grailbench.report.render import json, terminal
 
     if pages:
         _renew(pages, check, click.get_current_context())
@@ -134,7 +132,6 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
 
 def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None:
     """Renew pages; if `check`, write nothing and raise CheckFailed when a page is not current."""
-    from grailbench.cli.views import note
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report.pages import Page
 

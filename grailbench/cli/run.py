@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import note, output, put, say
+from grailbench.errors import InputError
+from grailbench.problems.contract import Workload, problem
 from grailbench.util import paths
+from grailbench.util.words import listing
+
+if TYPE_CHECKING:
+    from grailbench.harness.plan import Plan
 
 
 @click.command("run")
@@ -50,17 +60,13 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
       grailbench run --resume
     """
     from grailbench.cli import cluster
-    from grailbench.cli.views import note, say
-    from grailbench.cli.views import run as console
-    from grailbench.cli.views.answers import Answers
+    from grailbench.cli import progress as console
+    from grailbench.compare.answer import next_steps
     from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
     from grailbench.harness.resume import plan_of
     from grailbench.problems.contract import Checks
-    from grailbench.report.answer import next_steps
-    from grailbench.util.screen import apart as stderr
-    from grailbench.util.screen import put
     from grailbench.util.visible import quoted
 
     if simulate and (out or resume is not None):
@@ -82,21 +88,58 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
                 elsewhere = None if client is None else on_workers(client)
                 done = runner.run(plan, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
     apart = answers == "-"  # the standard output has the answers alone
-    to = stderr() if apart else None
     if not as_json and simulate:
-        put(console.summary_tables(done.plan, done.cells, timing=False), to)
+        put(console.summary_tables(done.plan, done.cells, timing=False), apart)
         say("simulated: answers were checked, no time was taken and nothing was stored", apart=apart)
     elif not as_json:
-        put(console.summary_tables(done.plan, done.cells), to)
+        put(console.summary_tables(done.plan, done.cells), apart)
         for _, found in done.by_machine:
-            put(console.answered(found), to)
-        put(console.unstable(done), to)
+            put(console.answered(found), apart)
+        put(console.unstable(done), apart)
         say(f"rows: {paths.shown(done.folder)}", apart=apart)
         say(f"tables beside print: grailbench report {quoted(spoken(done.folder))}", apart=apart)
-        put(next_steps(spoken(done.folder)), to)
+        put(next_steps(spoken(done.folder)), apart)
     elif not simulate:
         for line in console.unstable(done):
             note(line)
     done.check()
     if writing is not None:
         writing.check(note)
+
+
+class Answers:
+    """The file of `run --answers`: the answers of the first cell of a run that is verified as right.
+
+    Raises InputError for a plan whose cells have other answers than one another, or none that can be written as lines,
+    and for a file that `--queries` would read as a table.
+    """
+
+    def __init__(self, path: str, plan: Plan):
+        self.path, self.written = path, False
+        if path.removesuffix(".gz").lower().endswith(".csv"):
+            raise InputError("answers are lines `u v 0|1`, no table", path=path, remedy="a name without .csv")
+        for solved in {cell.problem for cell in plan.cells}:
+            if not problem(solved).written:
+                raise InputError(f"--answers: those of problem {solved} are no lines", remedy="leave it out")
+        for what, found in (
+            ("graph", dict.fromkeys(cell.dataset for cell in plan.cells)),
+            ("query set", dict.fromkeys(cell.queries.name for cell in plan.cells)),
+        ):
+            if len(found) > 1:
+                raise InputError(f"--answers is for one {what}; this run has {listing(found)}", remedy="a run for each")
+
+    def __call__(self, workload: Workload, answers: Any) -> None:
+        """Writes the answers."""
+        with output(self.path) as stream:
+            workload.write_answers(stream, answers)
+        self.written = True
+
+    def check(self, say: Callable[[str], object]) -> None:
+        """Says where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
+        if not self.written:
+            raise InputError(
+                "--answers: no answers were written, as no cell was verified in this call that answers each question",
+                remedy="a run that has all its trials asks nothing again: leave out --resume, or add --trials",
+            )
+        if self.path != "-":
+            say(f"answers: {self.path}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from grailbench.cli import complete, options
+from grailbench.cli.printing import note, put_json, say
 
 
 @click.command("site")
@@ -40,7 +41,6 @@ def command(out, runs, title, as_json, figures, check):
       grailbench site public results/runs/2025-01-31-quickstart --title "My graphs" --json
       grailbench site --figures pictures
     """
-    from grailbench.cli.views import note, put_json, say
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report import pages
     from grailbench.report.site import build, entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from grailbench.cli import options
+from grailbench.cli.printing import put
 
 
 @click.command("verify")
@@ -27,11 +28,10 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
       grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
       grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
     """
-    from grailbench.cli.views import run as console
+    from grailbench.cli import progress as console
     from grailbench.harness import runner
     from grailbench.harness.resume import plan_of
     from grailbench.problems.contract import Checks
-    from grailbench.util.screen import put
 
     plan, _ = plan_of(options.fields(flags))
     with console.RunView(as_json) as screen:

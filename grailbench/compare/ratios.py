@@ -1,26 +1,27 @@
-"""Ratios of times: how many times as fast one is as another, with the interval of that, and the words for it.
+"""Ratios of what two cells took, with the interval and the verdict: the one rule of who is faster.
 
-Whatever says in words that one is faster than another has the ratio, its interval and the words from here. A ratio is
-shown as its 95 % bootstrap interval, from low to high. With 1 in the interval, no difference was measured: `EQUAL`.
+A ratio is one of medians, over several graphs the geometric mean of these, and is shown as its 95 % bootstrap interval,
+from low to high. Where 1 lies in the interval the two are `EQUAL`. Where a side is unstable (`compare.stability`) and
+trials of the two overlap, so that its interval says less than it seems to, the verdict is `UNCLEAR`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.harness.statistics import Interval, interval_of, ratio_interval, resampled
+from grailbench.compare.measures import Measure, Trials
+from grailbench.compare.stability import verdict
+from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import Interval, interval_of, resampled
 from grailbench.util.words import BLANK, multiple
 
-EQUAL = "about equal"
+EQUAL, UNCLEAR = "about equal", "cannot be told"
 FEW = 3  #: with fewer trials of one side there is no interval
-
-#: ms by trial
-Trials = Mapping[int, float]
 
 
 class Ratio(NamedTuple):
@@ -28,17 +29,24 @@ class Ratio(NamedTuple):
 
     interval  the 95 % bootstrap interval; None with fewer than `FEW` trials of one side
     sampled   True if not every answer of both was checked
+    unstable  True if the times of a side are unstable, and 1 may lie in the interval for that
     """
 
     value: float
     interval: Interval | None = None
     sampled: bool = False
+    unstable: bool = False
 
     @property
     def order(self) -> int:
-        """1 if it is above 1, -1 if below, 0 if 1 is in the interval; by the value alone without an interval."""
-        low, high = self.interval or (self.value, self.value)
-        return 1 if low > 1 else -1 if high < 1 else 0
+        """1 if it is above 1, -1 if below, 0 if that cannot be told or 1 is in the interval; by the value alone without
+        an interval."""
+        return 0 if self.unstable else order(self.interval or Interval(self.value, self.value))
+
+    @property
+    def equal(self) -> str:
+        """Why there is no order: `EQUAL` or `UNCLEAR`."""
+        return UNCLEAR if self.unstable and self.interval and order(self.interval) else EQUAL
 
     @property
     def inverse(self) -> Ratio:
@@ -53,41 +61,73 @@ class Ratio(NamedTuple):
 
     def as_fast_as(self, other: str) -> str:
         """'2.95 to 3.10 times as fast as dfs', 'about equal to dfs (0.93 to 1.10 times as fast)'."""
-        return f"{self} times as fast as {other}" if self.order else f"{EQUAL} to {other} ({self} times as fast)"
+        if self.order:
+            return f"{self} times as fast as {other}"
+        if self.equal == UNCLEAR:
+            return f"not clearly faster or slower than {other} ({self} times as fast, by unstable times)"
+        return f"{EQUAL} to {other} ({self} times as fast)"
 
 
-def of_run(pairs: Iterable[tuple[Trials, Trials]], sampled: bool = False) -> Ratio:
-    """The geometric mean of ratios of medians: ms of the one / ms of the other, a pair a graph, all of one run.
+def order(interval: Interval) -> int:
+    """1 if an interval lies above 1, -1 if below, 0 if 1 is in it."""
+    return 1 if interval.low > 1 else -1 if interval.high < 1 else 0
 
-    Both of a pair with the same trial numbers are drawn by the same trials, so that what slowed a trial down for both
-    cancels.
+
+def of_cells(pairs: Iterable[tuple[Cell, Cell]], measure: Measure, paired: bool = True) -> Ratio | None:
+    """The geometric mean, over graphs, of ratios of medians: of the one / of the other, a pair of cells a graph. None
+    if a cell has no value, or one that is not positive.
+
+    paired  both cells of a pair were measured in one run: those with the same numbers of trials are drawn by the same
+            trials, so that what slowed a trial down for both cancels
     """
-    pairs = [(list(over.values()), list(under.values()), over.keys() == under.keys()) for over, under in pairs]
-    logs = [math.log(float(np.median(over)) / float(np.median(under))) for over, under, _ in pairs]
-    value = math.exp(sum(logs) / len(logs))
-    if any(min(len(over), len(under)) < FEW for over, under, _ in pairs):
-        return Ratio(value, None, sampled)
-    draws = [
-        resampled(over, seed=2 * at, beside=under) if paired
-        else resampled(over, seed=2 * at) / resampled(under, seed=2 * at + 1)
-        for at, (over, under, paired) in enumerate(pairs, 1)
-    ]  # fmt: skip
-    return Ratio(value, interval_of(np.exp(np.mean(np.log(draws), axis=0))), sampled)
-
-
-def of_samples(over: tuple[float, ...], under: tuple[float, ...]) -> Ratio | None:
-    """The ratio of the medians of two samples, which may be of different runs; None if a sample is empty or has a value
-    that is not positive."""
-    if not over or not under or min(*over, *under) <= 0:
+    pairs = list(pairs)
+    trials = [(measure.trials(one), measure.trials(other)) for one, other in pairs]
+    if not pairs or any(not side or min(side.values()) <= 0 for both in trials for side in both):
         return None
-    enough = min(len(over), len(under)) >= FEW
-    interval = ratio_interval(_draws(over), _draws(under)) if enough else None
-    return Ratio(float(np.median(over)) / float(np.median(under)), interval)
+    values = [_median(one) / _median(other) for one, other in trials]
+    value = values[0] if len(values) == 1 else math.exp(math.fsum(map(math.log, values)) / len(values))
+    sampled = any(cell.status == "sampled" for pair in pairs for cell in pair)
+    if measure.exact or any(min(map(len, both)) < FEW for both in trials):
+        return Ratio(value, None, sampled)
+    draws = [_drawn(one, other, at, paired) for at, (one, other) in enumerate(trials, 1)]
+    interval = interval_of(np.exp(np.mean(np.log(draws), axis=0)))
+    return Ratio(value, interval, sampled, bool(order(interval)) and _unstable(pairs, trials, draws, measure))
 
 
-@lru_cache(maxsize=512)
-def _draws(sample: tuple[float, ...]) -> np.ndarray:
-    return resampled(sample)
+def _median(trials: Trials) -> float:
+    return float(np.median(list(trials.values())))
+
+
+def _drawn(one: Trials, other: Trials, at: int, paired: bool) -> np.ndarray:
+    """float64[RESAMPLES]: bootstrap draws of the ratio of two medians, for the graph at this place."""
+    same = paired and one.keys() == other.keys()
+    return _draws(tuple(one.values()), 2 * at) / _draws(tuple(other.values()), 2 * at + (not same))
+
+
+@lru_cache(maxsize=1024)  # a cell is compared with many
+def _draws(times: tuple[float, ...], seed: int) -> np.ndarray:
+    return resampled(times, seed=seed)
+
+
+def _unstable(
+    pairs: list[tuple[Cell, Cell]], trials: list[tuple[Trials, Trials]], draws: list, measure: Measure
+) -> bool:
+    """Whether 1 would lie in the interval if each pair with an unstable side whose trials overlap were taken at its
+    least and at its greatest ratio of single trials."""
+    least, most = [*map(np.log, draws)], [*map(np.log, draws)]
+    for at, (pair, (one, other)) in enumerate(zip(pairs, trials, strict=True)):
+        low, high = min(one.values()) / max(other.values()), max(one.values()) / min(other.values())
+        if low <= 1 <= high and any(is_unstable(cell, measure.phases) for cell in pair):
+            least[at], most[at] = np.full_like(draws[at], math.log(low)), np.full_like(draws[at], math.log(high))
+    bounds = Interval(interval_of(np.exp(np.mean(least, axis=0))).low, interval_of(np.exp(np.mean(most, axis=0))).high)
+    return order(bounds) == 0
+
+
+@lru_cache(maxsize=1024)
+def is_unstable(cell: Cell, phases: tuple[str, ...]) -> bool:
+    """Whether the trials of a cell's phases drift, have two modes or vary too much; a busy machine is told apart."""
+    found = verdict(cell)
+    return any(found.of(phase) for phase in phases)
 
 
 # ------------------------------------------------------------------ texts

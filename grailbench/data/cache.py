@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, RootModel
 from grailbench.data.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
-from grailbench.util import caches, disk, paths, settings
+from grailbench.util import caches, outputs, paths, settings
 from grailbench.util.outputs import atomic_file
 from grailbench.util.records import opened, sealed
 from grailbench.util.temporary import File
@@ -154,10 +154,10 @@ def publish(path: Path, to: Path) -> None:
     mask = os.umask(0)
     os.umask(mask)
     path.chmod(0o666 & ~mask)
-    disk.sync(path)
+    outputs.sync(path)
     os.replace(path, to)
     for folder in (to.parent, to.parent.parent):  # which may be new
-        disk.sync(folder)
+        outputs.sync(folder)
     caches.added(to)
 
 

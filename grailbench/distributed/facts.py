@@ -16,8 +16,8 @@ from grailbench.distributed import liveness
 from grailbench.errors import MachineLacks
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import code_version, packages, usable_cores
+from grailbench.util import __version__
 from grailbench.util.memory import available
-from grailbench.util.version import __version__
 from grailbench.util.words import listing
 
 if TYPE_CHECKING:

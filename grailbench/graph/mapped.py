@@ -27,8 +27,7 @@ from typing import IO
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.util import memory, outputs
-from grailbench.util.version import __version__
+from grailbench.util import __version__, memory, outputs
 
 MAGIC = b"grailbench index"
 VERSION = 1  #: of the layout of files and of the arrays of every implementation; another one is refused

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from grailbench.errors import InputError, of_system
 from grailbench.harness import folder as results
-from grailbench.util import disk
+from grailbench.util import outputs
 from grailbench.util.outputs import atomic_file
 from grailbench.util.paths import runs_dir
 
@@ -54,7 +54,7 @@ def replace(target: Path, source: Path, keep: bool = True) -> Path | None:
                 (making / name).write_bytes(stored)
                 if results.content(source, file) != found:
                     raise InputError("changed while it was copied", path=source, remedy="is it still being measured?")
-        disk.sync(making, whole=True)
+        outputs.sync(making, whole=True)
         _move(making, following)  # each move is on the disk before the next, which would not be without it
         _move(target, before or making)
         _move(following, target)
@@ -72,7 +72,7 @@ def replace(target: Path, source: Path, keep: bool = True) -> Path | None:
 
 def _move(folder: Path, to: Path) -> None:
     os.replace(folder, to)
-    disk.sync(to.parent)
+    outputs.sync(to.parent)
 
 
 def place(source: Path, target: Path) -> None:

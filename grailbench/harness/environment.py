@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from grailbench.cuda.installed import chosen_compiler, gpus
 from grailbench.harness.commit import code_hash, commit_state
+from grailbench.util import __version__
 from grailbench.util.commands import output
-from grailbench.util.version import __version__
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
             "networkit", "dask")  # fmt: skip

@@ -57,7 +57,7 @@ class Packed:
 
 
 def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Packed:
-    """Write the pack of a run (a folder or a name) to the file `out`, by default NAME.pack.tar.gz in this folder.
+    """Write the pack of a run (a folder or a name) to the file `out`, by default NAME.pack.zip in this folder.
 
     redact  leave out folders, hosts and the name of the user: in the command, in the config, and in the reasons of
             cells without times; rows with times are packed as they are

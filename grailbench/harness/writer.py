@@ -30,7 +30,7 @@ from grailbench.harness.folder import (
     require_no_run,
 )
 from grailbench.harness.rows import ends_trial
-from grailbench.util import disk, paths
+from grailbench.util import outputs, paths
 from grailbench.util.outputs import atomic_file, require_writable
 from grailbench.util.records import sealed
 
@@ -49,7 +49,7 @@ class Writer:
     def __init__(self, folder: Path):
         self.name, self.sums, self.path = folder.name, has_sums(folder), folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        disk.sync(folder)
+        outputs.sync(folder)
         self._lock = threading.Lock()
         self._synced = monotonic()
 
@@ -109,9 +109,9 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
     base, again = folder, 1
     while True:
         try:
-            disk.make_folder(folder.parent)
+            outputs.make_folder(folder.parent)
             folder.mkdir(exist_ok=out is not None)
-            disk.sync(folder.parent)
+            outputs.sync(folder.parent)
             return folder
         except OSError as error:
             if out is not None or not isinstance(error, FileExistsError) or not folder.is_dir():

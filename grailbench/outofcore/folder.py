@@ -19,7 +19,7 @@ from pathlib import Path
 import psutil
 
 from grailbench.errors import FULL, InputError, MachineLacks, TooLittleMemory, of_system
-from grailbench.util import disk, owned, temporary
+from grailbench.util import outputs, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.words import decimal_size
 
@@ -70,11 +70,11 @@ class Folder:
                 raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)")
             temporary.sweep(path)
             known = path / _BUILD
-            if owned.marked(path, _BUILD, "build", "name a folder that is new or empty"):
+            if paths.marked(path, _BUILD, "build", "name a folder that is new or empty"):
                 _require_same(path, _said_in(known), identity, resume)
-                owned.require_own(path, _others(path), "build")
+                paths.require_own(path, _others(path), "build")
             else:
-                disk.sync(path.parent)
+                outputs.sync(path.parent)
                 with atomic_file(known) as stream:
                     stream.write(json.dumps(identity).encode())
         except BaseException:
@@ -105,9 +105,9 @@ class Folder:
             said |= {"seconds": round(seconds, 3)}
             said |= {key: moved[key] - before[key] for key in moved}
             (partial / _SAID).write_text(json.dumps(said | {_FILES: _files(partial)}), "utf-8")
-            disk.sync(partial, whole=True)  # a stage that has its name is believed
+            outputs.sync(partial, whole=True)  # a stage that has its name is believed
             partial.rename(done)
-            disk.sync(self.path)
+            outputs.sync(self.path)
         except OSError as error:
             if error.errno not in FULL:
                 raise
@@ -154,7 +154,7 @@ def remove(path: Path) -> None:
     last."""
     for name in (*STAGES, SAVED):
         _delete(path, name)
-    disk.sync(path)
+    outputs.sync(path)
     (path / _BUILD).unlink(missing_ok=True)
     with suppress(OSError):
         path.rmdir()
@@ -166,7 +166,7 @@ def _delete(path: Path, name: str) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     with suppress(FileNotFoundError):
         (path / name).rename(partial)
-        disk.sync(path)
+        outputs.sync(path)
         shutil.rmtree(partial)
 
 

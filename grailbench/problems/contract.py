@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
@@ -109,8 +109,10 @@ class Implementation(ABC):
     cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
     counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
     varying: ClassVar[tuple[str, ...]] = ()  #: those of them that the timing of threads changes: shown, never compared
+    neutral: ClassVar[tuple[str, ...]] = ()  #: counters of outcomes and of forms: more is neither better nor worse
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
+    unfiltered: ClassVar[bool] = False  #: True if other indexes of its kind have filters, so that tables show 'none'
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
     repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
@@ -169,6 +171,11 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
 def registered(name: str, solved: str) -> type[Implementation] | None:
     """The implementation of exactly that name; None if this installation has none, as of runs made elsewhere."""
     return implementations(solved).get(name)
+
+
+def neutral(solved: str) -> frozenset[str]:
+    """The counters of a problem's implementations of which more is neither better nor worse."""
+    return frozenset(name for each in implementations(solved).values() for name in each.neutral)
 
 
 def implementation(name: str, solved: str = USUAL) -> type[Any]:
@@ -356,6 +363,12 @@ class Problem(ABC):
     written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
     repeated: ClassVar[tuple[str, ...]] = ()  #: the top phases that `again` repeats, of cells that have them
+
+    @property
+    def ranked(self) -> Mapping[str, str]:
+        """The phases by which configurations are ranked, with their names in words: first the last phase of a trial,
+        then `ready`, then phases that are used if `ready` was not timed."""
+        return {self.phases[-1]: self.name, "ready": "from edges"}
 
     def value(self, axis: str, value: Any) -> Any:
         """A value of an axis, spelled as in rows. Raises InputError if there is no such value."""

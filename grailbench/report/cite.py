@@ -18,8 +18,7 @@ from grailbench.problems.contract import PROBLEMS, registered
 from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
-from grailbench.util import paths, words
-from grailbench.util.version import __version__
+from grailbench.util import __version__, paths, words
 from grailbench.util.visible import visible
 
 _GRAPHS = 12  #: names of graphs that the title of a source has

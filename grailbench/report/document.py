@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from grailbench.compare import stability
+from grailbench.compare import answer, ranking, stability
 from grailbench.compare.stability import Verdict
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
@@ -16,24 +16,20 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
-    answer,
-    breakeven,
     dictionary,
     measured,
-    pays,
+    paying,
     published,
-    ranking,
-    rivals,
-    workers,
+    rankings,
 )
+from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import Part, Place, computation, parts, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.places import place, recorded, save
 from grailbench.report.published import PAPER_TABLES
+from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
 from grailbench.report.render.markdown import markdown, paragraph, text
-from grailbench.report.render.terminal import terminal
 from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 
@@ -42,11 +38,11 @@ FOLDER = "report"
 
 #: the parts of a report on reachability that are of no paper, before those of papers
 GENERAL = (
-    Part("rivals", lambda report: rivals.tables(report.cells)),
-    Part("ranking", lambda report: map(ranking.table, ranking.rankings(report.cells))),
-    Part("pays", lambda report: pays.tables(report.cells)),
-    Part("tradeoffs", lambda report: [] if report.run.mixed else breakeven.tables(report.cells)),
-    Part("workers", lambda report: workers.tables(report.cells)),
+    Part("rivals", lambda report: rankings.rivals(report.cells)),
+    Part("ranking", lambda report: map(rankings.table, ranking.with_peers(report.cells))),
+    Part("pays", lambda report: paying.pays(report.cells)),
+    Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells)),
+    Part("workers", lambda report: rankings.workers(report.cells)),
     Part(measured.NAME, lambda report: [measured.table(report.cells, verdicts=report.verdicts)]),
 )
 
@@ -171,7 +167,7 @@ class Report:
 
     @cached_property
     def unstable(self) -> list[str]:
-        """What is said loudly of times that cannot be trusted, with the remedy; nothing if all are stable."""
+        """Warnings of times that cannot be trusted, with the remedy; none if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
         return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
 
@@ -284,7 +280,7 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
     """
-    folder = place(report.run.folder, FOLDER, out)
+    folder = folder_for(report.run.folder, FOLDER, out)
     if folder is None:
         return []
     files: dict[str, str] = {}

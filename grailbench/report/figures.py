@@ -19,6 +19,7 @@ from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
+from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import Report
 from grailbench.report.draw import style
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
@@ -27,7 +28,6 @@ from grailbench.report.papers import figures as papers
 from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.report.places import WHY, place, save
 from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def write(
             raise InputError(f"no figure {name!r} of this run", remedy=f"choose among {', '.join(drawn)}")
         if not drawn[name].drawable:
             raise NothingMeasured(f"{found.title}: it has nothing to show in figure {name!r}")
-    where = place(found.folder, FOLDER, out)
+    where = folder_for(found.folder, FOLDER, out)
     if where is None:
         raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
     source = f"{report.title}. {report.machine}"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grailbench.compare.measures import median
 from grailbench.compare.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
-from grailbench.graph.generate import catalogue
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "cells"
 TITLE = "What was measured: medians of the trials"
-
-
-def median(cell: Cell, phase: str) -> float | None:
-    """The median ms of a phase of a sound cell, or None."""
-    found = cell.stats(phase) if cell.sound else None
-    return None if found is None else found.median
 
 
 def rate(cell: Cell) -> float | None:
@@ -278,14 +272,6 @@ def _choice(cell: Cell, axis: axes.Axis) -> str:
     if axis.name == "threads" and (cell.devices or 1) > 1:
         return f"{cell.devices} GPUs"
     return str(cell.shown(axis) or "")
-
-
-def generated_kind(graphs: Iterable[str], alike: str = "look-alikes") -> str:
-    """What generated graphs are, in words for a title: `alike`, 'the set hard' or 'generated graphs'."""
-    names = set(graphs)
-    if all(name.endswith("-like") for name in names):
-        return alike
-    return "the set hard" if names <= {*catalogue.sets()["hard"].names} else "generated graphs"
 
 
 # ------------------------------------------------------------------ statistics of all phases

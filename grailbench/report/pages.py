@@ -51,8 +51,8 @@ from grailbench.harness.cells import Cell, joined, of_machine, read
 from grailbench.harness.folder import find_run, read_json
 from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, draw, fields, figures, recorded
+from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
-from grailbench.report.places import save
 from grailbench.report.recorded import apart
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table

@@ -10,22 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from grailbench.compare.costs import front
+from grailbench.compare.costs import BUILDS, Group, Point, front, largest
+from grailbench.compare.measures import GPU, NS, median, place
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import frames
-from grailbench.report.asked import BUILDS, NS, Group, Point, groups
-from grailbench.report.breakeven import table
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
-from grailbench.report.measured import median
-from grailbench.report.papers.thesis import on_gpu
+from grailbench.report.paying import groups_of
 from grailbench.util.words import listing, short, size
 
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["MEASURES", "NAMES", "figures", "of_run", "table"]
 NAMES = ("tradeoff-build", "tradeoff-memory", "tradeoff-energy")
 MOST = 3  #: graphs of a query set that are drawn, the largest; the data has all
 #: on the dashed lines of a panel of builds, the build takes as long as so many queries
@@ -104,7 +101,7 @@ def figures(
     link     gives the address behind a cell's mark
     """
     cells = list(cells)
-    found = groups(cells, machine)
+    found = groups_of(cells, machine)
     return [_figure(name, cells, found, link) for name in NAMES]
 
 
@@ -114,7 +111,8 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
         found = [each for each in found if each.problem == USUAL]
     found = [each for each in found if any(len(placed(each, m)) > 1 for m in measures)]
     frame = _frame(cells, found, MEASURES[name])
-    drawn, left = _largest(found)
+    drawn = largest(found, lambda group: group, MOST)
+    left = [each for each in found if each not in drawn]
     panels = [_panel(each, m, link) for each in drawn for m in measures if len(placed(each, m)) > 1]
     series = {mark.series: None for panel in panels for mark in panel.items}
     form = Marks(tuple(panels), tuple(series), Axis(zero=True), Axis(zero=True))
@@ -130,21 +128,12 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
 
 def _alone(found: list[Group]) -> str:
     """What is to be said of a GPU's labels that are not beside a time from edges; '' if all are."""
-    gpu = [point.cell for each in found for point in each.points if on_gpu([point.cell])]
+    gpu = [point.cell for each in found for point in each.points if place(point.cell) == GPU]
     alone = dict.fromkeys(cell.label for cell in gpu if median(cell, "label") is not None and not cell.stats("ready"))
     if not gpu:
         return ""
     from_edges = f" From edges: {NOT_FROM_EDGES} ({listing(alone, 3)})." if alone else ""
     return f"Labels on a GPU are of a graph that is there already.{from_edges}"
-
-
-def _largest(found: list[Group]) -> tuple[list[Group], list[Group]]:
-    """The groups of the `MOST` largest graphs of each machine, problem and query set, and the others."""
-    kinds: dict[tuple, list[Group]] = {}
-    for each in found:
-        kinds.setdefault((each.machine, each.problem, each.queries), []).append(each)
-    shown = {id(each) for own in kinds.values() for each in sorted(own, key=lambda g: -g.edges)[:MOST]}
-    return [each for each in found if id(each) in shown], [each for each in found if id(each) not in shown]
 
 
 def placed(group: Group, measure: Measure) -> list[tuple[Point, float, float]]:

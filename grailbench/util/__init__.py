@@ -1,1 +1,3 @@
-"""What any program needs, below every package: files put whole, folders, caches, errors of the machine, texts."""
+"""What the whole program needs of the system: files, folders, signals, memory, text."""
+
+__version__ = "0.1.0"

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from grailbench.errors import InputError
-from grailbench.util import paths, temporary, ulimits
+from grailbench.util import memory, paths, temporary
 
 STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -199,7 +199,7 @@ def adopt(implementation: type | None = None, beside: str = "") -> None:
     implementation: the class of caches that has the locators, that of numba if None. Raises MachineLacks if `ulimit`
     leaves too little memory to load numba.
     """
-    ulimits.require_loadable()
+    memory.require_loadable()
     if implementation is None:
         from numba.core.caching import CompileResultCacheImpl as implementation
     for cls in implementation.__mro__:

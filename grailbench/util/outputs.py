@@ -4,6 +4,10 @@ Whatever reads a file that a user names says so to `protect`. An output that is 
 or hard link, is refused, unless this process wrote the file itself. Where a user names a symbolic link as an output,
 the link stays and the file that it leads to is replaced; elsewhere, as in a folder that somebody sent, a link is
 replaced itself. Pipes, terminals and other character devices are written to as they are.
+
+A system writes to the disk when it likes. A file is sure to be there after an fsync of it, and its name after one of
+its folder. So a new file is synced, renamed, and its folder synced: after a loss of power the old one or the new one is
+there, whole.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from pathlib import Path
 from typing import IO
 
 from grailbench.errors import InputError, of_system
-from grailbench.util import disk, temporary
+from grailbench.util import temporary
 
 _ELSEWHERE = "name another file"
 _MOST = 100_000  # files that are remembered: a process that runs for weeks reads ever new ones
@@ -125,7 +129,7 @@ def atomic_file(
             with open(_opened(output), "wb") as stream:
                 yield stream
             return
-        disk.make_folder(path.parent)
+        make_folder(path.parent)
         temporary.sweep_once(path.parent)
         handle = nameless = _nameless(path.parent)
         if handle is None:
@@ -147,7 +151,7 @@ def atomic_file(
                 os.replace(made, path)
         _remember(written, "")
         if durable:
-            disk.sync(path.parent)
+            sync(path.parent)
     except OSError as error:
         if error.filename in (None, str(path), str(made)):
             error.filename = str(output)
@@ -180,11 +184,11 @@ def link_file(file: Path, path: Path, over: bytes | None = None) -> None:
     require_writable(path, True, over)
     path = _followed(path)
     made = temporary.name_beside(path)
-    disk.make_folder(path.parent)
+    make_folder(path.parent)
     try:
         if not _named(file, path, made):
             os.replace(made, path)
-        disk.sync(path.parent)
+        sync(path.parent)
     except OSError:  # another file system, or one without links
         with open(file, "rb") as source, atomic_file(path, over=over) as copy:
             shutil.copyfileobj(source, copy, 1 << 20)
@@ -210,3 +214,31 @@ def _nameless(folder: Path) -> int | None:
         return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
     except OSError:
         return None  # if the folder cannot be written, opening a named file in it raises the right error
+
+
+# ------------------------------------------------------------------ on the disk
+
+
+def sync(path: Path, whole: bool = False) -> None:
+    """Waits until the content of a file, or the names in a folder, are on the disk; of a folder and all in it if
+    `whole`. Raises OSError if they cannot be written."""
+    for each in sorted(path.rglob("*"), reverse=True) if whole else ():
+        if not each.is_symlink():
+            sync(each)
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network file systems know no fsync of a folder
+            error.filename = str(path)
+            raise
+    finally:
+        os.close(handle)
+
+
+def make_folder(folder: Path) -> None:
+    """Makes a folder and those above it, and waits until those that were not there are on the disk. Raises OSError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        sync(each.parent)

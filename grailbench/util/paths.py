@@ -14,11 +14,12 @@ import logging
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
 from grailbench.errors import FULL, InputError, of_system
-from grailbench.util import disk, owned
+from grailbench.util import outputs
 from grailbench.util.visible import quoted
 
 CACHE_MARK = "grailbench-cache"  #: a file in a cache, which says that it is one
@@ -72,10 +73,10 @@ def cache_dir() -> Path:
     else:
         path = user_cache()
     try:
-        disk.make_folder(path)
+        outputs.make_folder(path)
         again = f"{_ELSEWHERE}, new or empty; for a cache of an earlier version: touch {quoted(path / CACHE_MARK)}"
         # the usual place is ours whatever it has: earlier versions left no mark there
-        if not (owned.marked(path, CACHE_MARK, "cache", again) if chosen else (path / CACHE_MARK).is_file()):
+        if not (marked(path, CACHE_MARK, "cache", again) if chosen else (path / CACHE_MARK).is_file()):
             _mark(path)
     except OSError as error:
         if error.errno in FULL:
@@ -125,7 +126,7 @@ def _mark(cache: Path) -> None:
     """Marks a cache. Raises OSError if that fails, but not where nothing else can be written either."""
     try:
         (cache / CACHE_MARK).touch()
-        disk.sync(cache)
+        outputs.sync(cache)
     except OSError as error:
         if error.errno not in _CLOSED:
             raise
@@ -145,3 +146,37 @@ def shown(path: Path) -> Path:
 def mirror() -> str | None:
     """The mirror (folder or URL) named by the environment, if any."""
     return os.environ.get("GRAILBENCH_MIRROR") or None
+
+
+# ------------------------------------------------------------------ folders that a user names and this program fills
+#
+# One is used only if it is empty or bears a mark: a file that is written before anything else. So in a folder without
+# one nothing is written or deleted, and in one that bears it only what its owner knows to have written there.
+
+
+def marked(folder: Path, mark: str, what: str, remedy: str) -> bool:
+    """Whether a folder bears a mark; False if it is empty or missing.
+
+    Raises InputError if it has anything else and no mark, or is no folder; OSError if it cannot be read. `what` says
+    what it should be, such as 'cache'.
+    """
+    path = folder / mark
+    if path.is_file():
+        return True
+    if not os.path.lexists(folder):
+        return False
+    if not folder.is_dir():
+        raise InputError("is no folder", path=folder, remedy=remedy)
+    if os.listdir(folder) and not path.is_file():  # another process may have marked it meanwhile
+        raise InputError(f"is not empty, and no {what} of grailbench's", path=folder, remedy=remedy)
+    return path.is_file()
+
+
+def require_own(folder: Path, others: Iterable[str], what: str) -> None:
+    """Raises InputError if a marked folder has `others`: the names in it that are not of this program."""
+    if names := sorted(others):
+        more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+        raise InputError(
+            f"holds {names[0]!r}, which no {what} wrote{more}", path=folder,
+            remedy="move that elsewhere, or name another folder",
+        )  # fmt: skip

@@ -93,14 +93,14 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
 
     from rich.console import Console
 
-    from grailbench.cli.views import compare as compared
-    from grailbench.cli.views import inventory
+    from grailbench.cli import compare as compared
+    from grailbench.cli import list_ as inventory
     from grailbench.compare import runs as compare
     from grailbench.compare.gate import Gate
     from grailbench.harness.cells import read
     from grailbench.report import cite, document, draw, figures
     from grailbench.report.page import page
-    from grailbench.report.render.json import json as of_table
+    from grailbench.report.render import json as of_table
     from grailbench.report.render.latex import latex
     from grailbench.util.screen import put
 

@@ -148,9 +148,9 @@ def imported(folder: Path, path: Path) -> None:
     """Puts a graph into the cache, by the name of its file."""
     from grailbench.graph.readers import read_graph
     from grailbench.graph.store import save_graph
-    from grailbench.util import disk, paths
+    from grailbench.util import outputs, paths
 
-    disk.make_folder(folder / "cache")
+    outputs.make_folder(folder / "cache")
     (folder / "cache" / paths.CACHE_MARK).touch()
     save_graph(folder / "cache" / "imported" / f"{path.stem}.npz", read_graph(path), {"name": path.stem})
 

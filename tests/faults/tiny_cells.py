@@ -65,9 +65,9 @@ def graphs(folder: Path, count: int) -> list[str]:
     """The names of so many imported graphs of 20 vertices and 30 edges, in a cache below a folder."""
     from grailbench.graph.csr import Graph
     from grailbench.graph.store import save_graph
-    from grailbench.util import disk, paths
+    from grailbench.util import outputs, paths
 
-    disk.make_folder(folder)
+    outputs.make_folder(folder)
     (folder / paths.CACHE_MARK).touch()
     names = [f"tiny-{number}" for number in range(count)]
     for number, name in enumerate(names):
@@ -102,7 +102,7 @@ def measured(cells: int, folder: Path, short: bool = False) -> dict:
             "resume": timed("run", f"--resume={run}", **env),
             "report": timed("report", run, "--out", folder / "report", **env),
             "compare": timed("compare", run, run, **env),
-            "pack": timed("pack", run, "--out", folder / "run.pack.tar.gz", **env),
+            "pack": timed("pack", run, "--out", folder / "run.pack.zip", **env),
         }
     )
     return {

@@ -189,6 +189,7 @@ class Implementation(contract.Implementation):
     """A way to compute closures. Subclasses set the class variables and define `prepare`; `@register` adds them."""
 
     problem: ClassVar[str] = "closure"
+    neutral: ClassVar[tuple[str, ...]] = ("pairs_with_cycles",)
 
     @classmethod
     @abstractmethod

@@ -34,6 +34,7 @@ class Closure(Problem):
     counted = False
     modules = ("grailbench.problems.closure.cpu.catalog", "grailbench.problems.closure.gpu.catalog")
     phases = ("prepare", "solve")
+    ranked = {"solve": "closures", "ready": "closures from edges"}
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"
     counts = ("pairs_with_cycles",)

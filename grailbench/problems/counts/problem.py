@@ -37,6 +37,7 @@ class Counts(Problem):
     counted = False
     modules = ("grailbench.problems.counts.cpu.catalog", "grailbench.problems.counts.gpu.catalog")
     phases = ("prepare", "solve")
+    ranked = {"solve": "counting", "ready": "counting from edges"}
     usual = ("counts",)
     rate = "vertices/s"
     answer = "pairs counted"

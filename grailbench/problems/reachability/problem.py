@@ -45,6 +45,7 @@ class Reachability(Problem):
         "grailbench.problems.reachability.peers.libraries",
     )
     phases = ("label", "query")
+    ranked = {"query": "queries", "ready": "edges to ready index", "label": "building the index"}
     usual = ("sequential", "parallel")
     written = True
     exact = True

@@ -22,6 +22,7 @@ class Reading(Problem):
     counted = False
     modules = ("grailbench.problems.reading.index",)
     phases = ("solve",)
+    ranked = {"solve": "reading"}
     usual = ("gra", "edges", "mtx", "pandas")
     rate = "MB/s"
     answer = "edges"

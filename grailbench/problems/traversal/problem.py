@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,6 +47,11 @@ class _Traversal(Problem):
     phases = ("prepare", "solve")
     answer = "reached"
     weighted = True
+    searches: ClassVar[str]  #: the searches in words
+
+    @property
+    def ranked(self):
+        return {"solve": self.searches, "ready": f"{self.searches} from edges"}
 
     def params(self, **axes) -> Params:
         return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
@@ -89,6 +95,7 @@ class Bfs(_Traversal):
     """The levels of a breadth-first search from each source."""
 
     name = "bfs"
+    searches = "breadth-first searches"
     asks = "sources"
     count = 16
     usual = ("sequential",)
@@ -162,6 +169,7 @@ class Sssp(Bfs):
     """Distances from each source, by the weights of the file, or drawn ones (see `weights`)."""
 
     name = "sssp"
+    searches = "shortest paths"
     usual = ("dijkstra",)
     weighted = True
 
@@ -170,6 +178,7 @@ class Apsp(_Traversal):
     """Distances between all pairs, by the weights of the file, or drawn ones (see `weights`)."""
 
     name = "apsp"
+    searches = "all pairs"
     asks = "pairs"
     count = 1
     counted = False

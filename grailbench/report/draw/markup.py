@@ -78,8 +78,8 @@ def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
             root.remove(child)  # a style element would apply to the whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
     _name(root, sheet.meanings)
-    _simplify(root)
-    _tidy(root)
+    _patterned(root)
+    _round(root)
     return root
 
 
@@ -115,7 +115,7 @@ def _linked(root: ElementTree.Element) -> None:
             parent[at] = link
 
 
-def _simplify(root: ElementTree.Element) -> None:
+def _patterned(root: ElementTree.Element) -> None:
     """Replace matplotlib's patterns by ours."""
     series = {}
     for group in root.iter(f"{_SVG}g"):
@@ -134,36 +134,16 @@ def _simplify(root: ElementTree.Element) -> None:
         ElementTree.SubElement(pattern, f"{_SVG}path", d=_HATCHES[style.mark(at) - 1], style=lines)
 
 
-def _tidy(parent: ElementTree.Element) -> None:
-    """Make an element smaller: round numbers to two decimals, move a style that all children share to the element,
-    merge neighbours of the same style, and remove groups without attributes."""
-    for child in list(parent):
-        _tidy(child)
-        if child.tag == f"{_SVG}g" and not child.attrib:
-            at = list(parent).index(child)
-            parent.remove(child)
-            for offset, inner in enumerate(list(child)):
-                parent.insert(at + offset, inner)
-    for name in _GEOMETRY:
-        if name in parent.attrib:
-            parent.set(name, " ".join(_LONG.sub(_short, parent.attrib[name]).split()))
-    if parent.get("transform", "").startswith("rotate(-0 "):
-        del parent.attrib["transform"]
-    parent.text = None if parent.text is not None and not parent.text.strip() else parent.text
-    parent.tail = None
-    styles = {child.get("style") for child in parent if child.tag != f"{_SVG}defs"}
-    if parent.tag == f"{_SVG}g" and "style" not in parent.attrib and len(styles) == 1 and None not in styles:
-        parent.set("style", styles.pop())
-        for child in parent:
-            child.attrib.pop("style", None)
-    before = None
-    for child in list(parent):
-        same = before is not None and (child.tag, child.attrib) == (before.tag, before.attrib)
-        if same and list(child.attrib) == ["style"]:
-            before.extend(child)
-            parent.remove(child)
-        else:
-            before = child
+def _round(root: ElementTree.Element) -> None:
+    """Round numbers to two decimals, and remove blank text."""
+    for element in root.iter():
+        for name in _GEOMETRY:
+            if name in element.attrib:
+                element.set(name, " ".join(_LONG.sub(_short, element.attrib[name]).split()))
+        if element.get("transform", "").startswith("rotate(-0 "):
+            del element.attrib["transform"]
+        element.text = None if element.text is not None and not element.text.strip() else element.text
+        element.tail = None
 
 
 def _short(number: re.Match) -> str:

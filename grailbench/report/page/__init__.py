@@ -20,12 +20,12 @@ from markupsafe import Markup
 from grailbench.errors import InputError
 from grailbench.harness.statistics import PENALTY
 from grailbench.report import draw, stalls
+from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import FOLDER, Report
 from grailbench.report.draw import style
 from grailbench.report.page import sections
-from grailbench.report.places import WHY, place, save
 from grailbench.report.render.html import templates
-from grailbench.util.version import __version__
+from grailbench.util import __version__
 
 FILE = "report.html"
 COLOURS = {
@@ -48,7 +48,7 @@ def of_run(report: Report, file: str = "", reference: str | None = None, out: st
     Raises InputError for a recorded run without `file` or `out`, and the errors of `write`.
     """
     folder = report.run.folder
-    where = place(folder, FOLDER, out)
+    where = folder_for(folder, FOLDER, out)
     if not file and where is None:
         raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")
     return write(report, Path(file) if file else where / FILE, reference, profile=stalls.of_run(folder))

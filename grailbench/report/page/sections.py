@@ -7,11 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from grailbench.compare import answer, costs
 from grailbench.errors import InputError
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import PENALTY
+from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import answer, breakeven, draw, figures, floors, frames, measured, rivals, tradeoffs
+from grailbench.report import draw, figures, floors, frames, measured, paying, rankings, tradeoffs
 from grailbench.report.document import GENERAL, Report
 from grailbench.report.figure import Figure, Grid
 from grailbench.report.papers import Place, computation, wording
@@ -74,7 +76,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
         Section("summary", "Summary", list(_summary(report))),
         Section("rivals", "Everybody in one ranking", [
             block for table in report.part("rivals")
-            for block in _tables([table], last=0 if table.name == rivals.NAME else 2)
+            for block in _tables([table], last=0 if table.name == rankings.RIVALS else 2)
         ]),
         Section("ranking", "Ranking", _tables(report.part("ranking"), last=1)),
         Section("pays", "From how many pairs an index pays", _tables(report.part("pays"))),
@@ -127,7 +129,7 @@ def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[s
             blocks = _tables([table])
             blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
             for name in (name for name in names if name in part.problems and table.name == part.name):
-                phases = list(wording(name).ranked)
+                phases = list(contract.problem(name).ranked)
                 found = _heat(report.run.of(name), references[name], phases[0], phases)
                 if not found.grid.empty:
                     blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
@@ -172,7 +174,7 @@ def _headed(figure: Figure) -> list[Block]:
 
 def _summary(report: Report) -> Iterator[Block]:
     if report.unstable:
-        yield "loud", report.unstable
+        yield "caution", report.unstable
     if report.answer:
         yield "heading", answer.TITLE
         yield "answer", report.answer
@@ -201,10 +203,10 @@ def _tradeoffs(report: Report) -> list[Block]:
     if not report.whole:
         return []
     blocks: list[Block] = []
-    if found := [] if report.run.mixed else breakeven.fronts(report.cells):
-        table = replace(breakeven.table_of(found), notes=list(breakeven.notes_of(found)))
-        blocks += [("heading", breakeven.ASKED), ("lines", breakeven.sentences(found)),
-                   _folded(breakeven.TITLE, _tables([table]), len(table.lines))]  # fmt: skip
+    if found := [] if report.run.mixed else costs.fronts(paying.groups_of(report.cells)):
+        table = replace(paying.table(found), notes=list(paying.notes_of(found)))
+        blocks += [("heading", paying.ASKED), ("lines", costs.sentences(found)),
+                   _folded(paying.TITLE, _tables([table]), len(table.lines))]  # fmt: skip
     for figure in tradeoffs.of_run(report.run):
         if figure.drawable:
             blocks += [("heading", figure.title), *_figure(figure)]
@@ -294,10 +296,10 @@ def _counters(report: Report) -> list[Block]:
 def environment(found: Mapping) -> Iterator[Block]:
     """The facts of an environment, and of those of earlier sessions and other workers."""
     yield "facts", _facts({key: value for key, value in found.items() if key not in ("earlier", "workers")})
-    for sitting in found.get("earlier") or []:
-        where = "On another worker" if "pinned" in sitting else "An earlier session"
-        yield "heading", f"{where}, {sitting.get('at', 'at an unknown time')}"
-        yield "facts", _facts(sitting)
+    for session in found.get("earlier") or []:
+        where = "On another worker" if "pinned" in session else "An earlier session"
+        yield "heading", f"{where}, {session.get('at', 'at an unknown time')}"
+        yield "facts", _facts(session)
 
 
 def _facts(record: Mapping) -> list[tuple[str, str]]:

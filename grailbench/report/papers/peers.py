@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from grailbench.compare.measures import median
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import OTHERS
-from grailbench.report.measured import median
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Table
 from grailbench.util.words import count, listing, ms, ratio

@@ -74,7 +74,7 @@ def tint(tile: Tile) -> str:
     return f"{kind} t{level}" if level else kind
 
 
-class Shown(NamedTuple):
+class Cell(NamedTuple):
     """A cell of a table on a page.
 
     text  its text, and `note` the references to notes after it: ' [1]'
@@ -94,7 +94,7 @@ class Shown(NamedTuple):
     link: str = ""
 
 
-def bodies(table: Table) -> Iterator[list[list[Shown]]]:
+def bodies(table: Table) -> Iterator[list[list[Cell]]]:
     """The groups of lines of a table. If only the first line of a group has a first cell, that cell spans the group."""
     number = 0
     for group in table.groups():
@@ -109,16 +109,16 @@ def bodies(table: Table) -> Iterator[list[list[Shown]]]:
         yield body
 
 
-def _shown(table: Table, line: int, column: int) -> Shown:
+def _shown(table: Table, line: int, column: int) -> Cell:
     text = table.lines[line][column]
     name, note = _MARKED.fullmatch(text).groups()
     link = linked(table.links[line][column]) if table.links and text else ""
-    standing = state(name.lower())
-    if table.headers[column] == "status" and standing:
-        return Shown(name, note, None, f"status {standing}", SIGNS[standing], 1, link)
+    kind = state(name.lower())
+    if table.headers[column] == "status" and kind:
+        return Cell(name, note, None, f"status {kind}", SIGNS[kind], 1, link)
     numeric = table.headers[column] in table.right
-    kinds = ["num"] * numeric + ["bad"] * (numeric and standing == "bad")
-    return Shown(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
+    kinds = ["num"] * numeric + ["bad"] * (numeric and kind == "bad")
+    return Cell(text, "", _by(table, line, column, text) if numeric else None, " ".join(kinds), "", 1, link)
 
 
 def linked(address: str | None) -> str:

@@ -34,21 +34,8 @@ _ACCENTS = {
 _GREEK = re.compile(r"GREEK (SMALL|CAPITAL) LETTER (ALPHA|BETA|GAMMA|DELTA|EPSILON|ZETA|ETA|THETA|IOTA|KAPPA|LAMDA|MU"
                     r"|NU|XI|PI|RHO|SIGMA|TAU|UPSILON|PHI|CHI|PSI|OMEGA)")  # fmt: skip
 #: Greek capitals that are Latin ones
-_UPRIGHT = {
-    "ALPHA": "A",
-    "BETA": "B",
-    "EPSILON": "E",
-    "ZETA": "Z",
-    "ETA": "H",
-    "IOTA": "I",
-    "KAPPA": "K",
-    "MU": "M",
-    "NU": "N",
-    "RHO": "P",
-    "TAU": "T",
-    "UPSILON": "Y",
-    "CHI": "X",
-}  # fmt: skip
+_UPRIGHT = {"ALPHA": "A", "BETA": "B", "EPSILON": "E", "ZETA": "Z", "ETA": "H", "IOTA": "I", "KAPPA": "K", "MU": "M",
+            "NU": "N", "RHO": "P", "TAU": "T", "UPSILON": "Y", "CHI": "X"}  # fmt: skip
 _LIGATURES = re.compile(r"([-',])(?=\1)")  # of which LaTeX would make one character
 _NUMBER = re.compile(r"(?P<number>[-+]?\d[\d,]*(?P<rest>\.\d+)?)(?P<mark> ?\[[\d,]+\])?")
 
@@ -130,21 +117,15 @@ def _escaped(letter: str) -> str:
         return letter
     base, *marks = unicodedata.normalize("NFD", letter)
     if len(marks) == 1 and base.isascii() and marks[0] in _ACCENTS:
-        return rf"\{_ACCENTS[marks[0]]}{{{_dotless(base, marks[0])}}}"
+        dotless = base in "ij" and marks[0] not in "\u0323\u0327\u0331"  # below an accent
+        return rf"\{_ACCENTS[marks[0]]}{{{chr(92) * dotless}{base}}}"
     if found := _GREEK.fullmatch(unicodedata.name(letter, "")):
-        return _greek(*found.groups())
+        size, name = found.groups()
+        if size == "CAPITAL" and name in _UPRIGHT:
+            return _UPRIGHT[name]
+        name = name.replace("LAMDA", "LAMBDA")
+        return rf"$\{name.capitalize() if size == 'CAPITAL' else name.lower()}$"
     return rf"{{\ttfamily U+{ord(letter):04X}}}"
-
-
-def _dotless(base: str, mark: str) -> str:
-    """A letter below an accent."""
-    return rf"\{base}" if base in "ij" and mark not in "\u0323\u0327\u0331" else base
-
-
-def _greek(size: str, name: str) -> str:
-    if size == "CAPITAL":
-        return _UPRIGHT.get(name) or rf"$\{name.replace('LAMDA', 'LAMBDA').capitalize()}$"
-    return rf"$\{name.replace('LAMDA', 'LAMBDA').lower()}$"
 
 
 def _label(name: str) -> str:

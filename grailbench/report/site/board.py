@@ -173,7 +173,8 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
 def columns(problem: str) -> list[Column]:
     """The columns of a problem's leaderboard: of its times those that it can have. Those without a value in a view are
     left out of that."""
-    its, last = contract.problem(problem), wording(problem).ranked[contract.problem(problem).phases[-1]]
+    its = contract.problem(problem)
+    last = its.ranked[its.phases[-1]]
     indexed = problem == USUAL
     times = {"answers": "From edges to answers"} if its.from_edges else {}
     times |= {"ready": "From edges to index"} if indexed else {}
@@ -364,8 +365,8 @@ def _text(data: dict[str, Any], place: Place, column: Column, up: str) -> Text:
     if key == "rank":
         return Text(f"{place.rank} of {place.of:,}", row, "num")
     if key == "note":
-        word, standing, sign = data["statuses"][cells["status"][i]]
-        return Text(", ".join(filter(None, (f"{sign} {word}", data["notes"][cells[key][i]]))), "", f"status {standing}")
+        word, kind, sign = data["statuses"][cells["status"][i]]
+        return Text(", ".join(filter(None, (f"{sign} {word}", data["notes"][cells[key][i]]))), "", f"status {kind}")
     if key == "machine":
         return Text(data["machines"][_machine_of(data, i)]["name"])
     if key in ("config", "queries"):

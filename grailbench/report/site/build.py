@@ -1,6 +1,6 @@
 """Writes a site over recorded runs: pages of HTML and files of data that need no network and no server.
 
-The same runs give the same bytes. Runs are read one by one, and only their cells are kept.
+The same runs give the same bytes. Runs are read one by one, and only their cells stay in memory.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ Page = tuple[str, bytes]  #: an address and the content
 
 
 def build(
-    sources: Iterable[Source], out: Path, title: str = TITLE, told: Callable[[str], None] = lambda address: None
+    sources: Iterable[Source], out: Path, title: str = TITLE, written: Callable[[str], None] = lambda address: None
 ) -> list[Path]:
     """Write the site of some runs to the folder `out`, whole or not at all. Returns the paths of its files, sorted.
 
-    sources  is gone through once; of each run only the cells are kept
-    told     is given the address of each file that was written
+    sources  is read once; of each run only the cells stay in memory
+    written  is called with the address of each file that was written
 
     Raises InputError if `out` has anything else than a site of ours, NothingMeasured without a run, and the errors of
     `sources`.
     """
     with folder.renewed(out) as site:
-        kept: list[Described] = []
+        found: list[Described] = []
         for source in sources:
             site.write(source.data_address, runs.data(source))
-            told(source.data_address)
-            kept.append(runs.described(source))
-        if not kept:
+            written(source.data_address)
+            found.append(runs.described(source))
+        if not found:
             raise NothingMeasured("no run has a row, so there is nothing to show")
-        for address, content in pages(kept, title):
+        for address, content in pages(found, title):
             site.write(address, content)
-            told(address)
+            written(address)
     return [Path(out) / address for address in sorted({*site.files, folder.MARK})]
 
 
@@ -96,7 +96,7 @@ class Frame:
         ).encode("utf-8", "replace")  # fmt: skip
 
 
-def parted(blocks: Iterable[Block], first: str = "Summary") -> list[Section]:
+def sections_of(blocks: Iterable[Block], first: str = "Summary") -> list[Section]:
     """Blocks as sections: each heading begins one; what stands before the first is the section `first`."""
     found = [Section("summary", first, [])]
     names = {"summary", "content"}
@@ -144,7 +144,7 @@ def _history(frame: Frame, sources: list[Source]) -> Page:
     found = [(_of_one_machine(source), source) for source in sources]
     source_of = {id(run): source for run, source in found}
     blocks = history.blocks([run for run, _ in found], link=lambda run, cell: Entry(source_of[id(run)], cell).address)
-    return frame.page("history.html", "History", description, parted(blocks))
+    return frame.page("history.html", "History", description, sections_of(blocks))
 
 
 def _of_one_machine(source: Source) -> Run:
@@ -159,7 +159,8 @@ def _graphs(frame: Frame, every: list[Entry]) -> Iterator[Page]:
     yield frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every, "../"))])
     for name, own in found.items():
         description = f"{count(len(own), 'cell')} of {count(len({e.cell.impl for e in own}), 'implementation')}."
-        yield frame.page(own[0].graph_address, name, description, parted(graphs.page(name, own, "../")), under=GRAPHS)
+        sections = sections_of(graphs.page(name, own, "../"))
+        yield frame.page(own[0].graph_address, name, description, sections, under=GRAPHS)
 
 
 def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:
@@ -171,7 +172,7 @@ def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:
     for (problem, name), own in found.items():
         there = count(len({entry.cell.dataset for entry in own}), "graph")
         description = f"{problem.capitalize()}: {count(len(own), 'cell')} on {there}."
-        blocks = parted(implementations.page(name, problem, every, "../"))
+        blocks = sections_of(implementations.page(name, problem, every, "../"))
         yield frame.page(own[0].implementation_address, name, description, blocks, under=IMPLEMENTATIONS)
 
 

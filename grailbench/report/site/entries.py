@@ -149,8 +149,8 @@ def chosen(runs: Iterable[str | Path]) -> list[Chosen]:
     """
     folders = [run if isinstance(run, Path) else pack.place_of(run) for run in runs] or _usual()
     unique = list({folder.resolve(): folder for folder in folders})
-    home = provenance.baselines().resolve()
-    recorded = {each: each.relative_to(home).as_posix() for each in unique if provenance.is_recorded(each)}
+    recorded = {each: each.relative_to(provenance.baselines().resolve()).as_posix()
+                for each in unique if provenance.is_recorded(each)}  # fmt: skip
     others = [folder for folder in unique if folder not in recorded]
     parts = [(*each.parts[:-1], pack.name_of(each)) if each.is_file() else each.parts for each in others]
     names: list[str] = []
@@ -173,7 +173,7 @@ def _usual() -> list[Path]:
 def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
     """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
 
-    note  is told of the runs that are left out because they have no row
+    note  is called with a sentence for each run that is left out because it has no row
 
     The folder of a source from a pack is gone once the next one is asked for. Raises InputError, which names file and
     line, for a run that is damaged, and for a file that is no whole pack.

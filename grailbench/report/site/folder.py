@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from grailbench.errors import InputError, of_system
-from grailbench.util import disk, owned
+from grailbench.util import outputs, paths
 
 MARK = "grailbench-site.json"
 FORMAT = 1
@@ -69,28 +69,28 @@ def renewed(out: Path) -> Iterator[Site]:
         new.mkdir()
     except OSError as error:
         raise of_system(error, out) from None
-    held = os.open(new, os.O_RDONLY)
+    handle = os.open(new, os.O_RDONLY)
     try:
         with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         site = Site(new, out)
         yield site
         try:
             marked = {"grailbench_site": FORMAT, "files": sorted(site.files)}
             (new / MARK).write_text(json.dumps(marked, indent=1) + "\n", "utf-8")
-            disk.sync(new, whole=True)
+            outputs.sync(new, whole=True)
             require_ours(out)
             _replace(out, new)
         except OSError as error:
             raise of_system(error, out) from None
     finally:
-        os.close(held)
+        os.close(handle)
         shutil.rmtree(new, ignore_errors=True)
 
 
 def require_ours(out: Path) -> None:
     """Raise InputError if a folder is there and has anything else than a whole site of ours."""
-    if not owned.marked(out, MARK, "site", _REMEDY):
+    if not paths.marked(out, MARK, "site", _REMEDY):
         return
     there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
     try:
@@ -98,7 +98,7 @@ def require_ours(out: Path) -> None:
         listed = {*marked["files"], MARK}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise InputError("is not the mark of a site", path=out / MARK, remedy=_REMEDY) from None
-    owned.require_own(out, there - listed, "site")
+    paths.require_own(out, there - listed, "site")
 
 
 def _beside(out: Path, kind: str) -> Path:
@@ -113,7 +113,7 @@ def _replace(out: Path, new: Path) -> None:
         if out.exists():
             os.rename(out, old)
         os.rename(new, out)
-        disk.sync(out.parent)
+        outputs.sync(out.parent)
     except BaseException:
         if old.exists() and not out.exists():
             os.rename(old, out)
@@ -131,9 +131,9 @@ def _clear(out: Path) -> None:
             os.rename(old, out)
     for new in out.parent.glob(pattern + _NEW):
         with suppress(OSError):
-            held = os.open(new, os.O_RDONLY)
+            handle = os.open(new, os.O_RDONLY)
             try:
-                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
                 shutil.rmtree(new, ignore_errors=True)
             finally:
-                os.close(held)
+                os.close(handle)

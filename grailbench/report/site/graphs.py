@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from grailbench.compare import costs
+from grailbench.compare.measures import FROM_EDGES, Best, best, by_pair, graph_of, kind_of_questions, total
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, profile
@@ -11,15 +13,15 @@ from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.networks import NETWORKS
 from grailbench.graph.profile import Outline
 from grailbench.problems.contract import PROBLEMS, USUAL
-from grailbench.report import breakeven, tradeoffs
+from grailbench.report import paying, tradeoffs
 from grailbench.report.page.sections import Block
 from grailbench.report.profiled import of_outline
-from grailbench.report.site import budgets, measures
+from grailbench.report.site import budgets
 from grailbench.report.site.entries import Entry, by_graph
-from grailbench.report.site.measures import FROM_EDGES, best, middle, tables, to, totals
-from grailbench.report.table import Table
+from grailbench.report.site.rounds import first_named, machine, tables, to
+from grailbench.report.table import Column, Table, of_rows
 from grailbench.util.visible import quoted
-from grailbench.util.words import BLANK, count, listing, short
+from grailbench.util.words import count, grouped, listing, short
 
 LIKE = "-like"
 ANSWERS = 10_000  #: of the time in the index
@@ -174,7 +176,7 @@ def _tradeoffs(own: list[Entry], up: str) -> Iterator[Block]:
     runs: dict[str, list[Entry]] = {}
     for entry in own:
         cell = entry.cell
-        if cell.problem == USUAL and cell.sound and cell.stats("query") is not None and measures.machine(entry):
+        if cell.problem == USUAL and cell.sound and cell.stats("query") is not None and machine(entry):
             runs.setdefault(entry.source.name, []).append(entry)
     if not runs:
         return
@@ -187,7 +189,7 @@ def _tradeoffs(own: list[Entry], up: str) -> Iterator[Block]:
     yield "heading", "Trade-offs"
     yield "text", f"Of the run {name}, which has most configurations on this graph. Every mark leads to its rows."
     yield from (("figure", figure) for figure in drawn)
-    table = breakeven.table(cells)
+    table = paying.table(costs.fronts(paying.groups_of(cells)))
     if table.lines:
         yield from tables(table)
 
@@ -197,18 +199,18 @@ def _tradeoffs(own: list[Entry], up: str) -> Iterator[Block]:
 
 def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
     yield "heading", "Best of each budget"
-    mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
+    mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
         yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
     compared: dict[tuple, list[Entry]] = {}
     for entry in own:
-        if (at := measures.machine(entry)) is not None:
-            compared.setdefault((at.key, measures.graph_of(entry.cell), entry.cell.problem), []).append(entry)
+        if (at := machine(entry)) is not None:
+            compared.setdefault((at.key, graph_of(entry.cell), entry.cell.problem), []).append(entry)
     several = len({entry.cell.graph_sha256 for entry in own}) > 1
     blocks = []
     ordered = sorted(compared.items(), key=lambda each: list(PROBLEMS).index(each[0][2]))
     for number, ((_, (_, sha256), problem), found) in enumerate(ordered, 1):
-        title = f"{problem}, {measures.machine(found[0]).title}"
+        title = f"{problem}, {machine(found[0]).title}"
         title += f", graph of SHA-256 {(sha256 or 'unknown')[:12]}" if several else ""
         made = [table for table in _tables(found, f"{problem}-{number}", up) if table is not None]
         blocks += [("heading", title), *(block for table in made for block in tables(table))] if made else []
@@ -222,10 +224,10 @@ def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
 
 def _tables(found: list[Entry], name: str, up: str) -> Iterator[Table | None]:
     """The tables of cells of one machine, graph and problem: one for each kind of questions, then memory and energy."""
-    pairwise = measures.by_pair(found[0].cell)
+    pairwise = by_pair(found[0].cell)
     kinds: dict[str, list[Entry]] = {}
     for entry in found:
-        kinds.setdefault(measures.queries(entry.cell), []).append(entry)
+        kinds.setdefault(kind_of_questions(entry.cell), []).append(entry)
     for number, (kind, some_of) in enumerate(kinds.items(), 1):
         made = budgets.pairs if pairwise else budgets.whole
         title = f"Fastest, {kind} {'pairs' if pairwise else ''}".strip()
@@ -238,62 +240,42 @@ def _tables(found: list[Entry], name: str, up: str) -> Iterator[Table | None]:
 
 def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     """A table of all graphs: size, depth, how much is reachable, number of cells, and the best time from edges."""
-    import pandas
-
-    groups = by_graph(entries)
-    if not groups:
+    rows, things = [], []
+    for name, own in by_graph(entries).items():
+        timed = [entry for entry in own if by_pair(entry.cell) and kind_of_questions(entry.cell) == "random"
+                 and machine(entry) is not None]  # fmt: skip
+        least = best(timed, total(FROM_EDGES, ANSWERS), first_named)
+        things.append((own[0], least and least.item))
+        rows.append(_row(name, own, least))
+    if not rows:
         return [("text", "There is no graph.")]
-    lines, links, values, rows = [], [], [], []
-    for name, own in groups.items():
-        row = _row(name, own)
-        least = row.pop("least")
-        time = row["best_ms"]
-        line = [
-            name, row["kind"], *(BLANK if row[key] is None else f"{row[key]:,}" for key in _SIZES),
-            BLANK if row["in_trees"] is None else f"{100 * row['in_trees']:.0f} %",
-            BLANK if row["positive_share"] is None else f"{row['positive_share']:.3g}",
-            f"{row['cells']:,}", BLANK if time is None else short(time), row["configuration"] or BLANK,
-            row["machine"] or BLANK,
-        ]  # fmt: skip
-        address = None if least is None else to(up, least.entry.address)
-        lines.append(line)
-        links.append([to(up, own[0].graph_address), *[None] * 7, address,
-                      None if least is None else to(up, least.entry.implementation_address), None])  # fmt: skip
-        values.append([None, None, *(row[key] for key in _SIZES), row["in_trees"], row["positive_share"],
-                       row["cells"], time, None, None])  # fmt: skip
-        rows.append(row)
-    heads = ["vertices", "edges", "levels", "in trees", "positive share", "cells", _BEST]
     notes = [
         "Vertices and edges of the file; where no outline is recorded, of the rows, which may count a super-root. In "
         "trees: strong components in the trees at the ends. Positive share: of the ordered pairs of vertices.",
         f"The best time from edges in memory to an index and {ANSWERS:,} answers to random pairs, a median, with the "
         "machine that it was measured on. Times of different machines are not to be compared.",
     ]
-    table = Table(
-        "graphs", f"{count(len(lines), 'graph')}", ["graph", "kind", *heads, "configuration", "machine"], lines,
-        frozenset(heads), notes=notes, values=values, links=links, records=rows, data=pandas.DataFrame(rows),
-    )  # fmt: skip
-    return tables(table)
+    columns = [
+        Column("graph", "graph", link=lambda each: to(up, each[0].graph_address)), Column("kind", "kind"),
+        *(Column(name, name, grouped) for name in ("vertices", "edges", "levels")),
+        Column("in trees", "in_trees", "{:.0%}".format), Column("positive share", "positive_share", "{:.3g}".format),
+        Column("cells", "cells", grouped),
+        Column(f"{ANSWERS:,} answers: ms", "best_ms", short, lambda each: to(up, each[1].address)),
+        Column("configuration", "configuration", link=lambda each: to(up, each[1].implementation_address)),
+        Column("machine", "machine"),
+    ]  # fmt: skip
+    return tables(of_rows("graphs", count(len(rows), "graph"), columns, rows, things, notes=notes))
 
 
-_SIZES = ("vertices", "edges", "levels")
-_BEST = f"{ANSWERS:,} answers: ms"
-
-
-def _row(name: str, own: list[Entry]) -> dict:
-    """The values of a line, and `least`, the best entry."""
+def _row(name: str, own: list[Entry], least: Best | None) -> dict:
+    """The values of a line."""
     recorded = _outline(name, own)
     cell = next((each.cell for each in own if each.cell.vertices is not None), own[0].cell)
-    timed = [entry for entry in own if measures.by_pair(entry.cell) and measures.queries(entry.cell) == "random"
-             and measures.machine(entry) is not None]  # fmt: skip
-    least = best(timed, lambda each: middle(totals(each, FROM_EDGES, ANSWERS)))
-    at = None if least is None else measures.machine(least.entry)
     return {
         "graph": name, "kind": "generated" if cell.generated else cell.kind or "unknown",
         "vertices": recorded.vertices if recorded else cell.vertices,
         "edges": recorded.edges if recorded else cell.edges,
         "levels": recorded and recorded.depth, "in_trees": recorded and recorded.in_trees,
-        "positive_share": recorded and recorded.rate, "cells": len(own),
-        "best_ms": least and least.value, "configuration": least and least.cell.label, "machine": at and at.title,
-        "least": least,
+        "positive_share": recorded and recorded.rate, "cells": len(own), "best_ms": least and least.value,
+        "configuration": least and least.cell.label, "machine": least and machine(least.item).title,
     }  # fmt: skip

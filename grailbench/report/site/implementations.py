@@ -4,30 +4,43 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from statistics import median
-from typing import NamedTuple
 
-from grailbench.compare.ratios import EQUAL, span
+from grailbench.compare import measures
+from grailbench.compare.measures import PLACES, Best
+from grailbench.compare.ranking import Duel
+from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.graph import profile
 from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
-from grailbench.harness.statistics import PENALTY, geometric_mean
+from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.page.sections import Block
-from grailbench.report.site import measures
 from grailbench.report.site.entries import Entry, by_implementation
-from grailbench.report.site.measures import PEERS, PLACES, Best, Machine, tables, to
-from grailbench.report.site.rounds import LOSES, WINS, Duel, Round, graphs_lost, graphs_won, rounds
-from grailbench.report.table import Footnotes, Table
+from grailbench.report.site.rounds import (
+    LOSES,
+    WINS,
+    Machine,
+    Round,
+    graphs_lost,
+    graphs_won,
+    machine,
+    rounds,
+    tables,
+    to,
+)
+from grailbench.report.table import Column, Footnotes, Table, of_rows
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
+PEERS = "peers"
 LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
-CHANCE = 0.05  #: the most probable chance difference of all features together that is told
+CHANCE = 0.05  #: the most probable chance difference of all features together that is named
 _FEATURES = {
     "levels": lambda graph: graph.depth, "edges a vertex": lambda graph: graph.density,
     "share in trees": lambda graph: graph.in_trees, "positive share": lambda graph: graph.rate,
@@ -43,7 +56,7 @@ def page(name: str, problem: str, entries: Iterable[Entry], up: str = "../") -> 
     entries = list(entries)
     own = [entry for entry in entries if (entry.cell.impl, entry.cell.problem) == (name, problem)]
     found = rounds(name, problem, entries)
-    return [*_about(name, problem, own), *_standing(found), *_compared(found, own, up), *_troubled(own, up)]
+    return [*_about(name, problem, own), *_wins(found), *_compared(found, own, up), *_troubled(own, up)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -93,8 +106,7 @@ def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
     if not all(cell.ours for cell in cells):
         yield "version", ", ".join(sorted({said for entry in own if (said := _version(name, entry))}))
     statuses = Counter(cell.status for cell in cells)
-    kinds = ", ".join(f"{statuses[status]} {status}" for status in STATUSES if statuses[status])
-    yield "cells", f"{kinds}, on {count(len({cell.dataset for cell in cells}), 'graph')}"
+    yield "cells", f"{_statuses(statuses)}, on {count(len({cell.dataset for cell in cells}), 'graph')}"
     yield "runs", listing(dict.fromkeys(entry.source.name for entry in own), 12)
 
 
@@ -111,45 +123,50 @@ def _version(name: str, entry: Entry) -> str:
 # ------------------------------------------------------------------ where it wins
 
 
-def _standing(found: list[Round]) -> Iterator[Block]:
+def _wins(found: list[Round]) -> Iterator[Block]:
     """How often it wins and loses, in a line for each machine, place and query set; then in which graphs."""
-    import pandas
-
     yield "heading", "Where it wins and where it loses"
-    groups: dict[tuple[str, Machine, str], list[Round]] = {}
+    groups: dict[tuple[str, str, str], list[Round]] = {}
     for each in found:
         if each.verdict is not None:
-            groups.setdefault((each.place, each.machine, each.asked), []).append(each)
+            groups.setdefault((each.place, each.machine.title, each.asked), []).append(each)
     if not groups:
-        yield "text", "There is no other on the same machine, graph and questions to compare it with."
+        yield "text", "No other implementation ran on the same machine, graph and queries."
         return
-    lines, values, rows, notes = [], [], [], []
-    for (place, at, asked), group in groups.items():
-        won, lost = (sum(each.verdict == verdict for each in group) for verdict in (WINS, LOSES))
-        first = geometric_mean(each.answering.ratio for each in group)
-        edges = [each for each in group if each.whole.other and (each.whole.own or each.lost)]
-        whole = geometric_mean(each.whole.ratio for each in edges)
-        ways = [(each and each.value, each.measured + each.missing if each else 0) for each in (first, whole)]
-        lines.append([place, at.title, asked, *map(grouped, (won, lost, len(group))),
-                      *(text for mean, graphs in ways for text in (ratio(mean), grouped(graphs)))])  # fmt: skip
-        values.append([None, None, None, won, lost, len(group), *(value for way in ways for value in way)])
-        rows.append({"place": place, "machine": at.title, "queries": asked, "won": won, "lost": lost,
-                     "graphs": len(group), "mean_ratio": ways[0][0], "mean_ratio_from_edges": ways[1][0],
-                     "graphs_from_edges": ways[1][1]})  # fmt: skip
-        if any(mean and mean.missing for mean in (first, whole)):
-            notes = [f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio."]
-    heads = ["won", "lost", "of graphs", "ratio", "over", "from edges: ratio", "from edges: over"]
+    rows, means = [], []
+    for (place, title, asked), group in groups.items():
+        verdicts = Counter(each.verdict for each in group)
+        row = {"place": place, "machine": title, "queries": asked, "won": verdicts[WINS], "lost": verdicts[LOSES],
+               "graphs": len(group)}  # fmt: skip
+        edges = [each.whole.value for each in group if each.whole.other and (each.whole.own or each.lost)]
+        means.append([geometric_mean(each.answering.value for each in group), geometric_mean(edges)])
+        first, whole = means[-1]
+        row |= {"mean_ratio": first and first.value, "mean_ratio_from_edges": whole and whole.value}
+        rows.append(row | {"graphs_from_edges": _over(whole)})
     notes = [
         "Won: faster than every other; lost: slower than one. Ratio: its time over that of the best other, geometric "
         "mean over so many graphs; below 1 it is faster. From edges: the same by the whole way from edges in memory to "
-        "all answers.", *notes,
-    ]  # fmt: skip
+        "all answers."
+    ]
+    if any(mean and mean.missing for both in means for mean in both):
+        notes.append(f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio.")
     if not any(row["graphs_from_edges"] for row in rows):
         notes.append(f"From edges: {NOT_FROM_EDGES}.")
-    yield from tables(Table("standing", "Against the best other, by place and machine",
-                            ["place", "machine", "query set", *heads], lines, frozenset(heads), keys=3, notes=notes,
-                            values=values, records=rows, data=pandas.DataFrame(rows)))  # fmt: skip
+    columns = [
+        Column("place", "place"), Column("machine", "machine"), Column("query set", "queries"),
+        Column("won", "won", grouped), Column("lost", "lost", grouped), Column("of graphs", "graphs", grouped),
+        Column("ratio", "mean_ratio", ratio), Column("over", lambda both: _over(both[0]), grouped),
+        Column("from edges: ratio", "mean_ratio_from_edges", ratio),
+        Column("from edges: over", "graphs_from_edges", grouped),
+    ]  # fmt: skip
+    title = "Against the best other, by place and machine"
+    yield from tables(of_rows("standing", title, columns, rows, means, keys=3, notes=notes))
     yield from (("text", said) for said in features(found))
+
+
+def _over(mean: Mean | None) -> int:
+    """The number of graphs of a mean."""
+    return mean.measured + mean.missing if mean else 0
 
 
 def _capital(text: str) -> str:
@@ -180,7 +197,7 @@ def features(found: Iterable[Round]) -> list[str]:
             medians = [short(median(side)) for side in sides]
             said.append(
                 f"{_capital(feature)}: median {medians[0]} of the {len(sides[0])} graphs that it won, {medians[1]} of "
-                f"the {len(sides[1])} that it lost (Mann-Whitney, p = {chance:.2g}); that names no cause."
+                f"the {len(sides[1])} that it lost (Mann-Whitney, p = {chance:.2g}); a correlation, not a cause."
             )
     return said
 
@@ -195,76 +212,64 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
         yield from tables(_table(f"against-{number}", f"{_capital(place)}, {at.title}", group, up))
     alone = sum(each.verdict is None for each in found)
     if alone:
-        yield "text", f"{count(alone, 'graph')} or query sets have no other to compare it with, or no time of it."
-    mixed = sorted({entry.source.name for entry in own if measures.machine(entry) is None})
+        yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
+    mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
         yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
 
 
 def _table(name: str, title: str, group: list[Round], up: str) -> Table:
-    import pandas
-
-    pairwise = measures.by_pair(next(side.cell for each in group for side in (each.answering.own, each.answering.other)
-                                     if side is not None))  # fmt: skip
-    unit = "ns a pair" if pairwise else "ms"
-    heads = [unit, f"other: {unit}", "ratio", "ratio: 95 %", "from edges: ms", "other from edges: ms",
-             "from edges: ratio", "from edges: 95 %"]  # fmt: skip
-    ordered = sorted(group, key=lambda each: (each.answering.ratio is None, each.answering.ratio or 0, each.graph[0],
+    first = next(side for each in group for side in (each.answering.own, each.answering.other) if side is not None)
+    unit = "ns a pair" if measures.by_pair(first.cell) else "ms"
+    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph[0],
                                               each.asked))  # fmt: skip
-    foot, lines, links, values, rows = Footnotes(), [], [], [], []
-    for each in ordered:
-        first, whole = each.answering, each.whole
-        own, other = _side(first.own, up), _side(first.other, up)
-        sides = _side(whole.own, up), _side(whole.other, up)
-        lost = each.lost and each.lost.cell
-        verdict = each.verdict if lost is None else foot.status(lost.status, lost.reason)
-        at = to(up, (each.lost or first.own.entry).address)
-        page_of = to(up, (first.own or first.other).entry.graph_address)
-        cells: list[tuple[str, str | None, object]] = [
-            (each.graph[0], page_of, None), (each.asked, None, None), (verdict, at, None),
-            own.name, own.time, other.name, other.time,
-            (ratio(first.ratio), at if first.ratio else None, first.ratio), _bounds(first, at),
-            sides[0].name, sides[0].time, sides[1].name, sides[1].time,
-            (ratio(whole.ratio), at if whole.ratio else None, whole.ratio), _bounds(whole, at),
+    foot = Footnotes()
+
+    def rows_of(each: Round) -> str:
+        return to(up, (each.lost or each.answering.own.item).address)
+
+    def graph_page(each: Round) -> str:
+        return to(up, (each.answering.own or each.answering.other).item.graph_address)
+
+    def verdict(each: Round) -> str:
+        return foot.status(each.lost.cell.status, each.lost.cell.reason) if each.lost else each.verdict
+
+    def side(headers: tuple[str, str], key: str, least: Callable[[Round], Best | None]) -> list[Column]:
+        """The columns of one side: its configuration and its time."""
+        return [
+            Column(headers[0], lambda each: _name(least(each)),
+                   link=lambda each: to(up, least(each).item.implementation_address)),
+            Column(headers[1], f"{key}_time", short, lambda each: to(up, least(each).item.address)),
         ]  # fmt: skip
-        lines.append([text for text, _, _ in cells])
-        links.append([link for _, link, _ in cells])
-        values.append([value for *_, value in cells])
-        rows.append(_record(each))
-    headers = ["graph", "query set", "status", "configuration", unit, "best other", f"other: {unit}", "ratio",
-               "ratio: 95 %", "from edges by", "from edges: ms", "other from edges by", "other from edges: ms",
-               "from edges: ratio", "from edges: 95 %"]  # fmt: skip
+
+    def bounds(header: str, duel: Callable[[Round], Duel]) -> Column:
+        """The interval of a ratio, sorted by its low end."""
+        return Column(header, lambda each: duel(each).interval, lambda found: span(found, ratio), rows_of)
+
+    columns = [
+        Column("graph", "graph", link=graph_page),
+        Column("query set", "queries"), Column("status", verdict, link=rows_of),
+        *side(("configuration", unit), "own", lambda each: each.answering.own),
+        *side(("best other", f"other: {unit}"), "other", lambda each: each.answering.other),
+        Column("ratio", "ratio", ratio, rows_of), bounds("ratio: 95 %", lambda each: each.answering),
+        *side(("from edges by", "from edges: ms"), "from_edges_own", lambda each: each.whole.own),
+        *side(("other from edges by", "other from edges: ms"), "from_edges_other", lambda each: each.whole.other),
+        Column("from edges: ratio", "from_edges_ratio", ratio, rows_of),
+        bounds("from edges: 95 %", lambda each: each.whole),
+    ]  # fmt: skip
+    table = of_rows(name, title, columns, list(map(_record, ordered)), ordered, keys=2)
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
-        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it.",
+        f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
+        "of a side are unstable, and trials of the two overlap.",
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
-        *foot.lines(),
     ]
-    return Table(
-        name, title, headers, lines, frozenset(heads), keys=2, notes=notes,
-        values=values, links=links, records=rows, data=pandas.DataFrame(rows),
-    )  # fmt: skip
+    return replace(table, notes=[*notes, *foot.lines()])
 
 
-class _Side(NamedTuple):
-    """Text, link and sort key of the columns of one side: its configuration and its time."""
-
-    name: tuple[str, str | None, object]
-    time: tuple[str, str | None, object]
-
-
-def _side(least: Best | None, up: str) -> _Side:
-    if least is None:
-        return _Side((BLANK, None, None), (BLANK, None, None))
-    part = "" if least.cell.part is None else f" (first {least.cell.part:,} pairs)"
-    name = least.cell.label + part, to(up, least.entry.implementation_address), None
-    return _Side(name, (short(least.value), to(up, least.entry.address), least.value))
-
-
-def _bounds(duel: Duel, link: str) -> tuple[str, str | None, object]:
-    found = duel.interval
-    return span(found, ratio), link if found else None, found and found.low
+def _name(least: Best | None) -> str | None:
+    return least and measures.named(least.cell)
 
 
 def _record(each: Round) -> dict:
@@ -275,7 +280,7 @@ def _record(each: Round) -> dict:
         for side, least in (("own", duel.own), ("other", duel.other)):
             found |= {f"{key}{side}": least and least.cell.label, f"{key}{side}_time": least and least.value}
         bounds = duel.interval
-        found |= {f"{key}ratio": duel.ratio, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
+        found |= {f"{key}ratio": duel.value, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
     return found
 
 
@@ -284,16 +289,15 @@ def _troubled(own: list[Entry], up: str) -> Iterator[Block]:
     troubled = [entry for entry in own if entry.cell.status != "ok"]
     if not troubled:
         return
-    foot, lines, links = Footnotes(), [], []
-    for entry in sorted(troubled, key=lambda each: -STATUSES.index(each.cell.status)):
-        cell = entry.cell
-        lines.append([cell.dataset, cell.label, measures.asked(cell), foot.status(cell.status, cell.reason),
-                      entry.source.name])  # fmt: skip
-        links.append([to(up, entry.graph_address), None, None, to(up, entry.address), to(up, entry.source.address)])
-    yield "heading", "Not right, not finished, or checked in part"
-    yield "table", Table("troubled", count(len(lines), "cell"),
-                         ["graph", "configuration", "query set", "status", "run"], lines, notes=foot.lines(),
-                         links=links)  # fmt: skip
+    foot, rows, links = Footnotes(), [], []
+    for each in sorted(troubled, key=lambda each: -STATUSES.index(each.cell.status)):
+        cell = each.cell
+        rows.append([cell.dataset, cell.label, measures.asked(cell), foot.status(cell.status, cell.reason),
+                     each.source.name])  # fmt: skip
+        links.append([to(up, each.graph_address), None, None, to(up, each.address), to(up, each.source.address)])
+    yield "heading", "Wrong, unfinished or partly checked"
+    headers = ["graph", "configuration", "query set", "status", "run"]
+    yield "table", Table("troubled", count(len(rows), "cell"), headers, rows, notes=foot.lines(), links=links)
 
 
 # ------------------------------------------------------------------ all implementations
@@ -329,39 +333,37 @@ def _place(own: list[Entry]) -> str:
 
 
 def _listed(problem: str, place: str, groups: dict[str, list[Entry]], entries: list[Entry], up: str) -> Table:
-    import pandas
-
-    lines, links, values, rows = [], [], [], []
+    rows, lost, won = [], [], []
     for name, own in groups.items():
         found = rounds(name, problem, entries)
-        won, compared = graphs_won(found)
-        edges_won, edges = graphs_won(found, whole=True)
-        known = registered(name, problem)
-        bad = Counter(entry.cell.status for entry in own if not entry.cell.sound)
-        lines.append([
-            name, _line(known) if known is not None else "not part of this installation", f"{len(own):,}",
-            ", ".join(f"{bad[status]} {status}" for status in STATUSES if bad[status]),
-            f"{len(won)} of {len(compared)}" if compared else BLANK,
-            f"{len(edges_won)} of {len(edges)}" if edges else BLANK,
-        ])  # fmt: skip
-        links.append([to(up, own[0].implementation_address), *[None] * 5])
-        values.append([None, None, len(own), None, len(won), len(edges_won)])
-        rows.append({"problem": problem, "place": place, "implementation": name, "cells": len(own),
-                     "graphs_won": len(won), "graphs_compared": len(compared), "graphs_won_from_edges": len(edges_won),
-                     "graphs_compared_from_edges": len(edges)})  # fmt: skip
-    headers = ["implementation", "what it is", "cells", "not sound", "graphs won", "from edges: won"]
-    return Table(
-        f"implementations-{problem}-{PLACE_NAMES[place]}", f"{_capital(problem)}, {place}", headers, lines,
-        frozenset({"cells", "graphs won", "from edges: won"}), values=values, links=links, records=rows,
-        data=pandas.DataFrame(rows),
-    )  # fmt: skip
+        ways = [graphs_won(found), graphs_won(found, whole=True)]
+        won.append([f"{len(wins)} of {len(of)}" if of else BLANK for wins, of in ways])
+        lost.append(Counter(entry.cell.status for entry in own if not entry.cell.sound))
+        row = {"problem": problem, "place": place, "implementation": name, "cells": len(own)}
+        for way, (wins, of) in zip(("", "_from_edges"), ways, strict=True):
+            row |= {f"graphs_won{way}": len(wins), f"graphs_compared{way}": len(of)}
+        rows.append(row)
+    columns = [
+        Column("implementation", lambda name: name, link=lambda name: to(up, groups[name][0].implementation_address)),
+        Column("what it is", lambda name: _line(registered(name, problem))), Column("cells", "cells", grouped),
+        Column("not sound", lambda name: _statuses(lost[list(groups).index(name)])),
+        *(Column(header, lambda name, at=at: won[list(groups).index(name)][at])
+          for at, header in enumerate(("graphs won", "from edges: won"))),
+    ]  # fmt: skip
+    name = f"implementations-{problem}-{place.lower().replace(' ', '-')}"
+    table = of_rows(name, f"{_capital(problem)}, {place}", columns, rows, list(groups))
+    return replace(table, right=table.right | {"graphs won", "from edges: won"})
 
 
-PLACE_NAMES = {place: place.lower().replace(" ", "-") for place in (*PLACES, PEERS)}  #: in names of files
+def _statuses(found: Counter) -> str:
+    """'3 wrong, 1 failed'."""
+    return ", ".join(f"{found[status]} {status}" for status in STATUSES if found[status])
 
 
-def _line(known: type) -> str:
+def _line(known: type | None) -> str:
     """What an implementation is in a line: the first sentence of its author, or two if that is short."""
+    if known is None:
+        return "not part of this installation"
     first, _, rest = _paragraph(known).partition(". ")
     if len(first) < _SHORT:
         first = f"{first}. {rest.partition('. ')[0]}" if rest else first

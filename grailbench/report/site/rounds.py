@@ -2,50 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import NamedTuple
 
-from grailbench.compare import ratios
-from grailbench.compare.ratios import EQUAL, Ratio
+from grailbench.compare.measures import ANSWERS, FROM_EDGES, Measure, best, graph_of, place, questions, total
+from grailbench.compare.ranking import Duel, duel
 from grailbench.harness.rows import STATUSES
-from grailbench.harness.statistics import Interval
-from grailbench.report.site import measures
+from grailbench.report.render.csv import csv
 from grailbench.report.site.entries import Entry
-from grailbench.report.site.measures import FROM_EDGES, Best, Machine, answering, best, middle, totals
+from grailbench.report.table import Table
+from grailbench.util import words
 
 WINS, LOSES = "wins", "loses"
-_VERDICTS = {-1: WINS, 0: EQUAL, 1: LOSES}  #: by `Ratio.order` of its time over that of the other
 
 
-@dataclass(frozen=True, eq=False)
-class Duel:
-    """The best of an implementation against the best of the others, by one measure. `own` or `other` is None if no cell
-    of that side has a sound time."""
+class Machine(NamedTuple):
+    """A machine, or a run of which none is known. `key` is the same for cells whose times may be compared."""
 
-    own: Best | None
-    other: Best | None
-    samples: tuple[tuple[float, ...], tuple[float, ...]]
+    key: tuple[str, str]
+    title: str
 
-    @cached_property
-    def compared(self) -> Ratio | None:
-        """Own time / other's; None without both, and for a time of 0."""
-        return ratios.of_samples(*self.samples)
 
-    @property
-    def ratio(self) -> float | None:
-        """The value of `compared`."""
-        return self.compared and self.compared.value
-
-    @property
-    def interval(self) -> Interval | None:
-        """The interval of `compared`."""
-        return self.compared and self.compared.interval
-
-    @property
-    def verdict(self) -> str | None:
-        """`WINS`, `LOSES`, or `EQUAL` if 1 is in the interval; None without a ratio."""
-        return self.compared and _VERDICTS[self.compared.order]
+def machine(entry: Entry) -> Machine | None:
+    """The machine of a cell; None if its run was measured on several, so that it is in no comparison."""
+    run = entry.source.run
+    if run.mixed:
+        return None
+    title = words.machine({**run.environment, "commit": None}, whole=False)
+    if run.fingerprint is None:
+        return Machine(("run", entry.source.name), f"{title} (run {entry.source.name})")
+    return Machine(("machine", run.fingerprint), f"{title} (machine {run.fingerprint[:6]})")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,60 +57,51 @@ class Round:
         """That of `answering`; `LOSES` if it has no sound cell there and another has; None with nothing to compare."""
         if self.answering.own is None:
             return None if self.answering.other is None else LOSES
-        return self.answering.verdict
+        return verdict(self.answering)
 
 
-@dataclass(frozen=True, eq=False)
-class _Seat:
-    """A cell in a group: its samples by both measures, and their medians."""
-
-    entry: Entry
-    samples: tuple[tuple[float, ...], tuple[float, ...]]
-    medians: tuple[float | None, float | None]
+def verdict(each: Duel) -> str | None:
+    """`WINS` or `LOSES`, or why neither is said (`Ratio.equal`); None without a ratio."""
+    if each.ratio is None:
+        return None
+    return {-1: WINS, 1: LOSES}.get(each.ratio.order, each.ratio.equal)
 
 
 @lru_cache(maxsize=1)  # pages of one site ask for the same entries
-def _grouped(entries: tuple[Entry, ...]) -> dict[tuple, list[_Seat]]:
+def _grouped(entries: tuple[Entry, ...]) -> dict[tuple, list[Entry]]:
     """The entries that may be compared with one another; those of runs on several machines are left out."""
     groups: dict[tuple, list[Entry]] = {}
     for entry in entries:
-        at, cell = measures.machine(entry), entry.cell
+        at, cell = machine(entry), entry.cell
         if at is not None:
-            key = cell.problem, at, measures.graph_of(cell), measures.comparable(cell), measures.place(cell)
+            key = cell.problem, at, graph_of(cell), questions(cell), place(cell)
             groups.setdefault(key, []).append(entry)
-    return {key: list(_seated(group)) for key, group in groups.items()}
-
-
-def _seated(group: list[Entry]) -> Iterator[_Seat]:
-    size = max((entry.cell.queries or 0 for entry in group), default=0) or None
-    for entry in group:
-        samples = answering(entry.cell), totals(entry.cell, FROM_EDGES, size)
-        yield _Seat(entry, samples, tuple(map(middle, samples)))
+    return groups
 
 
 def rounds(name: str, problem: str, entries: Iterable[Entry]) -> list[Round]:
     """Every round of an implementation, in the order of its cells."""
     found = []
-    for (solved, at, graph, asked, place), group in _grouped(tuple(entries)).items():
-        own = [seat for seat in group if seat.entry.cell.impl == name]
+    for (solved, at, graph, asked, where), group in _grouped(tuple(entries)).items():
+        own = [entry for entry in group if entry.cell.impl == name]
         if solved != problem or not own:
             continue
-        others = [seat for seat in group if seat.entry.cell.impl != name]
-        cells = [seat.entry for seat in own]
-        lost = None if any(each.cell.sound for each in cells) else max(
-            cells, key=lambda each: STATUSES.index(each.cell.status))  # fmt: skip
-        found.append(Round(at, graph, asked, place, _duel(own, others, 0), _duel(own, others, 1), lost))
+        others = [entry for entry in group if entry.cell.impl != name]
+        lost = None if any(each.cell.sound for each in own) else max(
+            own, key=lambda each: STATUSES.index(each.cell.status))  # fmt: skip
+        whole = total(FROM_EDGES, max((entry.cell.queries or 0 for entry in group), default=0) or None)
+        found.append(Round(at, graph, asked, where, _duel(own, others, ANSWERS), _duel(own, others, whole), lost))
     return found
 
 
-def _duel(own: list[_Seat], others: list[_Seat], measure: int) -> Duel:
-    sides, samples = [], []
-    for side in (own, others):
-        by_entry = {id(seat.entry.cell): seat for seat in side}
-        least = best((seat.entry for seat in side), lambda cell, of=by_entry: of[id(cell)].medians[measure])
-        sides.append(least)
-        samples.append(() if least is None else by_entry[id(least.cell)].samples[measure])
-    return Duel(*sides, tuple(samples))
+def _duel(own: list[Entry], others: list[Entry], measure: Measure) -> Duel:
+    one, other = (best(side, measure, first_named) for side in (own, others))
+    return duel(one, other, measure, bool(one and other and one.item.source is other.item.source))
+
+
+def first_named(entry: Entry) -> tuple[str, str]:
+    """Which of equal entries is named: the first by label and run."""
+    return entry.cell.label, entry.source.name
 
 
 def graphs_won(found: Iterable[Round], whole: bool = False) -> tuple[set[str], set[str]]:
@@ -140,7 +119,20 @@ def graphs_lost(found: Iterable[Round]) -> set[str]:
 def _verdicts(found: Iterable[Round], whole: bool = False) -> dict[str, set[str]]:
     verdicts: dict[str, set[str]] = {}
     for each in found:
-        verdict = each.whole.verdict if whole else each.verdict
-        if verdict is not None:
-            verdicts.setdefault(each.graph[0], set()).add(verdict)
+        seen = verdict(each.whole) if whole else each.verdict
+        if seen is not None:
+            verdicts.setdefault(each.graph[0], set()).add(seen)
     return verdicts
+
+
+# ------------------------------------------------------------------ texts and blocks
+
+
+def to(up: str, address: str) -> str:
+    """An address of the site for a page in a folder; `up` leads to the site's."""
+    return f"{up}{address}"
+
+
+def tables(table: Table) -> list[tuple[str, object]]:
+    """The blocks of a table: itself, and its CSV if it has data."""
+    return [("table", table), *([("data", (table.file or table.name, csv([table])))] if table.data is not None else [])]

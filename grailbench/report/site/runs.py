@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from grailbench.compare import stability
+from grailbench.compare import answer, stability
 from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
@@ -19,7 +19,7 @@ from grailbench.harness.rows import cell_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import answer, draw, measured, recorded
+from grailbench.report import draw, measured, recorded
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
@@ -29,45 +29,10 @@ from grailbench.report.table import Footnotes, Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
-LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are told in a line
+LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are named in a line
 #: the columns of a run's data, a line a time; `cell` is the anchor on its page
 COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set", "phase", "under", "trial", "ms",
            "rate", "status", "reason", "at")  # fmt: skip
-
-
-class Phase(NamedTuple):
-    """A line of a cell: texts of the statistics of a phase, and its trials as a strip."""
-
-    name: str
-    trials: str
-    median: str
-    interval: str
-    least: str
-    strip: Markup
-    outliers: str
-    drift: str
-
-
-class Line(NamedTuple):
-    """A cell: the name of its anchor, its configuration and the address of that, its status, all else in a line."""
-
-    anchor: str
-    name: str
-    address: str
-    status: str
-    state: str
-    sign: str
-    about: str
-    phases: list[Phase]
-
-
-class Group(NamedTuple):
-    """The cells of a problem on a graph, and what is known of the graph."""
-
-    title: str
-    address: str
-    about: str
-    cells: list[Line]
 
 
 def data(source: Source) -> Iterator[bytes]:
@@ -165,7 +130,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
     run = found.source.run
     yield "facts", found.facts
     if run.mixed:
-        yield "text", "Its sittings were on different machines: see Environment before comparing its times."
+        yield "text", "Its sessions were on different machines: see Environment before comparing its times."
     if run.damage.torn or run.damage.rows:
         yield "text", "It was interrupted: an incomplete trial at the end is left out."
     data = Markup(
@@ -173,15 +138,15 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(up + found.source.data_address)
-    if loud := stability.warnings(run.cells, run.environment):
-        yield "loud", loud
+    if warned := stability.warnings(run.cells, run.environment):
+        yield "caution", warned
     if said := answer.sentences(run.cells):
         yield "heading", answer.TITLE
         yield "answer", said
 
 
 def _cells(run: Run, up: str) -> Iterator[Block]:
-    macro = templates().get_template("site/cells.html").module.cells
+    macro = templates().get_template("site/cells.html", globals={"short": short, "signs": SIGNS}).module.cells
     verdicts = stability.verdicts(run.cells, run.environment)
     for problem in run.problems:
         own = run.of(problem)
@@ -196,26 +161,28 @@ def _cells(run: Run, up: str) -> Iterator[Block]:
                 yield "folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)
 
 
-def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> Group:
+def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, object]:
+    """The cells of a problem on a graph, with what is known of the graph, as the template takes them."""
     first = found[0]
-    known = []
-    for name, values in (
-        ("vertices", [cell.vertices for cell in found]), ("edges", [cell.edges for cell in found]),
-    ):  # fmt: skip
-        known += [f"{value:,} {name}" for value in dict.fromkeys(values) if value is not None]
+    known = [f"{value:,} {name}" for name in ("vertices", "edges")
+             for value in dict.fromkeys(getattr(cell, name) for cell in found) if value is not None]  # fmt: skip
     known += [f"sha256 {value}" for value in dict.fromkeys(cell.graph_sha256 for cell in found) if value]
+    lines = []
+    for cell in measured.ordered(found):
+        queries = "" if cell.query_set in ("random", "all") else cell.query_set
+        lines.append({
+            "anchor": anchor(cell), "name": axes.label(cell.impl, cell.axes, long=True, after=queries),
+            "address": implementation_address(cell.impl, cell.problem), "status": cell.status,
+            "state": state(cell.status), "about": "; ".join(_about(cell, verdicts[cell.key])),
+            "phases": [(f"{under}/{phase}" if under else phase, stats, _strip(stats) if not under else "")
+                       for (under, phase), stats in cell.phases.items()],
+        })  # fmt: skip
     title = first.dataset if first.problem == USUAL else f"{first.dataset}, {first.problem}"
-    lines = [_line(cell, verdicts[cell.key]) for cell in measured.ordered(found)]
-    return Group(title, graph_address(first.dataset), ", ".join(known), lines)
+    return {"title": title, "address": graph_address(first.dataset), "about": ", ".join(known), "cells": lines}
 
 
-def _line(cell: Cell, verdict: Verdict) -> Line:
-    kind = state(cell.status)
-    queries = "" if cell.query_set in ("random", "all") else cell.query_set
-    name = axes.label(cell.impl, cell.axes, long=True, after=queries)
-    phases = [_phase(under, phase, found) for (under, phase), found in cell.phases.items()]
-    address = implementation_address(cell.impl, cell.problem)
-    return Line(anchor(cell), name, address, cell.status, kind, SIGNS[kind], "; ".join(_about(cell, verdict)), phases)
+def _strip(found: Stats) -> Markup:
+    return draw.strip(found.times, found.median_low, found.median, found.median_high) if found.trials > 1 else Markup()
 
 
 def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
@@ -247,15 +214,3 @@ def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
     if cell.counters:
         known = [f"{name} {grouped(value)}" for name, value in cell.counters.items()]
         yield f"counted: {listing(known, LONGEST, 'counter')}"
-
-
-def _phase(under: str, phase: str, found: Stats) -> Phase:
-    many = found.trials > 1
-    strip = Markup("")
-    if many and not under:
-        strip = draw.strip(found.times, found.median_low, found.median, found.median_high)
-    return Phase(
-        f"{under}/{phase}" if under else phase, str(found.trials), short(found.median),
-        f"{short(found.median_low)} – {short(found.median_high)}" if many else "", short(found.least), strip,
-        str(found.outliers or ""), f"{found.drift:+.0%}" if found.drift is not None else "",
-    )  # fmt: skip

@@ -163,6 +163,7 @@ class Core(Implementation):
         "closure is given up; 4 to 24 bytes a vertex"
     )
     counts = ("queries", *form.SIZES, "queries_to_labels", *SEARCHED[1:])
+    neutral = (*Implementation.neutral, *form.SIZES, "queries_to_labels")
     axes = frozenset({"threads", "memory"})
     label_free = True
 

@@ -77,6 +77,7 @@ class OnGpu(Implementation):
 
     needs = ("gpu",)
     axes = frozenset({"dim", "order"})
+    unfiltered = True
 
     @classmethod
     def require(cls) -> None:

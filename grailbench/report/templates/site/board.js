@@ -59,10 +59,10 @@
     if (!lists.has(problem)) {
       const its = problems[problem], having = (key) => new Set(rows[problem].map((i) => column(key)[i]));
       const inside = having("impl"), here = having("machine");
-      const held = new Set(), asked = new Set();
-      for (const i of rows[problem]) { held.add(graphs.set[cells.graph[i]]); asked.add(queries.kind[cells.queries[i]]); }
+      const present = new Set(), asked = new Set();
+      for (const i of rows[problem]) { present.add(graphs.set[cells.graph[i]]); asked.add(queries.kind[cells.queries[i]]); }
       lists.set(problem, new Map(Object.entries({
-        set: [["", "All sets", -1], ...sets.map(([name, title], at) => [name, title, at]).filter(([, , at]) => held.has(at))],
+        set: [["", "All sets", -1], ...sets.map(([name, title], at) => [name, title, at]).filter(([, , at]) => present.has(at))],
         impl: [["", "All implementations", -1], ...impls.name.map((name, at) => [name, name, at]).filter(([, , at]) => inside.has(at))],
         machine: [[ALL, "All machines", -1], ...machines.map((each, at) => [each.id, each.name, at]).filter(([, , at]) => here.has(at))],
         time: its.columns.filter(([key, , kind]) => kind === "ms" && rows[problem].some((i) => cells[key][i] !== null)).map(([key, header]) => [key, plain(header)]),

@@ -107,6 +107,7 @@ class CoreGpu(Implementation):
     source = "as `core`; pointer jumping of Wyllie 1979"
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
     counts = ("queries", "positives", *form.SIZES)
+    neutral = (*Implementation.neutral, *form.SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
     label_free = True

@@ -2,7 +2,7 @@
 
 The configurations come from a `ranking`, which compares like with like and puts the fastest first. A ratio is one of
 medians; over several graphs it is the geometric mean over the graphs on which both have a sound time. Its interval and
-its words are those of `runs.ratios`.
+its words are those of `compare.ratios`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from grailbench.compare import ratios
-from grailbench.compare.ratios import EQUAL, Ratio
+from grailbench.compare.ranking import Place, Ranking, rankings
+from grailbench.compare.ratios import EQUAL, UNCLEAR, Ratio
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report.ranking import Place, Ranking, every
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, listing
 
@@ -25,21 +25,14 @@ RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
 LONGEST = 30  #: lines; in a longer answer, rankings that differ only in d share one line
 
 
-def ratio(slow: Iterable[Cell], fast: Iterable[Cell], phase: str) -> Ratio:
-    """How many times as fast `fast` is as `slow`. Both have one cell per graph, in the same order, with sound times."""
-    pairs = list(zip(slow, fast, strict=True))
-    sampled = any(cell.status == "sampled" for pair in pairs for cell in pair)
-    return ratios.of_run([(one.times["", phase], other.times["", phase]) for one, other in pairs], sampled)
-
-
 def sentences(cells: Iterable[Cell]) -> list[str]:
     """The answer of a run, one sentence per line; [] if there is nothing to compare. Lines on graphs are indented."""
-    rankings = every(cells)
-    lines = [line for ranking in rankings for line in _of(ranking)]
+    found = rankings(cells)
+    lines = [line for ranking in found for line in _of(ranking)]
     if len(lines) > LONGEST:
-        lines = [line for alike in _by_dim(rankings) for line in (_of_dims(alike) if len(alike) > 1 else _of(alike[0]))]
-    whole = {ranking.problem for ranking in rankings if ranking.phase == "ready"}
-    if any(each.problem not in whole and contract.problem(each.problem).from_edges for each in rankings):
+        lines = [line for alike in _by_dim(found) for line in (_of_dims(alike) if len(alike) > 1 else _of(alike[0]))]
+    whole = {ranking.problem for ranking in found if ranking.phase == "ready"}
+    if any(each.problem not in whole and contract.problem(each.problem).from_edges for each in found):
         lines.append(f"From edges: {NOT_FROM_EDGES}.")
     return lines
 
@@ -56,7 +49,7 @@ def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
     """One sentence per configuration that is the fastest with some d, and per pair of those that are about equal, for
     rankings that differ only in d."""
     won: dict[str, dict[str, Ratio]] = {}
-    equal: dict[str, list[str]] = {}
+    equal: dict[tuple[str, str], list[str]] = {}
     over: set[int] = set()
     for ranking in rankings:
         first, *others = _timed_places(ranking) or [None]
@@ -65,7 +58,7 @@ def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
                 value, graphs = found
                 names = [each.name.replace(f" d={ranking.dim}", "", 1) for each in (first, place)]
                 if value.order == 0:
-                    equal.setdefault(" and ".join(names), []).append(str(ranking.dim))
+                    equal.setdefault((value.equal, " and ".join(names)), []).append(str(ranking.dim))
                 else:
                     faster, value = (names[0], value) if value.order > 0 else (names[1], value.inverse)
                     won.setdefault(faster, {})[f"d = {ranking.dim}"] = value
@@ -78,8 +71,8 @@ def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
     for name, own in won.items():
         dims = ", ".join(dim.removeprefix("d = ") for dim in own)
         yield f"{about}: {name} is the fastest with d = {dims}: {_ends(own)} times as fast as the next."
-    for names, dims in equal.items():
-        yield f"{about}: {names} are {EQUAL} with d = {', '.join(dims)}."
+    for (word, names), dims in equal.items():
+        yield f"{about}: {_none_is_faster(names, word)} with d = {', '.join(dims)}."
 
 
 def _start(ranking: Ranking) -> str:
@@ -114,7 +107,8 @@ def _of(ranking: Ranking) -> Iterator[str]:
     found = {}
     for graph in ranking.best:
         if len(two := _best_two(ranking, graph)) == 2:
-            found[graph] = two, ratio([two[1].cells[graph]], [two[0].cells[graph]], ranking.phase)
+            value = ratios.of_cells([(two[1].cells[graph], two[0].cells[graph])], ranking.measure)
+            found |= {} if value is None else {graph: (two, value)}
     if len(found) <= GRAPHS:
         yield from (f"  {graph}: {one.name} is {value.as_fast_as(other.name)}."
                     for graph, ((one, other), value) in found.items())  # fmt: skip
@@ -131,8 +125,14 @@ def _of(ranking: Ranking) -> Iterator[str]:
     if rest := most[RIVALS:]:
         graphs = count(sum(len(won[name]) for name in rest), "graph")
         yield f"  {count(len(rest), 'more configuration')} won on {graphs}."
-    if equal := [graph for graph, (_, value) in found.items() if not value.order]:
-        yield f"  The first two are {EQUAL} on {listing(equal, GRAPHS)}."
+    for word in (EQUAL, UNCLEAR):
+        if equal := [graph for graph, (_, value) in found.items() if not value.order and value.equal == word]:
+            yield f"  {_none_is_faster('the first two', word).capitalize()} on {listing(equal, GRAPHS)}."
+
+
+def _none_is_faster(names: str, word: str) -> str:
+    """'the first two are about equal', 'which of the first two is faster cannot be told, by unstable times,'."""
+    return f"{names} are {EQUAL}" if word == EQUAL else f"which of {names} is faster {UNCLEAR}, by unstable times,"
 
 
 def _over(ranking: Ranking, first: Place, *others: Place) -> str:
@@ -159,8 +159,8 @@ def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[
     common = [graph for graph in ranking.best if _timed(ranking, fastest, graph) and _timed(ranking, other, graph)]
     if not common:
         return None
-    found = ratio([other.cells[g] for g in common], [fastest.cells[g] for g in common], ranking.phase)
-    return found, len(common)
+    found = ratios.of_cells([(other.cells[graph], fastest.cells[graph]) for graph in common], ranking.measure)
+    return None if found is None else (found, len(common))
 
 
 def _indexed(ranking: Ranking, place: Place) -> bool:
@@ -170,7 +170,7 @@ def _indexed(ranking: Ranking, place: Place) -> bool:
 
 
 def _timed(ranking: Ranking, place: Place, graph: str) -> bool:
-    return ranking.ratio(place, graph) is not None
+    return bool(ranking.ratio(place, graph))
 
 
 def _best_two(ranking: Ranking, graph: str) -> list[Place]:

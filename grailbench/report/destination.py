@@ -12,7 +12,7 @@ from grailbench.util.outputs import replaced
 WHY = "a recorded run or a pack, into which nothing is written unasked"
 
 
-def place(run: Path, name: str, out: str | Path | None = None) -> Path | None:
+def folder_for(run: Path, name: str, out: str | Path | None = None) -> Path | None:
     """The folder of a report's files: `out` if given, else the subfolder `name` of the run; None for a recorded run
     and for one in a pack."""
     if out is not None:

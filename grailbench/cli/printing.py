@@ -1,0 +1,136 @@
+"""What all commands print alike, and where they write answers: the standard output, or a file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from grailbench.cli.streams import KEEP
+from grailbench.util.outputs import replaced
+from grailbench.util.visible import visible
+
+if TYPE_CHECKING:
+    from grailbench.util.screen import Grid
+
+
+def put_json(records: Iterable[dict]) -> None:
+    """Print one JSON object a line."""
+    for record in records:
+        click.echo(json.dumps(record))
+
+
+def put(parts: Iterable[Grid | str], apart: bool = False) -> None:
+    """Print tables and lines for people on stdout, or, if `apart`, on stderr; in a terminal they fit its width."""
+    from grailbench.util import screen
+
+    screen.put(parts, screen.apart() if apart else None)
+
+
+def say(text: object, apart: bool = False) -> None:
+    """Print a line for people on stdout, or, if `apart`, on stderr."""
+    click.echo(_folded(visible(str(text)), sys.stderr if apart else sys.stdout), err=apart)
+
+
+def note(text: str) -> None:
+    """Print a line for people on stderr, where it does not mix with results."""
+    say(text, apart=True)
+
+
+def _folded(line: str, stream) -> str:
+    """A line, broken between words where a terminal would break it anywhere."""
+    if not stream.isatty():
+        return line
+    return "\n".join(_wrapped(line, shutil.get_terminal_size().columns)) or line
+
+
+def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """A text in lines of at most `width` characters that begin with `first` and `rest`; a longer word is whole."""
+    return textwrap.wrap(
+        text, max(width, 1), initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+
+
+class Help(click.HelpFormatter):
+    """A help text that breaks between words alone, however narrow the terminal is."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.width = min(self.width, max(shutil.get_terminal_size().columns - 2, 20))
+
+    def write_text(self, text: str) -> None:
+        """Writes paragraphs; of one that begins with a backspace, each line by itself."""
+        indent = " " * self.current_indent
+        for at, paragraph in enumerate(re.split(r"\n{2,}", text.strip())):
+            lines = paragraph.removeprefix("\b\n").splitlines()
+            if not paragraph.startswith("\b"):
+                lines = [" ".join(lines)]
+            self.write("\n" * (at > 0))
+            self._write_lines(each for line in lines for each in self._lines(indent + line))
+
+    def _lines(self, line: str) -> list[str]:
+        """A line, broken where it is too long: an example of a command with a backslash, as a shell takes it."""
+        own = line.lstrip()
+        first = line[: len(line) - len(own)]
+        end = " \\" if own.startswith("grailbench ") else ""
+        found = _wrapped(own, self.width - len(end), first, first + "    " * (first != " " * self.current_indent))
+        return [*(each + end for each in found[:-1]), found[-1]]
+
+    def write_dl(self, rows, col_max: int = 30, col_spacing: int = 2) -> None:
+        """Writes terms, and beside them, or below where there is no room, what they mean."""
+        rows, indent = list(rows), " " * self.current_indent
+        left = self.current_indent + min(max(len(term) for term, _ in rows), col_max) + col_spacing
+        for term, text in rows:
+            beside = len(indent + term) + col_spacing <= left <= self.width - 20
+            rest = " " * left if left <= self.width - 20 else indent + "    "
+            if not beside:
+                self._write_lines(_wrapped(term, self.width, indent, rest))
+            first = f"{indent}{term}".ljust(left) if beside else rest
+            self._write_lines(_wrapped(text, self.width, first, rest) or [first.rstrip()])
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        """Writes the line of how a command is called."""
+        line = f"{'Usage: ' if prefix is None else prefix}{prog} {args}"
+        self._write_lines(_wrapped(line, self.width, rest="    "))
+
+    def _write_lines(self, lines: Iterable[str]) -> None:
+        self.write("".join(f"{line}\n" for line in lines))
+
+
+@contextmanager
+def output(path: str | None) -> Iterator[IO[bytes]]:
+    """A binary stream to a file, which appears whole or not at all and is compressed if its name ends with .gz; '-' and
+    None are the standard output, where a terminal gets what is hidden as text, and a pipe every byte as it is.
+
+    Raises InputError or MachineLacks if the file cannot be written.
+    """
+    if path in (None, "-"):
+        yield _Screen()
+        return
+    with replaced(path) as stream:
+        if path.endswith(".gz"):
+            with gzip.GzipFile(filename="", fileobj=stream, mode="wb", mtime=0) as packed:
+                yield packed
+        else:
+            yield stream
+
+
+class _Screen(io.RawIOBase):
+    """The standard output as a binary file; click writes to whatever stands in its place."""
+
+    def write(self, content: bytes) -> int:
+        if sys.stdout.isatty():
+            click.echo(visible(content.decode("utf-8", "surrogateescape"), KEEP), nl=False)
+        else:
+            click.echo(content, nl=False)
+        return len(content)

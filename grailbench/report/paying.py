@@ -1,0 +1,213 @@
+"""From how many queries a build pays, as tables: against the next on the front of build and query and against the best
+searching method, and against `sweep`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+from grailbench.compare.costs import (
+    BUILDS,
+    NEVER,
+    THREADS,
+    Front,
+    Group,
+    Payment,
+    Point,
+    Timed,
+    fronts,
+    groups,
+    number,
+    payments,
+    sentences,
+)
+from grailbench.compare.measures import GPU, NS, median, named, place
+from grailbench.compare.ranking import generated_kind
+from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.report import frames
+from grailbench.report.table import Table
+from grailbench.util.words import BLANK, count, short, size
+
+NAME, PAYS = "tradeoffs", "pays"
+TITLE = "The front of build and query, and from how many queries a build pays"
+ASKED = "From how many queries a build pays"
+OURS, OTHERS = "ours", "others"
+
+
+def groups_of(cells: Iterable[Cell], machine: Callable[[Cell], str] | None = None) -> list[Group]:
+    """The groups of some cells, named as figures name them."""
+    cells = frames.ordered(cells)
+    heads = frames.heads(cells)
+    return groups(((cell, head["config"], head["queries"]) for cell, head in zip(cells, heads, strict=True)), machine)
+
+
+# ------------------------------------------------------------------ the front
+
+
+def tables(cells: Iterable[Cell]) -> list[Table]:
+    """The table of the graphs and query sets on which both an index and a search without one were timed; none where
+    there is no such."""
+    found = [each for each in fronts(groups_of(cells)) if each.indexed]
+    return [table(found)] if found else []
+
+
+def table(found: list[Front]) -> Table:
+    """A line for each configuration of the front of each group. The notes begin with the sentences on these."""
+    import pandas
+
+    several = any(each.group.machine for each in found)
+    headers = ["graph", *(["machine"] if several else []), "queries", "configuration", "build", "build ms",
+               "ns a query", "index size", "pays from", "95 %", "over searching from", "95 % of it",
+               "cheapest for"]  # fmt: skip
+    lines, values, records, ends = [], [], [], set()
+    for each in found:
+        for before, point in zip([None, *each.points], each.points, strict=False):
+            line, value, record = _line(each, point, before)
+            where = [each.group.machine] if several else []
+            lines.append([line[0], *where, *line[1:]])
+            values.append([value[0], *where, *value[1:]])
+            records.append(record)
+        ends.add(len(lines) - 1)
+    right = frozenset(headers[headers.index("build ms") :]) - {"cheapest for"}
+    notes = [*sentences(found), *notes_of(found)] if found else []
+    return Table(
+        NAME, TITLE, headers, lines, right, keys=headers.index("build"), ends=frozenset(ends), notes=notes,
+        values=values, records=records, file=NAME, data=pandas.DataFrame(records),
+    )  # fmt: skip
+
+
+def _line(found: Front, point: Point, before: Point | None) -> tuple[list[str], list, dict]:
+    """Texts, sort keys and the record of a configuration of a front."""
+    group, cell = found.group, point.cell
+    cost, pays, searched = point.cost(group.build), found.pays(point, before), found.pays(point, found.search)
+    cheapest, since = _cheapest(found, point)
+    texts = [
+        group.graph, group.queries or cell.whole_set, point.name, BUILDS[group.build], short(cost.once),
+        short(cost.each * NS), BLANK if cell.index_bytes is None else size(cell.index_bytes),
+        *(text for one in (pays, searched) for text in ((one.text, one.between) if one else (BLANK, ""))), cheapest,
+    ]  # fmt: skip
+    numbers = [one and _finite(one.queries) for one in (pays, searched)]
+    values = [*texts[:4], cost.once, cost.each * NS, cell.index_bytes, numbers[0], None, numbers[1], None, since]
+    record = {
+        "dataset": group.graph, "generated": cell.generated, "machine": group.machine or None,
+        "queries": cell.query_set, "configuration": cell.label, "build_phase": group.build, "build_ms": cost.once,
+        "query_ns": cost.each * NS, "asked": cell.queries, "index_bytes": cell.index_bytes,
+    }  # fmt: skip
+    for name, one, since_pays in zip(("neighbour", "search"), (pays, searched), numbers, strict=True):
+        low, high = one.interval if one and one.interval else (None, None)
+        record |= {name: one and one.against.name, f"{name}_from": since_pays,
+                   f"{name}_low": low, f"{name}_high": None if high == math.inf else high}  # fmt: skip
+    return texts, values, record | {"cheapest_from": since}
+
+
+def _finite(queries: float) -> int | None:
+    return None if queries == math.inf else int(queries)
+
+
+def _cheapest(found: Front, point: Point) -> tuple[str, int | None]:
+    """For how many queries a configuration is the cheapest of all: '1 to 1,230', '1,230 on', '' for none; and the
+    first of them."""
+    for at, step in enumerate(found.steps):
+        if step.option is point:
+            after = found.steps[at + 1].since if at + 1 < len(found.steps) else None
+            return f"{number(step.since)} {'on' if after is None else f'to {number(after)}'}", step.since
+    return "", None
+
+
+def notes_of(found: list[Front]) -> Iterator[str]:
+    """How the table is read, and what is not in it."""
+    yield (
+        "pays from: the number of queries from which on the build pays against the line above, which is faster to "
+        "build; over searching: against the method without an index that has the fastest query. A line is cheapest for "
+        "no number where others are cheaper for each. The time of a query is that of the batch over its queries, so "
+        "that it takes the time to be proportional to them."
+    )
+    if any(each.search for each in found):
+        none = dict.fromkeys(each.search.name for each in found if each.search)
+        yield f"The best searching method: {', '.join(none)}."
+    if labels := [each for each in found if each.group.build == "label"]:
+        gpu = any(place(point.cell) == GPU for each in labels for point in each.points)
+        yield f"Builds of the labels alone{', on a GPU of a graph that is there already' * gpu}: from edges " \
+              f"{NOT_FROM_EDGES}."  # fmt: skip
+    lost = dict.fromkeys(p.name for each in found for p in each.group.points if p.cost(each.group.build) is None)
+    if lost:
+        yield f"Without that build, and so not in the table: {count(len(lost), 'configuration')}."
+
+
+# ------------------------------------------------------------------ against `sweep`
+
+
+def pays(cells: Iterable[Cell]) -> list[Table]:
+    """From how many pairs an index pays against `sweep`: a table for each query set, those of generated graphs apart;
+    none for a run without."""
+    kinds: dict[tuple[bool, str], list[Payment]] = {}
+    for one in payments(cells):
+        kinds.setdefault((one.swept.generated, one.swept.query_set), []).append(one)
+    return [_pays(name, like, own) for (like, name), own in sorted(kinds.items(), key=lambda each: each[0][0])]
+
+
+def _pays(query_set: str, like: bool, found: list[Payment]) -> Table:
+    """A line per graph: for each number of threads the time of a swept pair, and whose index pays first, ours and of
+    others; records of every index."""
+    import pandas
+
+    graphs = list(dict.fromkeys(one.swept.dataset for one in found))
+    first: dict[tuple[str, str, str], Payment] = {}
+    for one in sorted(found, key=lambda one: one.pairs):
+        first.setdefault((one.swept.dataset, one.threads, _whose(one)), one)
+    shown = [threads for threads in THREADS if any(one.threads == threads for one in found)]
+    sides = {t: [who for who in (OURS, OTHERS) if any((g, t, who) in first for g in graphs)] for t in shown}
+    headers, lines = ["graph"], []
+    for threads in shown:
+        headers.append(f"swept, {threads}: ns a pair")
+        headers += [head for who in sides[threads] for head in (f"{who}, {threads}: pays from", f"{who}, {threads}")]
+    for graph in graphs:
+        line = [graph]
+        for threads in shown:
+            swept = (one.swept for one in found if (one.swept.dataset, one.threads) == (graph, threads))
+            line.append(next((short(_pair_ns(cell)) for cell in swept), BLANK))
+            for one in (first.get((graph, threads, who)) for who in sides[threads]):
+                line += [BLANK, BLANK] if one is None else [one.text, named(one.cell)]
+        lines.append(line)
+    records = [{
+        "dataset": one.swept.dataset, "generated": like, "queries": one.swept.query_set, "threads": one.threads,
+        "whose": _whose(one), "configuration": one.cell.label, "index_pairs": one.cell.queries,
+        "build_phase": one.phase, "build_ms": median(one.cell, one.phase),
+        "swept_build_ms": median(one.swept, one.phase), "pair_ns": _pair_ns(one.cell),
+        "swept_pair_ns": _pair_ns(one.swept), "batch": one.swept.queries, "pays_from": _finite(one.pairs),
+        "lower_bound": one.beyond,
+    } for one in found]  # fmt: skip
+    kind = f" ({generated_kind(graphs)})" if like else ""
+    numbers = frozenset(head for head in headers if "ns a pair" in head or "pays from" in head)
+    return Table(
+        f"{PAYS}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", headers, lines, numbers,
+        notes=list(_pays_notes(found)), records=records, file=PAYS, data=pandas.DataFrame(records),
+    )  # fmt: skip
+
+
+def _whose(one: Payment) -> str:
+    return OURS if one.cell.ours else OTHERS
+
+
+def _pair_ns(cell: Cell) -> float:
+    return Timed({0: 0.0}, cell.times["", "query"], cell.queries).cost(NS).each
+
+
+def _pays_notes(found: list[Payment]) -> Iterator[str]:
+    batches = sorted({one.swept.queries for one in found})
+    batch = f"batch of {batches[0]:,} pairs" if len(batches) == 1 else "run's batch"
+    yield (
+        "The build of an index beyond what the sweep needs too, over what it saves a pair against the sweep, both "
+        f"measured at the {batch}; shown is the index that pays from the fewest pairs on."
+    )
+    yield (
+        "This takes the sweep's time to be proportional to the pairs, which it is not: in a smaller batch a pair takes "
+        "another time, searched or swept."
+    )
+    if any(one.beyond for one in found):
+        yield "≥: beyond the batch, where the number is a lower bound, since more pairs can be swept in such batches."
+    if any(one.pairs == math.inf for one in found):
+        yield f"{NEVER}: at this batch the sweep answers a pair in no more time than the index."
+    if any(one.phase == "label" for one in found):
+        yield "The way from edges was not timed of all: there the build is the labeling alone, and a peer's has the " \
+              "condensing in it."  # fmt: skip
