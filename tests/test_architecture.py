@@ -146,7 +146,7 @@ def test_only_one_package_imports_cuda(sources):
     "line", ["from numba import cuda", "import numba.cuda as c", "def f():\n    import cupy", "import pynvml"]
 )
 def test_an_import_of_cuda_is_seen(line):
-    assert cuda_modules({"grailbench.problems.closure.gpu.floyd": line}) == ["grailbench.problems.closure.gpu.floyd"]
+    assert cuda_modules({"grailbench.problems.closure.gpu.dense": line}) == ["grailbench.problems.closure.gpu.dense"]
 
 
 # ------------------------------------------------------------------ walks

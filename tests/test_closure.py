@@ -20,16 +20,16 @@ from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMe
 from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
 from grailbench.graph.ids import Counted
+from grailbench.problems.closure import bits as kept
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure import check, index, kept
+from grailbench.problems.closure import check, index, sweep, warshall
 from grailbench.problems.closure import problem as closure_problem
-from grailbench.problems.closure.condense import condense
-from grailbench.problems.closure.cpu import blocks as cpu_blocks
-from grailbench.problems.closure.cpu import sweep, warshall
-from grailbench.problems.closure.gpu import order
+from grailbench.problems.closure import sweep as cpu_blocks
 from grailbench.problems.closure.gpu import sweep as gpu_sweep
+from grailbench.problems.closure.gpu import sweep as order
 from grailbench.problems.closure.index import Block, Closed, NoTimer, Params, Relation
 from grailbench.problems.closure.problem import Closure, checksum
+from grailbench.problems.closure.sweep import condense
 from grailbench.problems.contract import Attempt, implementations
 
 gateway.require()
@@ -176,8 +176,8 @@ def test_on_the_cpu_the_closure_is_the_oracles(name, graph):
 def test_any_number_of_workers_gives_the_same_bits(graph):
     bits = packed.pack_graph(graph_of(*graph))
     one, three = bits.copy(), bits.copy()
-    warshall.close(one, 1)
-    warshall.close(three, 3, least=1)
+    warshall.close_bits(one, 1)
+    warshall.close_bits(three, 3, least=1)
     assert np.array_equal(one, three)
 
 
@@ -497,16 +497,16 @@ def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_pat
 
 
 def test_memory_of_bits_serves_the_next_closure_once_nothing_refers_to_it():
-    kept.drop()
-    part = kept.empty(70, 2)[3:]
+    kept.drop_reusable()
+    part = kept.reusable(70, 2)[3:]
     place = part.ctypes.data
-    assert kept.empty(70, 2).ctypes.data != place - 3 * 16
-    kept.drop()
+    assert kept.reusable(70, 2).ctypes.data != place - 3 * 16
+    kept.drop_reusable()
     del part
-    (spare,) = kept._spare
-    assert kept.empty(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
-    kept.empty(71, 2)
-    assert kept._spare[0].size == 142
+    (spare,) = kept._last
+    assert kept.reusable(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
+    kept.reusable(71, 2)
+    assert kept._last[0].size == 142
 
 
 #: `os` is emptied after the modules that were imported later, whose names are None by then

@@ -12,7 +12,7 @@ from grailbench.compare import runs as compare
 from grailbench.compare.gate import Gate
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.problems import contract
-from grailbench.problems.reachability.core import form
+from grailbench.problems.reachability.core import answer
 
 
 @pytest.fixture
@@ -60,6 +60,19 @@ def test_a_change_that_the_least_times_do_not_show_is_other_work_on_the_machine(
     assert change.base.interval.disjoint(change.new.interval)
     assert (change.ratio > 1.4, change.least < 1.04) == (True, True)
     assert change.verdict == "unclear"
+
+
+def test_a_change_of_an_unstable_cell_is_unclear_where_trials_overlap(stored):
+    two_modes = np.where(np.arange(20) % 2 > 0, 14.0, 11.5) * steady(1.0, 1, scale=0.001)
+    overlapping = steady()
+    overlapping[3] = 13.0
+    new = stored("new", cell(ms=two_modes))
+    for ms, verdict in ((overlapping, "unclear"), (steady(), "regression")):
+        (change,) = compare.of_runs(stored(verdict, cell(ms=ms)), new).times
+        assert change.bounds.low > 1.1
+        assert change.verdict == verdict
+    (change,) = compare.of_runs(stored("c", cell(ms=overlapping)), stored("d", cell(ms=steady(12.5, 1)))).times
+    assert change.verdict == "regression", "both are stable"
 
 
 def test_a_disjoint_difference_within_the_gate_is_the_same(stored):
@@ -147,7 +160,7 @@ def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
     found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=other)))
     assert [(each.counter, each.verdict) for each in found.counters] == [("excluded_by_labels", "changed")]
     assert found.exit_code == 0
-    assert {*form.SIZES, "excluded_by_labels"} < contract.neutral("reachability")
+    assert {*answer.SIZES, "excluded_by_labels"} < contract.neutral("reachability")
 
 
 def test_a_counter_that_the_timing_of_threads_changes_is_not_held_on_to(stored):

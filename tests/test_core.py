@@ -14,8 +14,9 @@ from strategies import dag_of, dags, digraphs
 import grailbench as gb
 from grailbench.errors import InputError
 from grailbench.problems.contract import NoTimer, problem
-from grailbench.problems.reachability.core import answer, packing, patterns, records
+from grailbench.problems.reachability.core import answer, patterns, records
 from grailbench.problems.reachability.core import index as core_index
+from grailbench.problems.reachability.core import rows as packing
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.core.inner import core_dag

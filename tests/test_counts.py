@@ -18,8 +18,8 @@ from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.problems.contract import Spec, problem
-from grailbench.problems.counts import check
-from grailbench.problems.counts.cpu import sketch, sweep
+from grailbench.problems.counts import problem as check
+from grailbench.problems.counts import sketch, sweep
 from grailbench.problems.counts.export import export
 from grailbench.problems.counts.index import Counted, NoTimer, Params, Solver, task_of
 from grailbench.problems.counts.reduce import expanded, reduced

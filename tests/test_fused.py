@@ -21,9 +21,9 @@ from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused import small
+from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.gpu.fused.hubs import Chooser
 from grailbench.problems.reachability.gpu.fused.labeler import Labeler, device_bytes
-from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()

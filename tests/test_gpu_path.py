@@ -10,12 +10,12 @@ from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import TooLittleMemory
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
-from grailbench.problems.reachability.gpu import path_pipeline, path_search
+from grailbench.problems.reachability.gpu import pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 
 def labelled(dag, params, shape):
-    return path_pipeline.label(dag, params, NoTimer(), shape)
+    return pipeline.label_by_paths(dag, params, NoTimer(), shape)
 
 
 # ------------------------------------------------------------------ labels
@@ -86,7 +86,7 @@ def test_a_query_visits_a_vertex_once_and_stops_when_it_is_answered():
     ladder = [(3 * i + a, 3 * i + b) for i in range(10) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
     dag = dag_of(31, [*ladder, (0, 30)])
     built = labelled(dag, Params(dim=1), SMALLEST)
-    searcher = path_search.PathSearcher(built.graph.children, built.pairs, SMALLEST)
+    searcher = search.PathSearcher(built.graph.children, built.pairs, SMALLEST)
     for target, levels in ((3, 3), (30, 2)):  # the level after the one that found it finds nobody left to go on
         before = searcher.levels
         answers, _ = searcher.search(np.array([0], np.int32), np.array([target], np.int32))
@@ -147,7 +147,7 @@ class TestMemory:
         allocator.restart()
         before = allocator.held()
         implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
-        need = path_pipeline.device_bytes(dag, 2, Enterprise())
+        need = pipeline.path_device_bytes(dag, 2, Enterprise())
         assert 0.9 * need < allocator.peak() - before < 1.1 * need
 
 

@@ -15,7 +15,9 @@ from grailbench.cuda.frontier import Enterprise
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
 from grailbench.problems.reachability.gpu import index as gpu_index
-from grailbench.problems.reachability.gpu import path_pipeline, path_search, pipeline, search
+from grailbench.problems.reachability.gpu import pipeline, search
+from grailbench.problems.reachability.gpu import pipeline as path_pipeline
+from grailbench.problems.reachability.gpu import search as path_search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 both = pytest.mark.parametrize("method", [pipeline, path_pipeline], ids=["gpu", "gpu-path"])

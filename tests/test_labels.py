@@ -31,7 +31,7 @@ def visiting_order(dag, params, pair):
 def test_labels_are_those_of_the_recursion_with_the_same_child_order(order, graph, dim, seed):
     dag, params = dag_of(*graph), Params(dim=dim, order=order, seed=seed, filters=("level", "tree"))
     index = Sequential.build(dag, params, NoTimer())
-    starts, ends = index.label_pairs()
+    starts, ends = lanes.columns(index.labels)
     records = index.labels.lanes.reshape(dag.vertices, -1)
     for pair in range(dim):
         expected = grail_labels(visiting_order(dag, params, pair), dag.super_root)

@@ -20,8 +20,8 @@ from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, implementation
 from grailbench.problems.reachability.index import Count, NoTimer, Params
 from grailbench.problems.reachability.peers import program as adapter
-from grailbench.problems.reachability.peers.output import Output, ProgramFailed
-from grailbench.problems.reachability.peers.texts import FORMATS, write_graph
+from grailbench.problems.reachability.peers.description import FORMATS, write_graph
+from grailbench.problems.reachability.peers.program import Output, ProgramFailed
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.problems.reachability.verify import Checker, checksum
 from grailbench.util.guard import guarded

@@ -14,7 +14,8 @@ from grailbench.harness.environment import usable_cores
 from grailbench.harness.plan import Config, load_config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
-from grailbench.problems.reachability.peers import libraries, pyreachability
+from grailbench.problems.reachability.peers import libraries
+from grailbench.problems.reachability.peers import libraries as pyreachability
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.report import document, rankings
 from grailbench.report.page import page as page_of

@@ -33,12 +33,11 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
+from grailbench.outofcore import blocks, edges, folder, labels, levels, search, streams
 from grailbench.outofcore import build as stages
-from grailbench.outofcore import edges, folder, labels, levels, search, streams
-from grailbench.outofcore import stored as blocks
 from grailbench.outofcore.index import Streamed
-from grailbench.problems.reachability import hubs, kept
-from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
+from grailbench.problems.reachability import hubs, stored
+from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
 SMALL = 500_000_000  #: bytes of memory that every graph here fits
@@ -72,7 +71,7 @@ def assert_as_the_twin(index, drawn, dim, seed):
     """The saved graph is the condensed one, labels are the twin's, hubs those of the CPU, answers the oracle's."""
     dag = condense(graph_of(*drawn))
     own = index.graph.dag
-    assert same_dag(Dag(*(getattr(own, name) for name in kept._DAG), own.duplicates, own.loops), dag)
+    assert same_dag(Dag(*(getattr(own, name) for name in stored._DAG), own.duplicates, own.loops), dag)
     inner, leveled, width = index._inside.index, by_level(dag), record_width(dim)
     lanes = inner.records.lanes.reshape(-1, width)[dag.order]
     assert np.array_equal(lanes, records(leveled, salts(seed, range(dim)), dim, width))

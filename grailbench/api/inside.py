@@ -14,11 +14,12 @@ from grailbench.problems.reachability.core.index import SMALL, Core
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
 from grailbench.problems.reachability.index import Implementation, Index, Params
-from grailbench.problems.reachability.kept import here, where
+from grailbench.problems.reachability.stored import caller_for, here
 from grailbench.problems.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
     from grailbench.api.graph import Graph
+    from grailbench.distributed.spread import Spread
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
 FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
@@ -32,6 +33,7 @@ class Inside:
     run    calls a function with arguments where the index lives: here, or on the thread of a GPU
     check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
     raw    whether its queries are of vertices of the graph, in place of those of the condensed one
+    spread  the workers that hold the index; None if it is in this process
     """
 
     implementation: type[Implementation]
@@ -40,6 +42,7 @@ class Inside:
     run: Callable[..., Any]
     check: Callable[[], None]
     raw: bool = False
+    spread: Spread | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -59,7 +62,7 @@ class Inside:
 def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Inside:
     """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
     and the implementation condenses them itself. Raises MachineLacks."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
     graph.check()
@@ -91,7 +94,7 @@ def restored(
 ) -> Inside:
     """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
     machine lacks that."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     found = Inside(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
     if "gpu" in implementation.needs:
         found.index  # noqa: B018 - what its GPU lacks is said now

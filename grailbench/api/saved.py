@@ -20,8 +20,8 @@ from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
-from grailbench.problems.reachability import kept
 from grailbench.problems.reachability.index import Implementation, Params
+from grailbench.problems.reachability.stored import from_arrays, to_arrays
 from grailbench.util.outputs import atomic_file
 
 
@@ -100,7 +100,7 @@ def _described(graph: Graph, inside: Inside) -> tuple[dict[str, Any], dict[str, 
             f"{inside.implementation.name} keeps its index to itself, so it cannot be saved",
             remedy="gb.build(graph) makes one that can",
         )
-    said, arrays = kept.described(inside.implementation, inside.params, graph.dag, stored)
+    said, arrays = to_arrays(inside.implementation, inside.params, graph.dag, stored)
     numbering, ids = graph.ids.stored()
     if not graph.acyclic:
         arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
@@ -122,7 +122,7 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
             )  # fmt: skip
         arrays = mapped.arrays_of(content.buffer, header, start)
         check = mapped.Check(arrays, header, content)
-        found, params, dag, own = kept.parts(header, arrays, path)
+        found, params, dag, own = from_arrays(header, arrays, path)
         rows = mapped.named(arrays, "rows/")
         if graph is None:
 

@@ -440,7 +440,7 @@ class Problem(ABC):
 
         `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
         edges in memory to an index or, if the problem has none, to all answers on the host; it reuses nothing that was
-        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `bench.timing.PhaseTimer`:
+        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `harness.timing.PhaseTimer`:
         `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 
