@@ -25,9 +25,9 @@ from grailbench.report.draw import style
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
+from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.report.problems import shown
 from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def of_report(
     found: dict[str, Figure] = {}
     if report.cells:
         found |= of_cells(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
+    for figures in dict.fromkeys(wording(name).figures for name in report.run.problems):
         found |= figures(report.run.cells) if figures else {}
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
     found |= {figure.name: figure for figure in of_all}

@@ -19,7 +19,6 @@ from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
 from grailbench.report.site.entries import Entry, by_implementation
 from grailbench.report.site.rounds import (
@@ -34,7 +33,7 @@ from grailbench.report.site.rounds import (
     tables,
     to,
 )
-from grailbench.report.table import Column, Table, of_rows
+from grailbench.report.table import Column, Footnotes, Table, of_rows
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
