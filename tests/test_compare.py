@@ -62,6 +62,19 @@ def test_a_change_that_the_least_times_do_not_show_is_other_work_on_the_machine(
     assert change.verdict == "unclear"
 
 
+def test_a_change_of_an_unstable_cell_is_unclear_where_trials_overlap(stored):
+    two_modes = np.where(np.arange(20) % 2 > 0, 14.0, 11.5) * steady(1.0, 1, scale=0.001)
+    overlapping = steady()
+    overlapping[3] = 13.0
+    new = stored("new", cell(ms=two_modes))
+    for ms, verdict in ((overlapping, "unclear"), (steady(), "regression")):
+        (change,) = compare.of_runs(stored(verdict, cell(ms=ms)), new).times
+        assert change.bounds.low > 1.1
+        assert change.verdict == verdict
+    (change,) = compare.of_runs(stored("c", cell(ms=overlapping)), stored("d", cell(ms=steady(12.5, 1)))).times
+    assert change.verdict == "regression", "both are stable"
+
+
 def test_a_disjoint_difference_within_the_gate_is_the_same(stored):
     found = compare.of_runs(stored("a", cell(ms=steady(10.0))), stored("b", cell(ms=steady(10.6, 1, scale=0.001))))
     assert found.times[0].base.interval.disjoint(found.times[0].new.interval)

@@ -33,9 +33,8 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
+from grailbench.outofcore import blocks, edges, folder, labels, levels, search, streams
 from grailbench.outofcore import build as stages
-from grailbench.outofcore import edges, folder, labels, levels, search, streams
-from grailbench.outofcore import stored as blocks
 from grailbench.outofcore.index import Streamed
 from grailbench.problems.reachability import stored
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts

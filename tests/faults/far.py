@@ -23,7 +23,7 @@ _FIRST = ((0,),), ((1,),)  #: rows are the first two arguments
 #: here are those that go through all edges, and those whose result depends on the number or the place of edges
 ROWS: dict[str, tuple[tuple, tuple]] = {
     "graph.kahn:walk": _FIRST,
-    "graph.components:_tarjan": _FIRST,
+    "graph.condense:_tarjan": _FIRST,
     "graph.oracle:_push": _FIRST,
     "problems.reachability.cpu.traverse:label_pair": _FIRST,
     "problems.reachability.cpu.search:answer_blocks": (((2, 0),), ((2, 1),)),
