@@ -31,9 +31,9 @@ from kept_files import (
 )
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
-from grailbench.api import shards
 from grailbench.compare import gate
 from grailbench.data import cache, registry, sources
+from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile
 from grailbench.graph.generate import catalogue
