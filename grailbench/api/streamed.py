@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grailbench.api import saved
+from grailbench.api import engine
+from grailbench.api.engine import restored
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.api.inside import restored
 from grailbench.errors import InputError
 from grailbench.graph.ids import Counted
 from grailbench.outofcore import build, edges, streams
@@ -57,7 +57,7 @@ def built(
             if sorted_before := finished["stages"][STAGES[0]] if finished else held.said(STAGES[0]):
                 _require_same_edges(kept, stream, sorted_before["checksum"])
             said = finished or _built(held, stream, params, block)
-            return Index(*saved.load(kept / SAVED / _FILE).restored()), said["stages"]
+            return Index(*engine.load(kept / SAVED / _FILE).restored()), said["stages"]
         finally:
             held.close()
     finally:
@@ -86,7 +86,7 @@ def _built(held: Folder, stream: streams.Stream, params: Params, block: int) -> 
     inside = restored(Streamed, params, dag, arrays, lambda: None)
 
     def save(to: Path) -> dict[str, Any]:
-        saved.write(graph, inside, to / _FILE)
+        engine.write(graph, inside, to / _FILE)
         return {"stages": stages}
 
     room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, output
 from grailbench.errors import CheckFailed
 from grailbench.util.words import count as counted
@@ -31,12 +31,12 @@ class _WithNumbers(click.Command):
 
 
 @click.command("ask", cls=_WithNumbers)
-@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.argument("graph", type=completion.GRAPH_OR_FILE)
 @click.argument("source", metavar="[U", required=False)
 @click.argument("target", metavar="V]", required=False)
 @click.option(
     "--pairs",
-    type=complete.FILE,
+    type=completion.FILE,
     metavar="FILE",
     help="Ask the pairs of a file, as --queries of run reads them (also .gz, .csv); - is the standard input.",
 )
@@ -54,7 +54,7 @@ class _WithNumbers(click.Command):
 @click.option("--out", type=options.Output(dir_okay=False, allow_dash=True), metavar="FILE",
               help="Write the answers there; .gz is packed.")  # fmt: skip
 @options.index
-@click.option("--index", "index_file", type=complete.FILE, metavar="FILE", help="Open an index that --save wrote.")
+@click.option("--index", "index_file", type=completion.FILE, metavar="FILE", help="Open an index that --save wrote.")
 @click.option("--save", type=options.Output(dir_okay=False, index=True), metavar="FILE",
               help="Save the index for --index.")  # fmt: skip
 @options.as_json
@@ -161,7 +161,7 @@ def _answer(graph: str, question: Question) -> None:
 
 def _index(name: str, question: Question) -> Index:
     from grailbench.api import Graph, build, load
-    from grailbench.api.saved import is_saved
+    from grailbench.api.engine import is_saved
     from grailbench.data.imported import named
 
     if is_saved(name):

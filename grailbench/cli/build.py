@@ -8,14 +8,14 @@ from time import perf_counter
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put_json, say
 from grailbench.errors import InputError
 from grailbench.util.words import decimal_size
 
 
 @click.command("build")
-@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.argument("graph", type=completion.GRAPH_OR_FILE)
 @click.option("--out", type=options.Output(dir_okay=False, index=True), required=True, metavar="FILE",
               help="Save the index there.")  # fmt: skip
 @options.index

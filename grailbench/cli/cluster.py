@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import put, put_json, say
 from grailbench.util.screen import Grid
 from grailbench.util.words import BLANK, count, gib, listing
@@ -30,7 +30,7 @@ def client(workers: int | None, scheduler: str | None) -> Iterator:
 @click.command("cluster")
 @click.option("--check", is_flag=True, help="Fail if a worker does not fit.")
 @options.workers
-@click.option("--dataset", "datasets", type=complete.GRAPH, multiple=True, metavar="NAME",
+@click.option("--dataset", "datasets", type=completion.GRAPH, multiple=True, metavar="NAME",
               help="Also whether this graph is there, by its sha256; may repeat.")  # fmt: skip
 @options.as_json
 def command(check, workers, scheduler, datasets, as_json):

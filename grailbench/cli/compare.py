@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put_json
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("base", type=complete.RUN)
-@click.argument("new", type=complete.RUN)
+@click.argument("base", type=completion.RUN)
+@click.argument("new", type=completion.RUN)
 @options.comparison
-@click.option("--reference", type=complete.IMPLEMENTATION, metavar="IMPL",
+@click.option("--reference", type=completion.IMPLEMENTATION, metavar="IMPL",
               help="Whose times of the same run are the unit across machines.")  # fmt: skip
 @click.option("--times", type=click.Choice(("auto", "reference", "none")), help="ms on one machine and by reference "
               "across, always by reference, or counters alone. [default: auto]")  # fmt: skip

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import put_json, say
 
 FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 
 
 @click.command("export")
-@click.argument("name", type=complete.GRAPH)
+@click.argument("name", type=completion.GRAPH)
 @click.argument("path", type=options.Output(dir_okay=False))
 @click.option(
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."

@@ -11,7 +11,7 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 from grailbench.cli.printing import note, put, put_json
 from grailbench.errors import CheckFailed, InputError
 from grailbench.util.screen import Grid, apart, console
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 @click.command("fetch")
-@click.argument("names", nargs=-1, type=complete.FETCHED)
+@click.argument("names", nargs=-1, type=completion.FETCHED)
 @click.option(
-    "--set", "sets", type=complete.SET, multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat."
+    "--set", "sets", type=completion.SET, multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat."
 )
 @click.option("--all", "everything", is_flag=True, help="Every graph, about 425 MB.")
 @click.option("--mirror", metavar="DIR-or-URL", help="Try this source first (default: GRAILBENCH_MIRROR).")

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put, put_json, say
 from grailbench.util.screen import Grid
 from grailbench.util.words import BLANK, grouped
 
 
 @click.command("generate")
-@click.argument("names", nargs=-1, type=complete.LOOK_ALIKE)
+@click.argument("names", nargs=-1, type=completion.LOOK_ALIKE)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
 @click.option("--vertices", type=int, metavar="N", help="Of 'random' and 'citations': vertices.")
 @click.option("--degree", type=float, metavar="K", help="Of these: edges a vertex.")
@@ -23,7 +23,7 @@ from grailbench.util.words import BLANK, grouped
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
     "--measure",
-    type=complete.GRAPH_OR_FILE,
+    type=completion.GRAPH_OR_FILE,
     metavar="GRAPH",
     help="Write the profile of a graph, a name or a file, instead.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import put, put_json
 from grailbench.util import words
 from grailbench.util.screen import paired
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("pack")
-@click.argument("run", type=complete.RUN)
+@click.argument("run", type=completion.RUN)
 @click.option(
     "--out", metavar="FILE", type=options.Output(dir_okay=False), help="The pack. [default: RUN.pack.tar.gz here]"
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import put_json, say
 from grailbench.report.captions import CAPTIONS
 
@@ -15,7 +15,7 @@ PHASES = ("label", "query", "ready")
 
 
 @click.command("plot")
-@click.argument("run", required=False, type=complete.RUN)
+@click.argument("run", required=False, type=completion.RUN)
 @click.option("--figure", "names", multiple=True, type=click.Choice(list(CAPTIONS)), help="Only this one; may repeat.")
 @click.option(
     "--out",

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put_json, say
 
 
 @click.command("site")
 @click.argument("out", metavar="[OUT]", required=False, type=options.Output(path_type=Path))
-@click.argument("runs", nargs=-1, metavar="[RUN...]", type=complete.RUN)
+@click.argument("runs", nargs=-1, metavar="[RUN...]", type=completion.RUN)
 @click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 @click.option(
