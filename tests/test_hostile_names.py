@@ -53,7 +53,8 @@ LOOKED_UP = {
 }  # fmt: skip
 NAMES = {
     completion.ANY, completion.CONFIG, completion.FETCHED, completion.GRAPH, completion.GRAPH_OR_FILE,
-    completion.IMPLEMENTATION, completion.LOOK_ALIKE, completion.PROBLEM, completion.RUN, completion.SET, completion.SETS, completion.TABLE,
+    completion.IMPLEMENTATION, completion.LOOK_ALIKE,
+    completion.PROBLEM, completion.RUN, completion.SET, completion.SETS, completion.TABLE,
 }  # fmt: skip
 
 
