@@ -12,7 +12,7 @@ from rich.progress import Progress as RichProgress
 from rich.text import Text
 
 from grailbench.cli import completion
-from grailbench.cli.printing import note, put, put_json
+from grailbench.cli.printing import note, show
 from grailbench.errors import CheckFailed, InputError
 from grailbench.util.screen import Grid, apart, console
 from grailbench.util.visible import visible
@@ -61,10 +61,7 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     with Bars(apart()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
     found = rows(results)
-    if as_json:
-        put_json(found)
-    else:
-        put(show(found))
+    show(as_json, found, tables(found))
     for line in complaints(found):
         note(line)
     verdict(found)
@@ -105,7 +102,7 @@ def verdict(found: list[dict]) -> None:
         )
 
 
-def show(found: list[dict]) -> Iterator[Grid | str]:
+def tables(found: list[dict]) -> Iterator[Grid | str]:
     """A table for each set with its graphs that are in the cache, and remarks below it."""
     held = [row for row in found if row["status"] in ("held", "fetched")]
     for name in dict.fromkeys(row["set"] for row in held):
