@@ -95,7 +95,7 @@ def real_graphs(mirror):
     from grailbench.problems.reachability.survey import SETS
 
     wanted = [dataset for name in SETS for dataset in sets()[name]]
-    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.path]
+    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.file]
     assert len(names) >= 17
     return names
 

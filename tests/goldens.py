@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 import click
 
 ROOT = Path(__file__).parents[1]
-GRAPH, SIMULATED = "kegg-like", "erdos-renyi-60-0.05"
+GRAPH, SMALL = "kegg-like", "erdos-renyi-60-0.05"
 SLOW = "peer:pyreachability-"  #: in Python, some of them for many minutes
 #: fields of a row that depend on the machine, the moment or the text of the code
 VARY = {"run", "ms", "at", "key", "sum", "trial", "host_peak_bytes", "device_peak_bytes", "rate", "read_ms", "energy"}
@@ -74,7 +74,8 @@ def rows(simulate: bool) -> Iterator[tuple[str, str]]:
         if not names:
             continue
         words = [word for name in names for word in ("--impl", name)]
-        small = ["--count", 60 if simulate else 2000, "--trials", 1, "--warmup", 0, "--no-fetch"]
+        count = ["--count", 60 if simulate else 2000] if problem == "reachability" else []
+        small = [*count, "--trials", 1, "--warmup", 0, "--no-fetch"]
         with TemporaryDirectory() as folder:
             out = Path(folder, "run")
             way = ["--simulate"] if simulate else []
@@ -83,7 +84,7 @@ def rows(simulate: bool) -> Iterator[tuple[str, str]]:
                 "--problem",
                 problem,
                 "--dataset",
-                SIMULATED if simulate else GRAPH,
+                GRAPH if problem == "reachability" and not simulate else SMALL,
                 *words,
                 *small,
                 *way,

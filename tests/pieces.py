@@ -33,12 +33,13 @@ def _elsewhere() -> list[tuple[object, dict]]:
     from grailbench.api import kernels
     from grailbench.graph import csr, leveled
     from grailbench.outofcore import index as streamed
-    from grailbench.problems.closure.cpu import blocks, sweep, warshall
-    from grailbench.problems.counts.cpu import sweep as counted
+    from grailbench.problems.closure import sweep, warshall
+    from grailbench.problems.closure import sweep as blocks
+    from grailbench.problems.counts import sweep as counted
     from grailbench.problems.reachability.core import answer as core
     from grailbench.problems.reachability.cpu import grail, traverse
+    from grailbench.problems.reachability.sweep import batch
     from grailbench.problems.reachability.sweep import index as swept
-    from grailbench.problems.reachability.sweep import threads
 
     return [
         (kernels, {"PIECE": 64}),
@@ -46,12 +47,12 @@ def _elsewhere() -> list[tuple[object, dict]]:
         (leveled, {"_SMALL": 1, "_MANY": 2}),
         (sweep, {"LEAST": 1}),
         (blocks, {"LEAST": 1, "PIECE": 64}),
-        (warshall.close, {"__defaults__": (1, 8)}),  # workers, and rows of one
+        (warshall.close_bits, {"__defaults__": (1, 8)}),  # workers, and rows of one
         (counted.swept, {"__defaults__": (64,)}),  # columns of a block
         (core, {"_PER_THREAD": 16}),
         (grail, {"ALONE": 0.0}),
         (traverse, {"_SHARE": 64}),
         (streamed, {"_BLOCK": 64}),
         (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64}),
-        (threads, {"PER_THREAD": 16}),
+        (batch, {"PER_THREAD": 16}),
     ]

@@ -20,7 +20,7 @@ import grailbench as gb
 from grailbench.api import index as index_module
 from grailbench.api import kernels
 from grailbench.problems.contract import implementations
-from grailbench.problems.counts.cpu.sweep import count_all
+from grailbench.problems.counts.sweep import count_all
 
 OURS = [name for name, found in implementations().items() if not found.needs and not name.startswith("peer:")]
 

@@ -11,7 +11,7 @@ from strategies import dag_of, digraphs, graph_of
 
 from grailbench.cuda import gateway
 from grailbench.cuda.allocator import MOST_REUSED, Reused
-from grailbench.problems.reachability.gpu.fused import at_once, index, kept
+from grailbench.problems.reachability.gpu.fused import from_edges, index, replicas
 from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
 gateway.require()
@@ -30,8 +30,8 @@ def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, 
     raw, dag, params = graph_of(*graph), dag_of(*graph), Params(dim=dim, seed=7)
     host = Implementation.ready.__func__(Fused, raw, params, NoTimer())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(at_once, "_most_in_shared_memory", lambda device: 10**4 if shared else 0)
-        edges, found = at_once.built(raw, params, NoTimer())
+        patch.setattr(from_edges, "_most_in_shared_memory", lambda device: 10**4 if shared else 0)
+        edges, found = from_edges.built_at_once(raw, params, NoTimer())
     assert edges == dag.edges
     for mine, other in zip(found.fetch(), host._replicas.fetch(), strict=True):
         assert np.array_equal(mine, other)
@@ -42,9 +42,9 @@ def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, 
 
 def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_use_does_not(monkeypatch):
     made = []
-    real = at_once.Workspace.__init__
-    monkeypatch.setattr(at_once.Workspace, "__init__", lambda space, kind: made.append(kind) or real(space, kind))
-    at_once._spares.clear()
+    real = from_edges.Workspace.__init__
+    monkeypatch.setattr(from_edges.Workspace, "__init__", lambda space, kind: made.append(kind) or real(space, kind))
+    from_edges._workspaces.clear()
     path, ring = graph_of(3, [(0, 1), (1, 2)]), graph_of(4, [(0, 1), (1, 0), (2, 3)])
     first = Fused.ready(path, Params(dim=1), NoTimer())
     second = Fused.ready(ring, Params(dim=1), NoTimer())
@@ -65,9 +65,9 @@ def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_
 def test_searchers_of_larger_graphs_serve_one_index_after_the_other(monkeypatch):
     monkeypatch.setattr(index, "FEWEST", 0)
     made = []
-    real = kept.Searcher.__init__
-    monkeypatch.setattr(kept.Searcher, "__init__", lambda *args, **how: made.append(1) or real(*args, **how))
-    kept._spares.clear()
+    real = replicas.Searcher.__init__
+    monkeypatch.setattr(replicas.Searcher, "__init__", lambda *args, **how: made.append(1) or real(*args, **how))
+    replicas._reusable.clear()
     ends = np.array([0, 1], np.int32), np.array([2, 0], np.int32)
     for edges, wanted in (([(0, 1), (1, 2)], [True, False]), ([(1, 0), (2, 1)], [False, True])):
         assert (
@@ -79,9 +79,9 @@ def test_searchers_of_larger_graphs_serve_one_index_after_the_other(monkeypatch)
 
 def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     chain = graph_of(600, [(u, u + 1) for u in range(599)])
-    assert at_once.built(chain, Params(dim=1), NoTimer()) is None
+    assert from_edges.built_at_once(chain, Params(dim=1), NoTimer()) is None
     taken = []
-    monkeypatch.setattr(at_once, "built", lambda *args: taken.append(1))
+    monkeypatch.setattr(from_edges, "built", lambda *args: taken.append(1))
     small = graph_of(3, [(0, 1), (1, 2)])
     Fused.ready(small, Params(dim=1, count=True), NoTimer())
     assert not taken

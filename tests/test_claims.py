@@ -23,9 +23,7 @@ from grailbench.util import paths
 VERTICES = 9
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture
@@ -100,7 +98,7 @@ def test_a_file_whose_graph_is_replaced_before_it_is_opened_is_one_error(files, 
     monkeypatch.setattr(imported, "named", replaced)
     code, out, err = call(capsys, *(word.format(files[0]) for word in words))
     assert (code, out) == (2, "")
-    assert err.splitlines()[-1].startswith("error: g: the graph of this name is another one now (")
+    assert err.splitlines()[-1].startswith("error: g: another graph has this name now (")
     assert "Traceback" not in err
 
 
@@ -120,7 +118,7 @@ def test_an_opened_graph_gets_no_edges_or_ids_of_the_graph_that_replaced_it(file
     import_graph(files[0], "g")
     found = open_graph("g")
     import_graph(files[1], "g", replace=True)
-    with pytest.raises(InputError, match="g.*: the graph of this name is another one now"):
+    with pytest.raises(InputError, match="g.*: another graph has this name now"):
         read(found)
 
 
@@ -130,7 +128,7 @@ def test_a_graph_is_not_condensed_from_the_edges_of_another(files, monkeypatch):
     for path in (paths.cache_dir() / "dags").iterdir():
         path.unlink()
     before(monkeypatch, store, "load_graph", lambda: import_graph(files[1], "g", replace=True))
-    with pytest.raises(InputError, match="another one now"):
+    with pytest.raises(InputError, match="another graph has this name now"):
         open_graph("g")
     import_graph(files[0], "g", replace=True)
     assert upwards(Graph.open("g"))
@@ -142,7 +140,7 @@ def test_edges_and_ids_are_of_one_graph(tmp_path, monkeypatch):
         import_graph(tmp_path / f"{name}.txt", name, "names")
     place = paths.cache_dir() / "imported"
     before(monkeypatch, store, "load_ids", lambda: (place / "b.npz").replace(place / "a.npz"))
-    with pytest.raises(InputError, match="another one now"):
+    with pytest.raises(InputError, match="another graph has this name now"):
         open_raw("a")
 
 

@@ -11,8 +11,8 @@ from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core import index as core_index
 from grailbench.problems.reachability.core import patterns
 from grailbench.problems.reachability.core.index import Core
-from grailbench.problems.reachability.core.packing import contracted
 from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.core.rows import contracted
 from grailbench.problems.reachability.index import Params
 
 

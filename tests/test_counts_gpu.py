@@ -11,7 +11,7 @@ from test_counts import DIAMONDS, RINGS, counted, naive_counts, of_vertices, som
 from grailbench.cuda import gateway
 from grailbench.cuda.timers import Phases
 from grailbench.errors import TooLittleMemory
-from grailbench.problems.counts import check
+from grailbench.problems.counts import problem
 from grailbench.problems.counts.gpu import sweep
 from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.reduce import expanded, listed
@@ -37,7 +37,7 @@ def test_passes_of_few_chunks_count_the_same(chunks, parts, monkeypatch):
     task = task_of(some_dag(vertices, 3 * vertices))
     form = listed(task)
     columns, work, _ = sweep.swept(task, form, Phases(), chunks)
-    right = check.closed(task.offsets, task.children, task.order, task.sizes)
+    right = problem.closed(task.offsets, task.children, task.order, task.sizes)
     assert expanded(task, form, columns).tolist() == right.tolist()
     assert work["passes"] == -(-form.columns.shape[0] // (chunks * sweep.GROUP))
 
@@ -53,7 +53,7 @@ def test_chunks_that_are_reached_whole_and_heavy_columns_are_counted():
     edges += [(2 * wide + 9, 2 * wide)]
     vertices = 2 * wide + 12
     task = task_of(dag_of(vertices, edges))
-    right = check.closed(task.offsets, task.children, task.order, task.sizes)
+    right = problem.closed(task.offsets, task.children, task.order, task.sizes)
     assert counted("counts-gpu", task).counts.tolist() == right.tolist()
     assert int(right.max()) == vertices
 

@@ -25,7 +25,7 @@ def raw(mirror, session_cache, monkeypatch):
 
     def opened(name: str) -> Graph:
         (result,) = fetch([SET[name]], str(mirror), offline=True)
-        assert result.verified
+        assert result.file.verified
         return library.open_raw(name).graph
 
     return opened

@@ -9,7 +9,7 @@ import simulated as _simulated  # noqa: F401
 import threads
 
 from grailbench.problems.reachability.cpu.grail import GrailIndex
-from grailbench.problems.traversal.cpu import plain
+from grailbench.problems.traversal import cpu
 
 THINGS = (
     "reachability/parallel", "reachability/core", "reachability/sweep", "reachability/streamed", "bfs/many",
@@ -66,16 +66,16 @@ def test_whatever_runs_on_a_gpu_is_asked_again_and_what_differs_is_found(one_gra
 
 
 def test_what_an_implementation_calls_varying_is_left_alone_and_nothing_else(one_graph, monkeypatch):
-    right, turn, only = plain._Buckets.solve, count(), ("sssp/buckets",)
+    right, turn, only = cpu._Buckets.solve, count(), ("sssp/buckets",)
 
     def counting(self, *given):
         self.counters = {"rounds": next(turn), "bands": 7}
         return right(self, *given)
 
-    monkeypatch.setattr(plain._Buckets, "solve", counting)
+    monkeypatch.setattr(cpu._Buckets, "solve", counting)
     (tally,) = threads.sweep((2,), 1, 200, only, float("inf")).values()
     assert tally.faults == ["cycles on 2 threads: other counters"]
-    monkeypatch.setattr(plain.Buckets, "varying", ("rounds",))
+    monkeypatch.setattr(cpu.Buckets, "varying", ("rounds",))
     (tally,) = threads.sweep((2,), 1, 200, only, float("inf")).values()
     assert (tally.faults, tally.compared) == ([], 2)
 

@@ -173,7 +173,7 @@ def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_
 def test_a_lock_file_that_holds_no_checksums_is_named(monkeypatch, tmp_path, text):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
     (paths.cache_dir() / "datasets.lock.toml").write_text(text)
-    with pytest.raises(InputError, match=r"datasets.lock.toml, line [12]: .*\(mend or delete it\)"):
+    with pytest.raises(InputError, match=r"datasets.lock.toml, line [12]: .*\(correct or delete it\)"):
         cached.locked_sha256("a")
 
 

@@ -158,8 +158,8 @@ def test_a_graph_is_deep_by_its_levels_and_edges_alone():
 
 @pytest.mark.parametrize("free", [1, 4, 30])
 def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
-    monkeypatch.setattr(graphs, "LEVELS", free)
-    monkeypatch.setattr(graphs, "EDGES", 3)
+    monkeypatch.setattr(graphs, "DEEP_LEVELS", free)
+    monkeypatch.setattr(graphs, "DEEP_EDGES", 3)
     graph = graph_of(24, [(v, v + 1) for v in range(23)] + [(0, v) for v in range(2, 12)])
     found = rows.simple_rows(24, graph.edges, *staging.to_device(*graph_columns(graph)))
     stopped = walk.walk_levels(24, found, free=free, edges_a_level=3).deep
@@ -179,8 +179,8 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
             patch.setattr(index, "FEWEST", 0)
             patch.setattr(rows, "WIDE", 0 if wide else 2**31)
             if deep:  # the host labels
-                patch.setattr(graphs, "LEVELS", 0)
-                patch.setattr(graphs, "EDGES", 10**6)
+                patch.setattr(graphs, "DEEP_LEVELS", 0)
+                patch.setattr(graphs, "DEEP_EDGES", 10**6)
             found = ways[way]()
         starts = library.to_host(found._replicas.searchers[0].adjacency.child_starts)
         assert starts.dtype == (np.int64 if wide else np.int32)

@@ -203,7 +203,7 @@ def world(monkeypatch):
         settle()
         return of(lambda: (work(), world.work()), found, seconds, clock=lambda: world.now, wait=world.wait)
 
-    monkeypatch.setattr(energy, "found", lambda devices: ([world.meter("cpu")], {}))
+    monkeypatch.setattr(energy, "find_meters", lambda devices: ([world.meter("cpu")], {}))
     monkeypatch.setattr(energy, "of", measured)
     return world
 
@@ -250,7 +250,9 @@ def test_resuming_measures_no_energy_twice_and_a_missing_one_alone(plan, world, 
 
 
 def test_where_it_cannot_be_read_the_row_says_why_and_times_stay(plan, monkeypatch, tmp_path):
-    monkeypatch.setattr(energy, "found", lambda devices: ([], {"cpu": "closed to this user", "gpu": "Not Supported"}))
+    monkeypatch.setattr(
+        energy, "find_meters", lambda devices: ([], {"cpu": "closed to this user", "gpu": "Not Supported"})
+    )
     run(plan(), notes := Notes(), fetch=False, out=tmp_path / "run").check()
     (cell,) = read(tmp_path / "run").cells
     assert cell.energy == {"reason": "closed to this user; Not Supported"}

@@ -85,7 +85,7 @@ def world(tmp_path_factory):
         called("ask kegg-like 17 1500 --impl sequential --save kegg.index")
         for run in ("a", "b"):
             called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")
-        called(f"pack {folder / 'results' / 'runs' / 'b'} --out mine.pack.tar.gz")
+        called(f"pack {folder / 'results' / 'runs' / 'b'} --out mine.pack.zip")
         yield folder
 
 

@@ -29,7 +29,7 @@ def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
     expected = {
         "problems.counts.gpu.sweep:_sweep",
         "cuda.oracle:_pull_long",
-        "problems.reachability.gpu.fused.sweep:sweep",
+        "problems.reachability.gpu.fused.batch:sweep",
     }
     assert expected <= world.tried.keys()
 

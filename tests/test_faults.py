@@ -290,7 +290,7 @@ def test_memory_that_c_code_did_not_get_is_one_line_and_nothing_is_reported(monk
     def refused():
         raise TooLittleMemory("no memory is left (take a smaller graph)")
 
-    monkeypatch.setattr(library.memory, "take", lambda size: refused())
+    monkeypatch.setattr(library.describe, "take_memory", lambda size: refused())
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace())
 
     def sort(of_cpp):

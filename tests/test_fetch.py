@@ -60,7 +60,7 @@ def test_datasets_of_one_archive_download_it_once(server, folder):
     (folder / "t.tar.gz").write_bytes(packed)
     wanted = [dataset(n, "t.tar.gz", f"t/{n}.gra", GRAPH, packed, from_=[server.url + "/{file}"]) for n in "abcdef"]
     results = fetch(wanted, jobs=4)
-    assert [(r.name, r.status, r.verified) for r in results] == [(n, "fetched", True) for n in "abcdef"]
+    assert [(r.name, r.status, r.file.verified) for r in results] == [(n, "fetched", True) for n in "abcdef"]
     assert server.asked == {"/t.tar.gz": 1}
 
 
@@ -71,7 +71,7 @@ def test_what_is_held_is_not_fetched_again(server, folder):
     first = one(fetch(wanted))
     again = one(fetch(wanted))
     assert (first.status, again.status) == ("fetched", "held")
-    assert again.source == first.source == server.url + "/a.gra.gz"
+    assert again.file.source == first.file.source == server.url + "/a.gra.gz"
     assert server.asked == {"/a.gra.gz": 1}
 
 
@@ -83,7 +83,7 @@ def test_the_next_source_is_tried_after(spoilt, tmp_path, server, folder):
         (folder / "a.gra.gz").write_bytes(bad)
     (tmp_path / "a.gra.gz").write_bytes(packed)
     result = one(fetch([dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
-    assert (result.status, result.source) == ("fetched", str(tmp_path / "a.gra.gz"))
+    assert (result.status, result.file.source) == ("fetched", str(tmp_path / "a.gra.gz"))
     assert len(result.reasons) == 1
     assert server.url in result.reasons[0]
 
@@ -93,7 +93,7 @@ def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):
     for place in (tmp_path, folder):
         (place / "a.gra.gz").write_bytes(packed)
     wanted = [dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}"])]
-    assert one(fetch(wanted, mirror=str(tmp_path))).source == str(tmp_path / "a.gra.gz")
+    assert one(fetch(wanted, mirror=str(tmp_path))).file.source == str(tmp_path / "a.gra.gz")
     assert not server.asked
 
 
@@ -112,7 +112,7 @@ def test_a_mirror_may_hold_unpacked_graph_files(inside, folder):
     (folder / inside).parent.mkdir(exist_ok=True)
     (folder / inside).write_bytes(GRAPH)
     wanted = dataset("a", "t.tar.gz", "t/a.gra", GRAPH, b"?")
-    assert one(fetch([wanted], mirror=str(folder))).verified
+    assert one(fetch([wanted], mirror=str(folder))).file.verified
 
 
 def test_a_mirror_may_hold_the_archives_of_a_set_in_a_folder_of_its_name(folder):
@@ -120,7 +120,7 @@ def test_a_mirror_may_hold_the_archives_of_a_set_in_a_folder_of_its_name(folder)
     (folder / "toy").mkdir()
     (folder / "toy" / "a.gra.gz").write_bytes(packed)
     result = one(fetch([dataset(content=GRAPH, packed=packed)], mirror=str(folder)))
-    assert (result.verified, result.source, result.reasons) == (True, str(folder / "toy" / "a.gra.gz"), ())
+    assert (result.file.verified, result.file.source, result.reasons) == (True, str(folder / "toy" / "a.gra.gz"), ())
 
 
 def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
@@ -128,7 +128,7 @@ def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
     wanted = dataset(also=[{"archive": "snap.txt.gz", "format": "edges"}])
     wanted.archives["snap.txt.gz"] = Archive(file="snap.txt.gz", sources=(str(folder / "{file}"),))
     result = one(fetch([wanted]))
-    assert (result.status, result.path.name) == ("fetched", "a.edges")
+    assert (result.status, result.file.path.name) == ("fetched", "a.edges")
     shape = library.describe(wanted)
     assert (shape["file_vertices"], shape["file_edges"]) == (3, 2)
 
@@ -155,7 +155,7 @@ def test_folders_serve_and_graphs_open_without_pooch(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "pooch", None)
     wanted = [dataset(content=GRAPH, packed=packed, from_=["http://127.0.0.1:9/{file}", folder / "{file}"])]
     result = one(fetch(wanted, hosts=Hosts(connect=1)))
-    assert result.verified
+    assert result.file.verified
     assert library.describe(wanted[0])["vertices"] == 4
 
 

@@ -41,12 +41,12 @@ def test_an_unknown_checksum_is_locked_at_first_fetch_and_never_verified(folder,
     (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
     wanted = dataset()
     first = one(fetch([wanted], mirror=str(folder)))
-    assert (first.status, first.verified, first.checked) == ("fetched", False, "first")
-    assert cached.locked_sha256("a.gra.gz") == first.archive_sha256
+    assert (first.status, first.file.verified, first.file.checked) == ("fetched", False, "first")
+    assert cached.locked_sha256("a.gra.gz") == first.file.archive_sha256
     for path in [*cache.glob("graphs/*"), *cache.glob("downloads/*")]:
         path.unlink()
     again = one(fetch([wanted], mirror=str(folder)))
-    assert (again.status, again.verified, again.checked) == ("fetched", False, "lock")
+    assert (again.status, again.file.verified, again.file.checked) == ("fetched", False, "lock")
     assert library.describe(wanted)["verified"] is False
 
 
@@ -66,7 +66,7 @@ def test_the_id_in_the_authors_repository_is_recognised_but_not_called_verified(
     (folder / "a.gra.gz").write_bytes(packed)
     blob = hashlib.sha1(b"blob %d\0" % len(packed) + packed).hexdigest()
     result = one(fetch([dataset(blob=blob)], mirror=str(folder)))
-    assert (result.checked, result.verified) == ("git-blob", False)
+    assert (result.file.checked, result.file.verified) == ("git-blob", False)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_an_unvouched_graph_with_another_number_of_vertices_than_printed_is_refu
 def test_an_edited_graph_file_is_refused_and_fetched_anew(folder):
     for wanted in (dataset(content=GRAPH, packed=gzip.compress(GRAPH, mtime=0)), dataset("b", "b.gra.gz")):
         (folder / wanted.archive).write_bytes(gzip.compress(GRAPH, mtime=0))
-        path = one(fetch([wanted], mirror=str(folder))).path
+        path = one(fetch([wanted], mirror=str(folder))).file.path
         path.write_bytes(OTHER)
         with pytest.raises(InputError, match=f"grailbench fetch {wanted.name}"):
             cached.cached_file(wanted)

@@ -110,7 +110,7 @@ def test_the_sixteen_thesis_graphs_match_their_tables_exactly(mirror, session_ca
     monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
     wanted = [dataset for dataset in locate.choose() if dataset.set != "datalog"]
     results = fetch(wanted, str(mirror), offline=True, jobs=2)
-    assert [r.verified for r in results] == [True] * 19
+    assert [r.file.verified for r in results] == [True] * 19
     rows = {d.name: library.describe(d) for d in wanted}
     assert sum(row["matches"] is True for row in rows.values()) == 16
     assert {name for name, row in rows.items() if row["matches"] is None} == {"arxiv", "ba10k2d", "ba10k5d"}

@@ -169,7 +169,7 @@ def test_each_condition_of_a_kernel_tells_both_outcomes_and_host_code_none(monke
     assert "file.py:step: x > 4 is True" in seen.take()
 
 
-RACE = "problems/reachability/gpu/trees.py:_offer: found == seen is False"
+RACE = "problems/reachability/gpu/parents.py:_offer_path: found == seen is False"
 TAKEN, NEVER = "file.py:step: x > 4 is True", "file.py:step: x > 4 is False"
 
 
@@ -178,23 +178,6 @@ def test_a_branch_without_a_reason_is_told_and_so_is_a_reason_of_no_branch(monke
     assert branches.unexplained([RACE, NEVER]) == []
     assert branches.unexplained([RACE, NEVER, TAKEN]) == [f"NEVER: {TAKEN}"]
     assert branches.unexplained([NEVER]) == ["NOT NEEDED: the reason of .*found == seen is False"]
-
-
-def test_the_list_of_kernels_and_graphs_says_what_is_new_and_what_no_graph_reaches(monkeypatch):
-    monkeypatch.setattr(branches, "REASONS", {r".*x > 4 is False": "never"})
-    every = [TAKEN, NEVER, "file.py:other: y is True"]
-    known = branches.listed(every, {TAKEN: ["star", "chain"], every[2]: ["star"]}, {"file.py:bare": ["path"]})
-    assert known["graphs"] == ["chain", "path", "star"]
-    found = {name: (of["branches"], of["taken"], of["graphs"]) for name, of in known["functions"].items()}
-    assert found == {"file.py:step": (2, 1, [0, 2]), "file.py:other": (1, 1, [2]), "file.py:bare": (0, 0, [1])}
-    bare = {"file.py:bare"}
-    assert branches.stale(every, bare, known) == []
-    assert branches.stale([*every, "file.py:other: y is False"], bare, known) == ["CHANGED: file.py:other"]
-    assert branches.stale(every, {*bare, "file.py:new"}, known) == ["CHANGED: file.py:new"]
-    assert branches.stale(every[:2], set(), known) == ["CHANGED: file.py:bare", "CHANGED: file.py:other"]
-    assert branches.stale(every, bare, branches.listed(every, {TAKEN: ["star"]}, {"file.py:bare": []})) == [
-        "NO GRAPH: file.py:bare", "NO GRAPH: file.py:other", "NEVER: file.py:other: y is True"
-    ]  # fmt: skip
 
 
 @pytest.mark.simulator

@@ -14,6 +14,7 @@ from grailbench.problems.contract import implementations
 from grailbench.problems.reachability.counters import QUERIES
 from grailbench.problems.reachability.cpu import grail
 from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Params
+from grailbench.problems.reachability.labels import columns
 
 AXES = {
     "dim": st.sampled_from([1, 2, 3, 5]),
@@ -151,7 +152,7 @@ def test_parallel_answers_each_query_once_however_it_shares_them(monkeypatch, al
 @given(digraphs(), params_of("parallel"))
 def test_parallel_makes_the_labels_of_sequential_bit_for_bit(graph, params):
     dag = dag_of(*graph)
-    one, many = (build(name, dag, params).label_pairs() for name in ("sequential", "parallel"))
+    one, many = (columns(build(name, dag, params).labels) for name in ("sequential", "parallel"))
     assert all((a == b).all() for a, b in zip(one, many, strict=True))
 
 
@@ -169,7 +170,7 @@ def small_graphs(tmp_path_factory):
         return {}
     wanted = [dataset for name in ("small-sparse", "small-dense") for dataset in sets()[name]]
     results = fetch(wanted, mirror=MIRROR, offline=True)
-    graphs = {result.name: read_graph(result.path) for result in results}
+    graphs = {result.name: read_graph(result.file.path) for result in results}
     return {name: (graph, condense(graph)) for name, graph in graphs.items()}
 
 

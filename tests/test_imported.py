@@ -17,12 +17,7 @@ from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
 from grailbench.util import paths
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """Path: a cache for each test."""
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    return paths.cache_dir()
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 def gra(folder, text="3\n0: 1 1 #\n1: 2 #\n2: 1 #\n", name="mine.gra"):

@@ -9,12 +9,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.store import save_graph
 from grailbench.util import paths
 
-
-@pytest.fixture(autouse=True)
-def cache(monkeypatch, tmp_path):
-    """A new and empty cache."""
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    return paths.cache_dir()
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.problems.contract import implementation
-from grailbench.problems.traversal.cpu import many as on_cpu
+from grailbench.problems.traversal import cpu as on_cpu
 from grailbench.problems.traversal.gpu import many as on_gpu
 from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, NoTimer, Params, Together
 

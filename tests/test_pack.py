@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import random
-import tarfile
+import struct
 import tempfile
 import tracemalloc
-import zlib
+import warnings
+import zipfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def data(run):
     """The bytes of the pack of that run."""
-    return submission.submit(str(run), run.parent / "mine.pack.tar.gz").path.read_bytes()
+    return submission.submit(str(run), run.parent / "mine.pack.zip").path.read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def files(run):
 def believed(content, folder=None):
     """The files of a pack, if it is taken for one; checks that the folder is gone afterwards."""
     with tempfile.TemporaryDirectory() as temporary:
-        path = Path(temporary, "x.pack.tar.gz")
+        path = Path(temporary, "x.pack.zip")
         path.write_bytes(content)
         with pack.opened(path) as where:
             assert sorted(each.name for each in where.iterdir()) == sorted(pack.FILES)
@@ -87,7 +87,7 @@ def refused(content):
     with pytest.raises(InputError) as caught:
         believed(content)
     said = str(caught.value)
-    assert "x.pack.tar.gz: " in said
+    assert "x.pack.zip: " in said
     assert "\n" not in said
     assert "grailbench-pack-" not in said
     assert caught.value.exit_code == 2
@@ -99,7 +99,7 @@ def refused(content):
 
 def test_cells_of_a_pack_are_those_of_the_run(run, data):
     assert believed(data) == {name: (run / name).read_bytes() for name in pack.FILES}
-    one, other = load(run), load(run.parent / "mine.pack.tar.gz")
+    one, other = load(run), load(run.parent / "mine.pack.zip")
     assert other.name == one.name == "mine"
     assert other.rows == one.rows
     assert other.environment == one.environment
@@ -112,16 +112,16 @@ def test_the_same_run_gives_the_same_bytes_whoever_packs_it_and_when(run, data, 
         path.chmod(0o600)
     monkeypatch.setenv("USER", "another")
     assert submission.submit(str(again), tmp_path / "other").path.read_bytes() == data
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        entries = archive.getmembers()
-    assert [each.name for each in entries] == list(pack.MEMBERS)
-    assert {(each.mtime, each.uid, each.gid, each.uname, each.gname, each.mode) for each in entries} == {
-        (0, 0, 0, "", "", 0o644)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+    assert [each.filename for each in entries] == list(pack.MEMBERS)
+    assert {(each.date_time[:3], each.external_attr, each.extra) for each in entries} == {
+        ((1980, 1, 1), 0o600 << 16, b"")
     }
 
 
 def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, tmp_path, capsys):
-    mine = tmp_path / "sent.pack.tar.gz"
+    mine = tmp_path / "sent.pack.zip"
     mine.write_bytes(data)
     code, out, err = call(capsys, "report", mine)
     assert code == 0, err
@@ -129,7 +129,7 @@ def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, t
     assert call(capsys, "report", mine, "--out", tmp_path / "report")[0] == 0
     assert "Run sent" in (tmp_path / "report" / "report.md").read_text()
     assert "COMPARE" in call(capsys, "compare", run, mine)[1].upper()
-    assert {path.name for path in tmp_path.iterdir()} == {"sent.pack.tar.gz", "report"}
+    assert {path.name for path in tmp_path.iterdir()} == {"sent.pack.zip", "report"}
 
 
 @pytest.mark.parametrize(
@@ -212,8 +212,8 @@ def test_redact_leaves_out_folders_and_names_and_keeps_rows_with_times_byte_for_
 
 
 def test_packing_adds_no_path_and_no_name_of_this_machine(run, data):
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-        manifest = archive.extractfile(pack.MANIFEST).read().decode()
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        manifest = archive.read(pack.MANIFEST).decode()
     assert set(json.loads(manifest)) == {"format", "grailbench", "clean", "cells", "redacted", "files", "sum"}
     assert "/" not in manifest
 
@@ -225,7 +225,14 @@ def sealed(files, /, **lies):
     """The members of a pack, with what its manifest says replaced."""
     listed = {name: {"bytes": len(each), "sha256": hashlib.sha256(each).hexdigest()} for name, each in files.items()}
     cells = len({repr(key) for key in map(_cell, files[results.ROWS].splitlines())})
-    said = {"format": 1, "grailbench": "0.1.0", "clean": True, "cells": cells, "redacted": [], "files": listed} | lies
+    said = {
+        "format": pack.FORMAT,
+        "grailbench": "0.1.0",
+        "clean": True,
+        "cells": cells,
+        "redacted": [],
+        "files": listed,
+    } | lies
     manifest = (json.dumps(records.sealed(said), indent=1) + "\n").encode()
     return [(pack.MANIFEST, manifest), *files.items()]
 
@@ -239,30 +246,19 @@ def _cell(line):
         return line
 
 
-def archived(members, end=bytes(1024)):
-    """A tar of (name, content) and TarInfo, as `tarfile` would write it, compressed as packs are."""
+def archived(members, after=b"", **changed):
+    """A zip file of (name, content), as packs are; `changed` sets attributes of the entry of the plan."""
     out = io.BytesIO()
-    for member in members:
-        entry, content = (
-            (member, b"") if isinstance(member, tarfile.TarInfo) else (tarfile.TarInfo(member[0]), member[1])
-        )
-        if not isinstance(member, tarfile.TarInfo):
-            entry.size = len(content)
-        out.write(entry.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % 512))
-    return zipped(out.getvalue() + end)
-
-
-def zipped(tar):
-    out = io.BytesIO()
-    with gzip.GzipFile(filename="", fileobj=out, mode="wb", mtime=0) as stream:
-        stream.write(tar)
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w") as archive:
+        warnings.simplefilter("ignore")  # of two members of one name
+        for name, content in members:
+            entry = zipfile.ZipInfo(name)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            for key, value in changed.items() if name == results.PLAN else ():
+                setattr(entry, key, value)
+            archive.writestr(entry, content, compresslevel=9)
+        archive.comment = after
     return out.getvalue()
-
-
-def special(name, kind, to=""):
-    entry = tarfile.TarInfo(name)
-    entry.type, entry.linkname = kind, to
-    return entry
 
 
 def test_the_archives_of_these_tests_are_packs_but_for_what_they_change(files, data):
@@ -270,95 +266,54 @@ def test_the_archives_of_these_tests_are_packs_but_for_what_they_change(files, d
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("../trials.jsonl", "'../trials.jsonl'"), ("/etc/passwd", "passwd'"), ("C:\\x", "C:"), ("x/../../y", "y'"),
-        ("Plan.json", "'Plan.json'"), ("plan.json ", "'plan.json '"), ("./plan.json", "'./plan.json'"), ("", "a file"),
-        ("plan\u202e.json", "202e"), ("plan.json\n", "n'"), ("inner.tar.gz", "'inner.tar.gz'"), ("y" * 90, "…"),
-    ],
-)  # fmt: skip
-def test_a_member_of_another_name_is_refused(files, name, said):
+    "name", ["../trials.jsonl", "/etc/passwd", "C:\\x", "./plan.json", "Plan.json", "p\u202e.json"]
+)
+def test_a_member_of_another_name_is_refused(files, name):
     manifest, one, two, three = sealed(files)
-    assert said in refused(archived([manifest, one, (name, two[1]), three]))
-    assert "after the last member" in refused(archived([manifest, one, two, three, (name, b"x")]))
-
-
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [(tarfile.SYMTYPE, "a link"), (tarfile.LNKTYPE, "a link"), (tarfile.CHRTYPE, "a device"),
-     (tarfile.DIRTYPE, "a folder"), (tarfile.FIFOTYPE, "a device"), (b"S", "a file"), (b"x", "something")],
-)  # fmt: skip
-def test_what_is_no_file_is_refused(files, kind, said):
-    manifest, one, _, three = sealed(files)
-    entry = special(results.PLAN, kind, "/etc/passwd")
-    assert said in refused(archived([manifest, one, entry, three]))
+    assert "where plan.json should be" in refused(archived([manifest, one, (name, two[1]), three]))
+    assert "5 members" in refused(archived([manifest, one, two, three, (name, b"x")]))
 
 
 def test_members_twice_missing_in_another_order_or_beyond_the_manifest_are_refused(files):
     manifest, one, two, three = whole = sealed(files)
     for members in (
-        [manifest, one, one, two, three], [*whole, three], [manifest, one, three], [manifest, two, one, three],
-        [manifest], [one, two, three], [one, manifest, two, three], [manifest, manifest, one, two, three], [],
+        [manifest, one, one, two, three], [manifest, one, one, three], [*whole, three], [manifest, one, three],
+        [manifest, two, one, three], [one, manifest, two, three], [],
     ):  # fmt: skip
         refused(archived(members))
     refused(archived(sealed({**files, "extra.json": b"{}"})))
 
 
-@pytest.mark.parametrize("field", ["mtime", "uid", "gid", "mode", "uname", "size"])
-def test_another_owner_time_or_size_in_a_header_is_refused(files, field):
-    members = sealed(files)
-    entry = tarfile.TarInfo(results.PLAN)
-    entry.size = len(files[results.PLAN])
-    setattr(entry, field, "me" if field == "uname" else 7)
-    out = io.BytesIO(gzip.decompress(archived(members)))
-    tar = out.getvalue()
-    honest = pack._header(results.PLAN, len(files[results.PLAN]))
-    assert tar.count(honest) == 1
-    refused(zipped(tar.replace(honest, entry.tobuf(tarfile.USTAR_FORMAT))))
-
-
-def test_a_name_with_a_zero_byte_and_data_in_the_padding_are_refused(files):
-    tar = gzip.decompress(archived(sealed(files)))
-    at = tar.index(b"plan.json\0\0\0")
-    broken = bytearray(tar)
-    broken[at + 12 : at + 16] = b"evil"
-    refused(zipped(bytes(broken)))
-    end = 512 + len(sealed(files)[0][1])
-    broken = bytearray(tar)
-    assert broken[end] == 0
-    broken[end] = 7
-    assert "data after the end of manifest.json" in refused(zipped(bytes(broken)))
-
-
-@pytest.mark.parametrize("after", [b"\0", b"more", gzip.compress(b"more", mtime=0), bytes(512)])
-def test_data_after_the_archive_or_after_the_gzip_data_is_refused(files, data, after):
-    assert "data after the end" in refused(data + after)
-    assert "data after the end" in refused(archived(sealed(files), end=bytes(1024) + after))
-
-
 @pytest.mark.parametrize(
-    "content", [b"", b"\x1f", b"\x1f\x8b", b"PK\3\4" + bytes(99), bytes(2000), b"{}\n", gzip.compress(b"", mtime=0)]
+    "changed", [{"extra": b"\1\0\2\0me"}, {"comment": b"me"}, {"compress_type": zipfile.ZIP_STORED}], ids=str
 )
+def test_a_member_that_says_more_than_those_of_packs_is_refused(files, changed):
+    assert "not packed as packs are" in refused(archived(sealed(files), **changed))
+
+
+@pytest.mark.parametrize("more", [b"\0", b"more", bytes(512)])
+def test_data_before_between_and_after_members_is_refused(files, data, more):
+    assert "after its end" in refused(data + more)
+    assert "after its end" in refused(archived(sealed(files), after=more))
+    assert "beside its members" in refused(more + data)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"PK\3\4" + bytes(99), bytes(2000), b"PK\5\6" + bytes(18)])
 def test_what_is_no_pack_is_refused(content):
     refused(content)
-
-
-def test_an_archive_in_an_archive_is_refused(data, files):
-    refused(zipped(data))
-    refused(archived([("mine.pack.tar.gz", data)]))
 
 
 @pytest.mark.parametrize(
     "lie",
     [
-        {"cells": 3}, {"clean": False}, {"format": 2}, {"format": "1"}, {"cells": True}, {"more": 1}, {"files": {}},
+        {"cells": 3}, {"clean": False}, {"format": 1}, {"format": "2"}, {"cells": True}, {"more": 1}, {"files": {}},
         {"redacted": ["x"] * 101}, {"redacted": "x"}, {"grailbench": 7}, {"cells": 10**30}, {"cells": -1},
         {"files": {"trials.jsonl": {"bytes": 1, "sha256": "x"}}},
     ],
     ids=str,
 )  # fmt: skip
 def test_a_manifest_that_lies_is_refused(files, lie):
-    assert "manifest" in refused(archived(sealed(files, **lie))) or lie == {"format": 2}
+    assert "manifest" in refused(archived(sealed(files, **lie))) or lie == {"format": 1}
 
 
 def test_a_wrong_checksum_or_size_is_refused(files):
@@ -399,29 +354,21 @@ def test_failed_and_wrong_cells_are_refused_though_the_pack_is_whole(tmp_path):
         assert "has cells that are" in refused(archived(sealed({n: (other / n).read_bytes() for n in pack.FILES})))
 
 
-@pytest.mark.parametrize("eighth", range(8))
-def test_a_pack_that_is_cut_off_is_refused(data, eighth):
-    assert "is no whole pack" in refused(data[: len(data) * eighth // 8])
-
-
-def test_a_pack_without_its_last_bytes_is_refused(data):
-    for less in range(1, 20):
-        refused(data[:-less])
+def test_a_pack_that_is_cut_off_is_refused(data):
+    for size in (*range(0, len(data), len(data) // 8), len(data) - 1):
+        assert "is no whole pack" in refused(data[:size])
 
 
 def test_flipped_bits_are_never_believed(data):
-    """Whatever bit is flipped, the file is refused, or (a bit that deflate does not read) it is the same run."""
+    """Whatever bit is flipped, the file is refused, or (a bit that nothing reads, as of a time) it is the same run."""
     draw, right = random.Random(1), believed(data)
-    unread = 0
-    for at in [*range(12), *draw.sample(range(12, len(data) - 8), 60), *range(len(data) - 9, len(data))]:
+    for at in [*range(12), *draw.sample(range(12, len(data) - 8), 40), *range(len(data) - 22, len(data))]:
         broken = bytearray(data)
         broken[at] ^= 1 << draw.randrange(8)
         found = None
         with suppress(InputError):
             found = believed(bytes(broken))
-        unread += found is not None
         assert found in (None, right)
-    assert unread <= 1
 
 
 @given(st.binary(max_size=300), st.integers(0, 3000), st.integers(0, 40))
@@ -443,66 +390,35 @@ def test_archives_of_any_members_are_never_believed(members):
 # ------------------------------------------------------------------ bounds
 
 
-class Counting(io.BytesIO):
-    """A stream that knows how much was read of it."""
-
-    count = 0
-
-    def read(self, size=-1):
-        found = super().read(size)
-        self.count += len(found)
-        return found
+def declared(data, name, size):
+    """A pack whose directory says another size of a member."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        right = archive.getinfo(name).file_size
+    start = data.rindex(b"PK\1\2", 0, data.rindex(name.encode()))
+    return data[: start + 24] + data[start + 24 :].replace(struct.pack("<L", right), struct.pack("<L", size), 1)
 
 
-def zeros(gigabytes, before=b""):
-    """A gzip file of that many zeros: one block of them, packed and repeated."""
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-    start = deflate.compress(before) + deflate.flush(zlib.Z_FULL_FLUSH)
-    block = deflate.compress(bytes(1 << 20)) + deflate.flush(zlib.Z_FULL_FLUSH)
-    return pack._GZIP + start + block * int(gigabytes * 1024) + deflate.flush() + bytes(8)
+def test_what_is_larger_than_is_read_is_refused_before_it_is_read(files, data):
+    assert believed(declared(data, results.ROWS, len(files[results.ROWS])))
+    for name in pack.MEMBERS:
+        assert "more than the" in refused(declared(data, name, pack.MOST[name] + 1))
+    assert "too many for its size" in refused(declared(data, results.PLAN, pack.MOST[results.PLAN]))
 
 
-def bounded(content, tmp_path, most):
-    """The message for a bomb, of which at most `most` bytes were read, unpacked to memory, or written to disk."""
-    stream, into = Counting(content), tmp_path / "into"
-    into.mkdir()
+def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch):
+    bomb = archived(sealed({**files, results.PLAN: bytes(64 << 20)}))
+    lying = declared(bomb, results.PLAN, len(files[results.PLAN]))
     tracemalloc.start()
-    with pytest.raises(InputError) as caught:
-        pack.read(stream, len(content), into, tmp_path / "bomb")
+    assert "is no whole pack" in refused(lying)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert stream.count <= most
-    assert peak < 8 << 20
-    assert sum(path.stat().st_size for path in into.iterdir()) <= most * pack.RATIO + pack.SLACK
-    return str(caught.value)
+    assert peak < 16 << 20
+    assert "too many for its size" in refused(bomb)
 
 
-def test_a_gigabyte_of_zeros_is_not_unpacked(files, tmp_path):
-    bomb = zeros(1, b"".join(pack._header(n, len(c)) + c + bytes(-len(c) % 512) for n, c in sealed(files)))
-    assert "after the end" in bounded(bomb, tmp_path, 3 * pack._READ + 20_000)
-
-
-def test_a_bomb_whose_manifest_admits_its_size_is_refused_by_its_ratio(files, tmp_path):
-    listed = json.loads(sealed(files)[0][1])["files"]
-    listed[results.PLAN]["bytes"] = pack.MOST[results.PLAN]
-    members = sealed(files, files=listed)[:2]
-    start = b"".join(pack._header(n, len(c)) + c + bytes(-len(c) % 512) for n, c in members)
-    bomb = zeros(1 / 16, start + pack._header(results.PLAN, pack.MOST[results.PLAN]))
-    assert "too many for its size" in bounded(bomb, tmp_path, len(bomb))
-
-
-def test_a_member_larger_than_is_read_is_refused_before_it_is_read(files, tmp_path):
-    for name in pack.FILES:
-        listed = {each: {"bytes": len(files[each]), "sha256": "0" * 64} for each in pack.FILES}
-        listed[name]["bytes"] = pack.MOST[name] + 1
-        assert "more than the" in refused(archived(sealed(files, files=listed))) or name != results.ENVIRONMENT
-
-
-def test_a_hundred_thousand_members_are_not_looked_at(files, tmp_path):
-    one = tarfile.TarInfo("x").tobuf(tarfile.USTAR_FORMAT)
-    start = gzip.decompress(archived(sealed(files), end=b""))
-    bomb = zipped(start + one * 100_000 + bytes(1024))
-    assert "a file named 'x'" in bounded(bomb, tmp_path, 3 * pack._READ + 20_000)
+def test_many_members_are_not_looked_at(files):
+    many = archived([*sealed(files), *((f"x{number}", b"") for number in range(5_000))])
+    assert "5,004 members" in refused(many)
 
 
 def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
@@ -518,7 +434,7 @@ def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
 
 
 def test_check_says_what_is_in_a_pack(data, run, capsys):
-    path = run.parent / "mine.pack.tar.gz"
+    path = run.parent / "mine.pack.zip"
     code, out, _ = call(capsys, "pack", "--check", path)
     assert code == 1  # kegg's checksum is made up
     assert "a whole pack" in out
@@ -549,13 +465,13 @@ def test_check_of_a_damaged_pack_exits_with_2(data, tmp_path, capsys):
 
 
 def test_a_site_takes_a_pack_and_says_that_it_was_submitted(run, tmp_path, capsys):
-    file = tmp_path / "sent.pack.tar.gz"
+    file = tmp_path / "sent.pack.zip"
     assert call(capsys, "pack", run, "--out", file)[0] == 0
     code, _, err = call(capsys, "site", tmp_path / "out", file)
     assert code == 0, err
     assert "submitted" in (tmp_path / "out" / "runs" / "index.html").read_text()
     assert "grailbench run" in (tmp_path / "out" / "runs" / "sent.html").read_text()
-    damaged = tmp_path / "damaged.pack.tar.gz"
+    damaged = tmp_path / "damaged.pack.zip"
     damaged.write_bytes(file.read_bytes()[:-20])
     code, _, err = call(capsys, "site", tmp_path / "out", file, damaged)
     assert code == 2

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 #: what no package may hold, as parts of a path or as ends of it
 UNWANTED = {"__pycache__", ".git", ".venv", ".pytest_cache", ".ruff_cache", ".hypothesis", ".mypy_cache", "cache"}
-_ENDS = (".pyc", ".pyo", ".so", ".tmp", ".orig", "~", ".pack.tar.gz")
+_ENDS = (".pyc", ".pyo", ".so", ".tmp", ".orig", "~", ".pack.zip")
 
 
 def built(folder, kind, out, epoch="1700000000"):

@@ -9,7 +9,7 @@ from commands import call_apart
 from grailbench.errors import MachineLacks
 from grailbench.harness.plan import Config, make_plan
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
-from grailbench.problems.reachability.peers import pyreachability as adapter
+from grailbench.problems.reachability.peers import libraries as adapter
 
 
 def test_every_method_of_the_catalog_has_an_adapter():

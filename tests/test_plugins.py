@@ -153,11 +153,11 @@ def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measur
     rows = results.read_rows(folder)[0]
     assert {(row["impl"], row.get("distribution")) for row in rows} == {("mine", "its-mine 0.2"), ("dfs", None)}
     assert list(results.read_environment(folder)["implementations"]) == ["reachability/mine"]
-    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.tar.gz")
+    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
     assert code == 0
     assert "its-mine 0.2" in out
     assert "from clean commits" in out
-    assert load(tmp_path / "a.pack.tar.gz").cells[0].distribution == "its-mine 0.2"
+    assert load(tmp_path / "a.pack.zip").cells[0].distribution == "its-mine 0.2"
     found = cite.of_run(str(folder))
     (entry,) = [each for each in found.entries if each.fields["title"] == "mine"]
     assert (entry.kind, entry.fields["version"], entry.fields["note"]) == ("software", "its-mine 0.2", "a plug-in")
@@ -171,7 +171,7 @@ def test_a_run_with_editable_code_of_no_commit_is_not_recorded(plugin, measured,
     code, _, err = call(capsys, "record", folder, "mine")
     assert code == 2
     assert "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it" in err
-    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.tar.gz")
+    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.zip")
     assert (code, json.loads(out)["clean"]) == (0, False)
     assert json.loads(out)["plugins"] == ["its-mine 0.2 (editable, of no commit)"]
 

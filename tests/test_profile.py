@@ -45,10 +45,7 @@ REAL = ("kegg", "citeseer", "wiki-vote")
 ROW = re.compile(r'"dataset": ?"([^"]*)".*?"graph_sha256": ?"([0-9a-f]{64})"')
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """A cache for each test."""
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 class Opened(BenchGraph):

@@ -141,10 +141,10 @@ def test_an_index_that_condenses_its_edges_itself_is_asked_in_every_trial(diamon
 
 
 def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(monkeypatch):
-    from grailbench.graph import components, condense, kahn, rows
+    from grailbench.graph import condense, kahn, rows
 
     problem("reachability").prime(implementations()["dfs"], Params(), from_edges=True)  # compiles what others inline
-    steps = components, condense, kahn, rows
+    steps = condense, kahn, rows
     made = [(at, name) for at in steps for name, each in vars(at).items() if hasattr(each, "py_func")]
     called = []
     for at, name in made:

@@ -15,8 +15,7 @@ from grailbench.cuda import gateway
 from grailbench.graph.csr import rows_of, transpose
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.gpu.resident import Rows
-from grailbench.problems.traversal.index import FAR
-from grailbench.problems.traversal.weights import drawn
+from grailbench.problems.traversal.index import FAR, drawn_weights
 
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="runs beside the simulator")
 NAMES = "worklist", "nearfar", "fused", "many"
@@ -59,7 +58,7 @@ def expected(graph, offsets, targets, weights, source):
 def test_near_far(graph, shape, data):
     offsets, targets = rows_of(graph_of(*graph))
     heaviest, short = data.draw(st.sampled_from([1, 3, 255])), data.draw(st.booleans())
-    weights = 1 + drawn(offsets, targets, 1, False) % heaviest
+    weights = 1 + drawn_weights(offsets, targets, 1, False) % heaviest
     rule = nearfar.Rule(
         chunk=data.draw(st.sampled_from([1, 2, 128])),
         width=data.draw(st.sampled_from([1, 2, heaviest, 5 * heaviest])),

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import threading
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import pytest
 import sources
-from archives import dataset, one
+from archives import dataset, leftovers, one
 from click.testing import CliRunner
 
 from grailbench.cli.main import cli
 from grailbench.data import cache as cached
 from grailbench.data.fetch import fetch
+from grailbench.data.registry import Archive
 from grailbench.data.sources import Hosts, SourceFailed, _check_redirect
 from grailbench.errors import InputError
 
@@ -78,9 +83,82 @@ def test_a_file_that_changed_between_runs_is_named_and_the_first_stays(cache):
         first = one(fetch([wanted], hosts=Hosts()))
         server.act = sources.FAULTS["sends another file"].make(0)
         assert one(fetch([wanted], hosts=Hosts())).status == "held"
-        cached.discard(first.path)
+        cached.discard(first.file.path)
         cached.discard(cached.download_path("a.gra.gz"))
         again = one(fetch([wanted], hosts=Hosts()))
     assert again.status == "missing"
     assert f"{server.url}/a.gra.gz: its sha256 is" in again.reasons[0]
     assert "delete its entry" in again.reasons[0]
+
+
+# ------------------------------------------------------------------ a download ends, whatever the server does
+
+
+def dripped(url: str, size: int | None):
+    """A dataset whose archive is of a registered size."""
+    archive = Archive(file="a.gra.gz", bytes=size, sources=(url,))
+    return dataset().model_copy(update={"archives": {"a.gra.gz": archive}})
+
+
+@pytest.fixture
+def dripping():
+    """A server that sends what `.begin` holds, then `.block` over and over, `.pause` seconds apart; `.sent` bytes."""
+    stopped = threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            with suppress(OSError):
+                self.wfile.write(running.begin)
+                while not stopped.wait(running.pause) and running.sent < 1 << 28:
+                    self.wfile.write(running.block)
+                    running.sent += len(running.block)
+
+        def log_message(self, *args):
+            pass
+
+    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    running.daemon_threads = True
+    running.url, running.sent = f"http://127.0.0.1:{running.server_port}/{{file}}", 0
+    running.begin, running.block, running.pause = b"HTTP/1.0 200 OK\r\n\r\n", b"0" * 4096, 0.0
+    threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
+    yield running
+    stopped.set()
+    running.shutdown()
+    running.server_close()
+
+
+@pytest.mark.parametrize("registered", [True, False])
+def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(dripping, registered, cache, monkeypatch):
+    monkeypatch.setattr("grailbench.data.fetch.UNREGISTERED", 3_000_000)
+    size = 1_000_000 if registered else None
+    result = one(fetch([dripped(dripping.url, size)], hosts=Hosts()))
+    assert f"it has more than {1_000_000 if registered else 3_000_000:,} bytes" in result.reasons[0]
+    assert dripping.sent < 1 << 27
+    assert leftovers(cache) == []
+
+
+def test_a_download_that_announces_too_much_is_not_begun(dripping, cache):
+    dripping.begin, dripping.pause = b"HTTP/1.0 200 OK\r\nContent-Length: 1000001\r\n\r\n", 60.0
+    result = one(fetch([dripped(dripping.url, 1_000_000)], hosts=Hosts()))
+    assert "it has more than 1,000,000 bytes" in result.reasons[0]
+
+
+@pytest.mark.parametrize("begin", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "])
+def test_a_download_that_only_drips_ends_at_its_deadline(dripping, begin, cache):
+    dripping.begin, dripping.block, dripping.pause = begin, b"0", 0.02
+    hosts = Hosts(grace=0.3)
+    result = one(fetch([dripped(dripping.url, 1)], hosts=hosts))
+    assert "the file was not whole after" in result.reasons[0]
+    assert leftovers(cache) == []
+
+
+def test_a_download_has_more_time_the_larger_it_is_and_an_hour_at_most():
+    assert Hosts().patience(0) == 60
+    assert Hosts().patience(16 << 20) == 60 + 1024
+    assert Hosts().patience(1 << 40) == 3600
+
+
+def test_a_pipe_in_a_mirror_is_refused_at_once(tmp_path, cache):
+    os.mkfifo(tmp_path / "a.gra.gz")
+    result = one(fetch([dataset()], mirror=str(tmp_path)))
+    assert any("it is a pipe" in reason for reason in result.reasons)

@@ -25,12 +25,7 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.util import caches, paths
 
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """Path: a cache for each test."""
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture(scope="module")

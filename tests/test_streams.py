@@ -13,12 +13,8 @@ from grailbench.graph.store import save_graph
 
 MEASURE = ("--dataset", "tiny-dag", "--impl", "dfs", "--count", "50", "--json")
 COMMANDS = {
-    "report": ("report", "RUN"),
     "report-json": ("report", "RUN", "--json"),
-    "compare": ("compare", "RUN", "RUN", "--all"),
     "list": ("list",),
-    "info": ("info", "sequential"),
-    "plan": ("plan", "--config", "ci"),
     "verify": ("verify", *MEASURE),
     "run": ("run", *MEASURE, "--trials", "2", "--out", "NEW"),
 }

@@ -8,8 +8,8 @@ from naive import closure
 from strategies import dag_of, digraphs
 
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.sweep import batch as sharing
 from grailbench.problems.reachability.sweep import groups, index
-from grailbench.problems.reachability.sweep import threads as sharing
 
 FREE = {"THROUGH": 1e9}  #: searches may take as long as they like
 NEVER = {"THROUGH": 0.0, "AGAIN": 0.0, "ASKED": 0}
@@ -82,9 +82,9 @@ def shared_work(monkeypatch):
 
     def on(threads, work, parts):
         seen.append((threads, len(parts)))
-        sharing.on(threads, work, parts)
+        sharing.on_threads(threads, work, parts)
 
-    monkeypatch.setattr(index, "on", on)
+    monkeypatch.setattr(index, "on_threads", on)
     return seen
 
 

@@ -16,11 +16,9 @@ from grailbench.graph.csr import rows_of
 from grailbench.graph.ids import Counted
 from grailbench.problems.contract import implementation, implementations
 from grailbench.problems.contract import problem as problem_of
-from grailbench.problems.traversal import check
-from grailbench.problems.traversal.cpu import plain
-from grailbench.problems.traversal.index import FAR, Network, NoTimer, Params
+from grailbench.problems.traversal import check, cpu
+from grailbench.problems.traversal.index import FAR, MOST_WEIGHT, Network, NoTimer, Params, drawn_weights
 from grailbench.problems.traversal.problem import Apsp, Bfs, draw_sources, traversed
-from grailbench.problems.traversal.weights import MOST, drawn
 
 gateway.require()
 CPU = [("bfs", "sequential"), ("sssp", "dijkstra"), ("sssp", "buckets"), ("apsp", "dijkstra")]
@@ -30,7 +28,7 @@ graphs = digraphs().filter(lambda graph: graph[0] > 0)
 def network_of(graph, problem, seed=1):
     """A drawn graph as a network, weighted unless for BFS, and its edges as (u, v, weight)."""
     offsets, targets = rows_of(graph_of(*graph))
-    weights = None if problem == "bfs" else drawn(offsets, targets, seed, False)
+    weights = None if problem == "bfs" else drawn_weights(offsets, targets, seed, False)
     network = Network(offsets, targets, weights)
     sources = np.repeat(np.arange(network.vertices), np.diff(offsets))
     each = np.ones(network.edges, int) if weights is None else weights
@@ -68,7 +66,7 @@ def test_distances_are_the_oracles(problem, name, graph, data):
 @given(graph=graphs, most=st.integers(1, 60), data=st.data())
 def test_buckets_may_have_several_distances(graph, most, data):
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(plain, "MOST_BUCKETS", most)
+        patched.setattr(cpu, "MOST_BUCKETS", most)
         assert_right("sssp", "buckets", graph, data.draw(st.integers(0, graph[0] - 1)))
 
 
@@ -220,8 +218,8 @@ def test_rows_hold_every_edge_ascending(graph):
 def test_weights_depend_on_seed_and_ends_alone(graph, seed):
     offsets, targets = rows_of(graph_of(*graph))
     sources = np.repeat(np.arange(graph[0]), np.diff(offsets)).tolist()
-    one, both = (drawn(offsets, targets, seed, way).tolist() for way in (False, True))
-    assert all(1 <= weight <= MOST for weight in one + both)
+    one, both = (drawn_weights(offsets, targets, seed, way).tolist() for way in (False, True))
+    assert all(1 <= weight <= MOST_WEIGHT for weight in one + both)
     ends = list(zip(sources, targets.tolist(), strict=True))
     assert len(set(zip(ends, one, strict=True))) == len(set(ends))
     unordered = [(min(end), max(end)) for end in ends]

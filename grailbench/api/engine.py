@@ -1,7 +1,7 @@
 """What answers the questions of a public index: an index of an implementation that was built, or is in a file.
 
-An index file has a graph and its index as arrays (`graph.mapped`), and is mapped into memory, not read. Beside what is
-kept of an index (`reachability.kept`), its header has the checksum of the graph.
+An index file has a graph and its index as arrays (`graph.mapped`), and is mapped into memory, not read. Beside what
+`reachability.stored` makes arrays of, its header has the checksum of the graph.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from grailbench.problems.reachability.core.index import SMALL, Core
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
 from grailbench.problems.reachability.index import Implementation, Index, Params
-from grailbench.problems.reachability.kept import here, where
+from grailbench.problems.reachability.stored import caller_for, here
 from grailbench.problems.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
     from grailbench.api.graph import Graph
+    from grailbench.distributed.spread import Spread
 
 
 import io
@@ -35,7 +36,7 @@ from grailbench.api.graph import Graph
 from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.ids import Ids, from_stored
-from grailbench.problems.reachability import kept
+from grailbench.problems.reachability.stored import from_arrays, to_arrays
 from grailbench.util.outputs import atomic_file
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
@@ -50,6 +51,7 @@ class Engine:
     run    calls a function with arguments where the index lives: here, or on the thread of a GPU
     check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
     raw    whether its queries are of vertices of the graph, in place of those of the condensed one
+    spread  the workers that hold the index; None if it is in this process
     """
 
     implementation: type[Implementation]
@@ -58,6 +60,7 @@ class Engine:
     run: Callable[..., Any]
     check: Callable[[], None]
     raw: bool = False
+    spread: Spread | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -77,7 +80,7 @@ class Engine:
 def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Engine:
     """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
     and the implementation condenses them itself. Raises MachineLacks."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
     graph.check()
@@ -109,7 +112,7 @@ def restored(
 ) -> Engine:
     """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
     machine lacks that."""
-    run = where(implementation, device)
+    run = caller_for(implementation, device)
     found = Engine(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
     if "gpu" in implementation.needs:
         found.index  # noqa: B018 - what its GPU lacks is said now
@@ -191,7 +194,7 @@ def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, 
             f"{engine.implementation.name} keeps its index to itself, so it cannot be saved",
             remedy="gb.build(graph) makes one that can",
         )
-    said, arrays = kept.described(engine.implementation, engine.params, graph.dag, stored)
+    said, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
     numbering, ids = graph.ids.stored()
     if not graph.acyclic:
         arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
@@ -213,7 +216,7 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
             )  # fmt: skip
         arrays = mapped.arrays_of(content.buffer, header, start)
         check = mapped.Check(arrays, header, content)
-        found, params, dag, own = kept.parts(header, arrays, path)
+        found, params, dag, own = from_arrays(header, arrays, path)
         rows = mapped.named(arrays, "rows/")
         if graph is None:
 

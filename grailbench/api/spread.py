@@ -15,14 +15,14 @@ from grailbench.api.index import Index
 from grailbench.distributed.implementations import SpreadIndex
 from grailbench.distributed.spread import Spread
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability import kept
+from grailbench.problems.reachability import stored
 from grailbench.util import temporary
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-class Held:
+class OpenedIndex:
     """What a worker opens: a graph with its ids, and the index."""
 
     def __init__(self, index: Index):
@@ -39,14 +39,14 @@ class Held:
         return found
 
 
-def opened(path: Path, threads: int, device: int | None = None) -> Held:
+def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
     need."""
     graph, own = engine.load(path).restored(threads, device)
     index = Index(graph, own)
     if graph.vertices:  # the first question checks all arrays
         index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
-    return Held(index)
+    return OpenedIndex(index)
 
 
 def built(client: Client, index: Index) -> Index:
@@ -69,4 +69,4 @@ def _spread(client: Client, path: Path, found: engine.Opened, folder: temporary.
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
     spread_index = SpreadIndex(spread, index, size, folder)
-    return Engine(found.implementation, found.params, lambda: spread_index, kept.here, found.check)
+    return Engine(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)

@@ -25,7 +25,7 @@ def command(run, form):
       grailbench cite
       grailbench cite results/runs/2025-01-31-quickstart
       grailbench cite results/runs/2025-01-31-quickstart --format text
-      grailbench cite mine.pack.tar.gz --format json
+      grailbench cite mine.pack.zip --format json
     """
     from grailbench.report import cite
 

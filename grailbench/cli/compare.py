@@ -35,10 +35,10 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     """Compare the run NEW with the run BASE and fail on a regression.
 
     Runs are folders or names. Cells are matched by configuration, queries and graph. Work counters are exact: any
-    more is a regression. A time is one when new / base is beyond the gate (1.10), the bootstrap intervals are
-    disjoint, and the least times show it too; a cell that was ok in BASE and is wrong, failed or out of time in NEW is
-    one as well. Verdict and means are of the cells that both runs have. Those that only one has are listed apart; with
-    --require-all, which is for CI, they and counters of one run only are regressions too.
+    more is a regression. A time is one when new / base is beyond the gate (1.10), 1 is not in the bootstrap interval of
+    the ratio, no side is unstable, and the least times show it too; a cell that was ok in BASE and is wrong, failed or
+    out of time in NEW is one as well. Verdict and means are of the cells that both runs have. Those that only one has
+    are listed apart; with --require-all, which is for CI, they and counters of one run only are regressions too.
 
     With --accept, NEW takes the place of BASE after it was compared: among the recorded runs (results/baselines) as
     'grailbench record' does it, elsewhere with the old one kept beside it as BASE.before, or BASE.before-2
@@ -225,8 +225,8 @@ def _times(title: str, changes: list[TimeChange]) -> Table:
     notes = []
     if any(each.verdict == "unclear" for each in changes):
         notes.append(
-            "unclear: beyond the gate, but the intervals overlap, the least times do not show it, "
-            "or only the reference changed; measure again."
+            "unclear: beyond the gate, but 1 lies in the interval of the ratio, a side is unstable, the least times do "
+            "not show it, or only the reference changed; measure again."
         )
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.command("pack")
 @click.argument("run", type=completion.RUN)
 @click.option(
-    "--out", metavar="FILE", type=options.Output(dir_okay=False), help="The pack. [default: RUN.pack.tar.gz here]"
+    "--out", metavar="FILE", type=options.Output(dir_okay=False), help="The pack. [default: RUN.pack.zip here]"
 )
 @click.option("--redact", is_flag=True, help="Leave out folders, hosts and the user's name, but no measurement.")
 @click.option("--check", is_flag=True, help="RUN is a pack: verify it whole, judge it, and say what is in it.")
@@ -44,7 +44,7 @@ def command(run, out, redact, check, as_json):
     \b
     Examples:
       grailbench pack results/runs/2025-01-31-quickstart --redact
-      grailbench pack --check mine.pack.tar.gz
+      grailbench pack --check mine.pack.zip
     """
     from grailbench.harness import submission
 

@@ -117,14 +117,15 @@ def _unstable(
     least, most = [*map(np.log, draws)], [*map(np.log, draws)]
     for at, (pair, (one, other)) in enumerate(zip(pairs, trials, strict=True)):
         low, high = min(one.values()) / max(other.values()), max(one.values()) / min(other.values())
-        if low <= 1 <= high and any(_is_unstable(cell, measure.phases) for cell in pair):
+        if low <= 1 <= high and any(is_unstable(cell, measure.phases) for cell in pair):
             least[at], most[at] = np.full_like(draws[at], math.log(low)), np.full_like(draws[at], math.log(high))
     bounds = Interval(interval_of(np.exp(np.mean(least, axis=0))).low, interval_of(np.exp(np.mean(most, axis=0))).high)
     return order(bounds) == 0
 
 
 @lru_cache(maxsize=1024)
-def _is_unstable(cell: Cell, phases: tuple[str, ...]) -> bool:
+def is_unstable(cell: Cell, phases: tuple[str, ...]) -> bool:
+    """Whether the trials of a cell's phases drift, have two modes or vary too much; a busy machine is told apart."""
     found = verdict(cell)
     return any(found.of(phase) for phase in phases)
 

@@ -15,23 +15,18 @@ from typing import Literal
 import numpy as np
 
 from grailbench.compare.gate import Gate, load_gate
+from grailbench.compare.ratios import is_unstable, order
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import statistics
 from grailbench.harness.cells import Cell, Run, load
 from grailbench.harness.statistics import Interval
-from grailbench.problems.contract import problem, registered
+from grailbench.problems.contract import neutral, problem, registered
 from grailbench.util import words
 
 ABSENT = "absent"
 OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
-MIN_TRIALS = 5  #: with fewer trials, intervals of two samples of one distribution are disjoint by chance too often
-#: counters of outcomes and of forms, where more is neither better nor worse
-NEUTRAL = frozenset((
-    "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs",
-    "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
-    "bytes_of_bits", "bytes_of_patterns", "bytes_of_labels", "queries_to_labels", "pairs_with_cycles",
-))  # fmt: skip
+MIN_TRIALS = 5  #: with fewer trials, the interval of a ratio excludes 1 by chance too often
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
 
@@ -303,7 +298,7 @@ def _counter_changes(old: Cell, now: Cell, gate: Gate) -> Iterator[CounterChange
     """
     before, after = old.counters or {}, now.counters or {}
     known = registered(now.impl, now.problem)
-    varying = () if known is None else known.varying
+    varying, outcomes = () if known is None else known.varying, neutral(now.problem)
     for name in dict.fromkeys([*before, *after]):
         a, b = before.get(name), after.get(name)
         if a == b:
@@ -314,7 +309,7 @@ def _counter_changes(old: Cell, now: Cell, gate: Gate) -> Iterator[CounterChange
             verdict = "regression"
         elif name in varying:
             continue
-        elif name in NEUTRAL:
+        elif name in outcomes:
             verdict = "changed"
         else:
             verdict = "regression" if b > a else "improvement"
@@ -368,25 +363,29 @@ class Clock:
         if reason:
             return LeftOut(old.dataset, old.name, phase, reason)
         if pair is None:
-            return self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+            return self._judged((old, now), phase, _Timed(old, phase), _Timed(now, phase))
         others = _unit_phase(pair, phase)
-        found = self._judged(old, phase, _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others))
+        sides = _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others)
+        found = self._judged((old, now), phase, *sides)
         if self.same and found.verdict not in ("same", "unclear"):
-            plain = self._judged(old, phase, _Timed(old, phase), _Timed(now, phase))
+            plain = self._judged((old, now), phase, _Timed(old, phase), _Timed(now, phase))
             if plain.verdict != found.verdict:  # the reference or the machine changed, not the cell
                 return replace(found, verdict="unclear")
         return found
 
-    def _judged(self, cell: Cell, phase: str, base: _Timed, new: _Timed) -> TimeChange:
-        allowed = self.gate.allowed(group_of(cell))
+    def _judged(self, cells: tuple[Cell, Cell], phase: str, base: _Timed, new: _Timed) -> TimeChange:
+        cell, allowed = cells[0], self.gate.allowed(group_of(cells[0]))
         most = allowed.ratio if self.same else allowed.across
         ms = (new.value - base.value) * new.unit_ms
         ratio, least = new.value / base.value, new.least / base.least
-        apart = base.interval.disjoint(new.interval)
+        bounds = statistics.ratio_interval(new.draws, base.draws)
+        (low, high), (least_new, most_new) = base.range, new.range
+        overlap = least_new <= high and low <= most_new
+        told = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
         return TimeChange(
             dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
-            ratio=ratio, bounds=statistics.ratio_interval(new.draws, base.draws), least=least, allowed=most, ms=ms,
-            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, apart, most),
+            ratio=ratio, bounds=bounds, least=least, allowed=most, ms=ms,
+            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, told, most),
         )  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
@@ -413,15 +412,16 @@ def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
     return phase if labelled and timed else pair[0].last_phase
 
 
-def _time_verdict(ratio: float, least: float, apart: bool, most: float) -> Verdict:
-    """The verdict on a ratio of medians; `least` is the ratio of the least times, `apart` True for disjoint intervals.
+def _time_verdict(ratio: float, least: float, told: bool, most: float) -> Verdict:
+    """The verdict on a ratio of medians; `least` is the ratio of the least times, `told` False where 1 lies in
+    its interval, or where a side is unstable and trials of the two overlap.
 
     Other work on the machine can only add time. A change of the code therefore shows in the least times too; here it
     must reach half of the gate, on a log scale (`most ** 0.5`).
     """
     if 1.0 / most <= ratio <= most:
         return "same"
-    if not apart or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
+    if not told or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
         return "unclear"
     return "regression" if ratio > most else "improvement"
 
@@ -444,6 +444,11 @@ class _Timed:
                 self.draws = statistics.resampled(self.ms) / statistics.resampled(units, seed=2)
         self.value = float(np.median(self.ms)) / self.unit_ms
         self.interval = statistics.interval_of(self.draws)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest time."""
+        return float(self.ms.min()) / self.unit_ms, float(self.ms.max()) / self.unit_ms
 
     def side(self) -> Side:
         outliers = int(statistics.outliers(self.ms).sum())

@@ -51,6 +51,16 @@ class CachedFile:
         """How the file was checked; a key of `grailbench.data.fetch.CHECKS`."""
         return "sha256" if self.verified else self.note.get("checked", "none")
 
+    @property
+    def source(self) -> str | None:
+        """Where the file came from; None if that was not recorded."""
+        return self.note.get("source")
+
+    @property
+    def archive_sha256(self) -> str | None:
+        """The sha256 of the archive it was unpacked from; None if there was none."""
+        return self.note.get("archive_sha256")
+
 
 def graph_path(dataset: Dataset, form: Form) -> Path:
     """The path of the unpacked graph file of a form, whether it exists or not."""
@@ -205,7 +215,7 @@ def lock(file: str, digest: str, size: int, source: str) -> str:
 
 def _read_lock() -> dict:
     path = lock_path()
-    return settings.read(path, _Lock, remedy="mend or delete it").model_dump() if path.exists() else {}
+    return settings.read(path, _Lock, remedy="correct or delete it").model_dump() if path.exists() else {}
 
 
 def _toml(entries: dict) -> str:

@@ -53,22 +53,14 @@ _log = logging.getLogger(__name__)
 class FetchResult:
     """The result of fetching one dataset.
 
-    status    'held' (it was in the cache), 'fetched' or 'missing'
-    source    where the file came from; None when missing or not recorded
-    sha256    of the graph file; `archive_sha256` is that of the archive it was unpacked from
-    verified  whether it was checked against a checksum of the registry; None when missing
-    checked   a key of `CHECKS`; None when missing
-    reasons   why each source that was tried failed
+    status   'held' (it was in the cache), 'fetched' or 'missing'
+    file     its file in the cache; None when missing
+    reasons  why each source that was tried failed
     """
 
     dataset: Dataset
     status: str
-    path: Path | None = None
-    source: str | None = None
-    sha256: str | None = None
-    archive_sha256: str | None = None
-    verified: bool | None = None
-    checked: str | None = None
+    file: CachedFile | None = None
     reasons: tuple[str, ...] = ()
 
     @property
@@ -154,7 +146,7 @@ class _Fetch:
         try:
             found = cache.cached_file(dataset)
             if found is not None:
-                return _result(found, "held")
+                return FetchResult(dataset, "held", found)
         except InputError as error:
             reasons.append(str(error))
             if any(cache.foreign(cache.graph_path(dataset, form)) for form in dataset.forms):
@@ -163,7 +155,7 @@ class _Fetch:
             if self._stop.is_set():
                 raise Cancelled
             try:
-                return _result(self._take(dataset, source), "fetched", reasons)
+                return FetchResult(dataset, "fetched", self._take(dataset, source), tuple(reasons))
             except SourceFailed as error:
                 reason = str(error)
                 _log.info("%s: %s: %s", dataset.name, source.place, reason)
@@ -351,9 +343,3 @@ def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:
     for row in dataset.published:
         if vertices != row.vertices - row.super_root:
             raise SourceFailed(f"it holds {vertices:,} vertices, but {row.where} prints {row.vertices:,}")
-
-
-def _result(found: CachedFile, status: str, reasons: Iterable[str] = ()) -> FetchResult:
-    source, archive = found.note.get("source"), found.note.get("archive_sha256")
-    return FetchResult(found.dataset, status, found.path, source, found.sha256, archive, found.verified, found.checked,
-                       tuple(reasons))  # fmt: skip

@@ -200,7 +200,7 @@ def check_name(name: str, beside: str = "generated", remedy: str = "choose anoth
     from grailbench.graph.store import require_free
 
     if not _NAME.fullmatch(name):
-        raise InputError(f"{name!r} is no name", remedy="letters, digits, '.', '_' and '-', at most 100")
+        raise InputError(f"{name!r} is not a valid name", remedy="letters, digits, '.', '_' and '-', at most 100")
     if (dataset := find(name)) is not None:
         raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy=remedy)
     if "-like" in name.casefold() or name == "random" or (beside == "generated" and generated_name(name) is not None):

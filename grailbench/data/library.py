@@ -248,11 +248,9 @@ def describe(dataset: Dataset) -> dict:
     row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
     row |= {"matches": matches(dataset, measured)}
     row |= {
-        "verified": None if found is None else found.verified,
-        "checked": None if found is None else found.checked,
-        "sha256": None if found is None else found.sha256,
-        "archive_sha256": None if found is None else found.note.get("archive_sha256"),
-        "source": None if found is None else found.note.get("source"),
+        name: found and getattr(found, name) for name in ("verified", "checked", "sha256", "archive_sha256", "source")
+    }
+    row |= {
         "errata": [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum],
         "notes": list(dataset.notes),
     }

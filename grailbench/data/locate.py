@@ -69,7 +69,7 @@ def locate(name: str) -> Location:
         return found
     if Path(name).is_file():
         raise InputError(
-            "is a file, and graphs go by names", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
+            "is a file; graphs are opened by name", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
         )
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, [*registry(), *available()], LISTED))
 
@@ -97,7 +97,7 @@ def dataset_named(name: str) -> Dataset:
     if (dataset := find(name)) is not None:
         return dataset
     found = locate(name)
-    raise InputError(f"{found.name} is {found.kind}, so there is nothing to fetch", remedy="runs take it as it is")
+    raise InputError(f"{found.name} is {found.kind}, so there is nothing to fetch", remedy="runs use it as it is")
 
 
 def stored_here() -> list[str]:

@@ -285,7 +285,7 @@ def _check_redirect(response, **named) -> None:
     if scheme not in ("http", "https"):
         raise SourceFailed(f"it redirects to {_shown(to)}: only http and https are followed")
     if scheme == "http" and response.url.startswith("https:"):
-        raise SourceFailed(f"it redirects from https to {_shown(to)}, which nobody vouches for: that is not followed")
+        raise SourceFailed(f"it redirects from https to {_shown(to)}, which is not secure: not followed")
 
 
 def _answered(url: str, response, hosts: Hosts) -> SourceFailed:

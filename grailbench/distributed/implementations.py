@@ -20,20 +20,20 @@ from typing import Any
 import numpy as np
 
 from grailbench.distributed import connection
-from grailbench.distributed.spread import AHEAD, Shard, Spread
+from grailbench.distributed.shards import SHARD, Shard
+from grailbench.distributed.spread import AHEAD, Spread
 from grailbench.errors import MachineLacks, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability import kept
 from grailbench.problems.reachability.counters import NAMES, with_traffic
 from grailbench.problems.reachability.cpu.grail import GrailIndex, Parallel
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
+from grailbench.problems.reachability.stored import caller_for, from_arrays, to_arrays
 from grailbench.util.temporary import Folder
 from grailbench.util.words import count
 
-SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
 LEAST = 1 << 13  #: pairs for which a worker is worth asking
 _clusters: _Clusters | None = None
 _forked: list[_Clusters | None] = []  # kept: to drop one would close what another process uses
@@ -126,7 +126,7 @@ def _forget(spread: Spread, folder: Folder | None) -> None:
         folder.close()
 
 
-class Kept:
+class OpenedIndex:
     """What a worker opens: an index of vertices of the condensed graph. `run` calls functions where it lives."""
 
     def __init__(self, index: Index, dag: Dag, run: Callable[..., Any], check: Callable[[], None]):
@@ -151,7 +151,7 @@ class Kept:
         return self._run(self.index.check_labels, self._dag)
 
 
-def opened(path: Path, threads: int, device: int | None = None) -> Kept:
+def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens the file of `written` for queries on so many threads, and on the GPU of that number if the index needs
     one; its content is checked."""
     content = mapped.content_of(path)
@@ -159,17 +159,17 @@ def opened(path: Path, threads: int, device: int | None = None) -> Kept:
     arrays = mapped.arrays_of(content.buffer, said, start)
     check = mapped.Check(arrays, said, content)
     check()
-    implementation, params, dag, own = kept.parts(said, arrays, path)
-    run = kept.where(implementation, device)
+    implementation, params, dag, own = from_arrays(said, arrays, path)
+    run = caller_for(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
-    return Kept(index, dag, run, check)
+    return OpenedIndex(index, dag, run, check)
 
 
 def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, stored: dict) -> None:
     """Writes an index, `stored` as of `Index.stored`, and its condensed graph to a file. No two files are equal, so
     that each is spread by itself.
     Raises MachineLacks if the disk is full."""
-    said, arrays = kept.described(implementation, params, dag, stored)
+    said, arrays = to_arrays(implementation, params, dag, stored)
     try:
         with open(path, "xb") as stream:
             mapped.write(stream, said | {"made": secrets.token_hex(8)}, arrays)

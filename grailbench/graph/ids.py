@@ -235,7 +235,7 @@ class Named(Ids):
         names = [*names]
         if not all(isinstance(name, str) and name for name in names):
             wrong = next(at for at, name in enumerate(names) if not (isinstance(name, str) and name))
-            raise InputError(f"the name of vertex {wrong} is {names[wrong]!r}; a text that is not empty is expected")
+            raise InputError(f"the name of vertex {wrong} is {names[wrong]!r}; a non-empty text is expected")
         # the characters of members of an Enum; with None numpy makes no array of fixed-width text
         whole = np.array([*map(str.__str__, names), None], object)[:-1]
         encoded = [name.encode("utf-8", "surrogatepass") for name in whole]

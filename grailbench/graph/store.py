@@ -130,7 +130,7 @@ def load_ids(path: str | os.PathLike, sha256: str | None = None) -> Ids:
 def require_same(found: str | None, wanted: str | None, name: str | Path) -> None:
     """Raises InputError if a graph has another sha256 than is wanted; None is that of any."""
     if wanted not in (None, found):
-        raise InputError(f"{name}: the graph of this name is another one now", remedy="try again")
+        raise InputError(f"{name}: another graph has this name now", remedy="try again")
 
 
 def require_free(name: str, beside: str, remedy: str) -> None:

@@ -27,12 +27,12 @@ NEEDED = f"whole numbers of 1 to {MOST_WEIGHT} are needed"
 _DIGITS = 17  # digits of a weight that are used; more may not fit 64 bits
 
 
-def refused(where: str, said: str, why: int) -> str:
+def unused_message(where: str, said: str, why: int) -> str:
     """The message for weights that are not used: 'not used: line 3 has 0.5, which is not whole; ...'."""
     return f"not used: {where} has {said}, which {_REASONS[why]}; {NEEDED}"
 
 
-def kept(weights: np.ndarray, what: str) -> str:
+def used_message(weights: np.ndarray, what: str) -> str:
     """The message for weights (int32[m]) that are used: 'column 3, 1 to 9'."""
     return f"{what}, {int(weights.min())} to {int(weights.max())}" if weights.size else what
 
@@ -47,9 +47,9 @@ def of_values(values: np.ndarray, what: str) -> tuple[np.ndarray | None, str]:
     for why, wrong in (*kinds, (FRACTION, values != np.floor(values))):
         if wrong.any():
             at = int(np.argmax(wrong))
-            return None, refused(f"edge {at}", str(values[at]), why)
+            return None, unused_message(f"edge {at}", str(values[at]), why)
     weights = np.ascontiguousarray(values, dtype=WEIGHT)
-    return weights, kept(weights, what)
+    return weights, used_message(weights, what)
 
 
 @njit(cache=True)

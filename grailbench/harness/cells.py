@@ -22,19 +22,11 @@ from grailbench.harness.energies import Energies
 from grailbench.harness.folder import Damage
 from grailbench.harness.rows import SOUND, cell_of, ends_trial, part_of, sampled, standing
 from grailbench.harness.statistics import Stats
-from grailbench.problems.contract import OTHERS, USUAL, problem
+from grailbench.problems.contract import OTHERS, USUAL, problem, registered
 from grailbench.util import words
 
 ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
-_UNFILTERED = (
-    "sequential",
-    "parallel",
-    "dask",
-    "gpu",
-    "gpu-32",
-    "gpu-path",
-)  # only the filters of their axis
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
 _RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size
 
@@ -164,7 +156,9 @@ class Cell:
     def filtering(self) -> str:
         """Its filters as tables show them: 'none' for an index of this project without filters, '' for other
         implementations without this choice."""
-        return self.filters or ("none" if self.impl in _UNFILTERED else "")
+        known = None if self.filters else registered(self.impl, self.problem)
+        none = known is not None and (known.unfiltered or "filters" in known.axes)
+        return self.filters or ("none" if none else "")
 
     @property
     def ours(self) -> bool:
@@ -349,7 +343,7 @@ class Run:
 
     @property
     def mixed(self) -> bool:
-        """True if its sittings were on different machines, so that its times cannot be compared with one another."""
+        """True if its sessions were on different machines, so that its times cannot be compared with one another."""
         return any(before.get("fingerprint") != self.fingerprint for before in self.environment.get("earlier", ()))
 
     @property
@@ -359,7 +353,7 @@ class Run:
 
 
 def load(run: str | os.PathLike | None = None) -> Run:
-    """Read a run, given its folder, its name or its pack (`runs.pack`), or None for the latest run that has a row.
+    """Read a run, given its folder, its name or its pack (`harness.pack`), or None for the latest run that has a row.
 
     The folder of a run in a pack is the pack's file, beside which nothing lies. Raises InputError when there is no such
     run, or no whole pack, and the errors of `read`.

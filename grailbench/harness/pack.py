@@ -1,21 +1,19 @@
 """A run in one file, to be sent to others: what is in it, how it is written, and how it is verified before it is read.
 
-A pack is a gzip file of a tar archive with the members of `MEMBERS`, in that order, and nothing else. There is exactly
-one archive for given members: names, sizes and contents are what varies, owner, time and mode are fixed. So a reader
-need not understand archives: it makes the header that each member must have and compares. Whatever differs is refused,
-be it a link, a device, a path, a name twice, or data after the end.
+A pack is a zip file with the members of `MEMBERS`, in that order, and nothing else: no comment, no further data, no
+encryption. Nothing is unpacked to a path that the file names. The manifest has the size and the sha256 of each file.
 
 The checksums show damage, not lies: who makes a pack makes them too.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import json
 import os
-import tarfile
+import struct
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,8 +30,8 @@ from grailbench.util import __version__, records, temporary, words
 from grailbench.util.files import Bytes
 from grailbench.util.files import opened as file_opened
 
-SUFFIX = ".pack.tar.gz"
-FORMAT = 1
+SUFFIX = ".pack.zip"
+FORMAT = 2
 MANIFEST = "manifest.json"
 FILES = (folder.ENVIRONMENT, folder.PLAN, folder.ROWS)  #: the files of a run, as a pack orders them
 MEMBERS = (MANIFEST, *FILES)
@@ -42,10 +40,10 @@ MOST = {MANIFEST: 1 << 16, folder.ENVIRONMENT: 4 << 20, folder.PLAN: 64 << 20, f
 RATIO, SLACK = 200, 1 << 20  #: a pack may unpack to RATIO times its size, recorded runs do to 53, and always to SLACK
 REMEDY = "ask for the pack again, as 'grailbench pack' writes it"
 
-_BLOCK = 512  # of a tar archive
-_END = bytes(2 * _BLOCK)
-_READ = 1 << 14
-_GZIP = b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"  # its header: deflated as small as can be, no name, no time
+_END = struct.Struct("<4s4H2LH")  #: the last record of a zip file without a comment
+_RECORDS = 30 + 46  # bytes that a zip file has of each member beside its content, and its name twice
+_READ = 1 << 20
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, OSError)
 
 
 class _File(BaseModel):
@@ -172,19 +170,10 @@ def packed(files: Mapping[str, bytes], is_clean: bool, cells: int, redacted: Seq
                     files=listed)  # fmt: skip
     manifest = (json.dumps(records.sealed(said.model_dump()), indent=1) + "\n").encode()
     into = io.BytesIO()
-    with gzip.GzipFile(filename="", fileobj=into, mode="wb", compresslevel=9, mtime=0) as stream:
+    with zipfile.ZipFile(into, "w") as archive:
         for name, content in {MANIFEST: manifest, **{name: files[name] for name in FILES}}.items():
-            for part in (_header(name, len(content)), content, bytes(-len(content) % _BLOCK)):
-                stream.write(part)
-        stream.write(_END)
+            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)  # of a fixed time
     return into.getvalue()
-
-
-def _header(name: str, size: int) -> bytes:
-    """The only header that a member of this size may have."""
-    entry = tarfile.TarInfo(name)
-    entry.size = size
-    return entry.tobuf(tarfile.USTAR_FORMAT)
 
 
 # ------------------------------------------------------------------ reading
@@ -240,13 +229,15 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
 def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     """Verify a pack of `size` bytes, write its files to the folder `into` as `opened` says, and return its manifest."""
     try:
-        archive = _Archive(stream, max(SLACK, RATIO * size))
-        said = _manifest(archive)
-        for name in FILES:
-            archive.member(name, said.files[name], into / name)
-        archive.end()
-    except ValueError as error:
-        raise InputError(f"is no whole pack of a run: {error}", path=path, remedy=REMEDY) from None
+        _require_plain(stream, size)
+        with zipfile.ZipFile(stream) as archive:
+            members = dict(zip(MEMBERS, _members(archive, size), strict=True))
+            said = _manifest(archive.read(members[MANIFEST]))
+            for name in FILES:
+                _unpack(archive, members[name], said.files[name], into / name)
+    except (ValueError, *_UNREADABLE) as error:
+        what = str(error).partition("\n")[0]
+        raise InputError(f"is no whole pack of a run: {what}", path=path, remedy=REMEDY) from None
     try:
         rows = require_whole(into)
         require_sound(rows, into / folder.ROWS)
@@ -259,10 +250,54 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     return said
 
 
-def _manifest(archive: _Archive) -> Manifest:
+def _require_plain(stream: BinaryIO, size: int) -> None:
+    """Raise ValueError unless a file ends as a zip file of as many members as a pack has, without a comment."""
+    if size < _END.size:
+        raise ValueError("it is no zip file")
+    stream.seek(size - _END.size)
+    mark, _, _, here, members, _, _, comment = _END.unpack(stream.read(_END.size))
+    if mark != b"PK\5\6":
+        raise ValueError("it is no zip file, or cut off, or there is data after its end")
+    if (here, members, comment) != (len(MEMBERS), len(MEMBERS), 0):
+        raise ValueError(f"it has {members:,} members in place of {len(MEMBERS)}")
+    stream.seek(0)
+
+
+def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
+    """The members of a pack, by what the file says of them. Raises ValueError for what a pack has not."""
+    found = archive.infolist()
+    for name, each in zip(MEMBERS, found, strict=True):
+        if each.orig_filename != name:
+            raise ValueError(f"a file named {words.clip(ascii(each.orig_filename), 60)} where {name} should be")
+        if each.file_size > MOST[name]:
+            raise ValueError(f"{name} has {each.file_size:,} bytes, more than the {MOST[name]:,} that are read")
+        if each.compress_type != zipfile.ZIP_DEFLATED or each.flag_bits or each.extra or each.comment:
+            raise ValueError(f"{name} is not packed as packs are")
+    most = max(SLACK, RATIO * size)
+    if sum(each.file_size for each in found) > most:
+        raise ValueError(f"it unpacks to more than {most:,} bytes, too many for its size")
+    if size != _END.size + sum(
+        _RECORDS + 2 * len(name) + each.compress_size for name, each in zip(MEMBERS, found, strict=True)
+    ):
+        raise ValueError("there is data beside its members")
+    return found
+
+
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, said: _File, into: Path) -> None:
+    """Write a member, of the size and checksum that the manifest says, to a file."""
+    digest = hashlib.sha256()
+    with archive.open(member) as packed, open(into, "xb") as file:
+        while block := packed.read(_READ):
+            digest.update(block)
+            file.write(block)
+    if (member.file_size, digest.hexdigest()) != (said.bytes, said.sha256):
+        raise ValueError(f"{into.name} is not the file of which the manifest has the checksum")
+
+
+def _manifest(content: bytes) -> Manifest:
     """The manifest of a pack. Raises ValueError."""
     try:
-        value, sealed = records.opened(archive.small(MANIFEST))
+        value, sealed = records.opened(content)
         said = Manifest.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
@@ -274,109 +309,3 @@ def _manifest(archive: _Archive) -> Manifest:
     if list(said.files) != list(FILES):
         raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, said.files))}")
     return said
-
-
-class _Archive:
-    """The members of a pack, read one after the other; every method raises ValueError for what a pack has not.
-
-    most  bytes that it may unpack to
-    """
-
-    def __init__(self, stream: BinaryIO, most: int):
-        self._stream, self._left, self._most = stream, most, most
-        if (found := stream.read(len(_GZIP))) != _GZIP:
-            raise ValueError(
-                "it is no gzip file" if found[:2] != _GZIP[:2] else "its gzip header is not that of a pack"
-            )
-        self._inflate = zlib.decompressobj(31)
-        self._inflate.decompress(found)
-        self._pending = b""
-
-    def small(self, name: str) -> bytes:
-        """The content of a member whose size is not known yet."""
-        header = self._read(_BLOCK)
-        size = header[124:135]
-        size = int(size, 8) if size.isdigit() and b"8" not in size and b"9" not in size else -1
-        if not 0 <= size <= MOST[name]:
-            raise ValueError(f"{_described(header)} where {name} should be")
-        self._require(header, name, size)
-        content = self._read(size)
-        self._pad(size, name)
-        return content
-
-    def member(self, name: str, said: _File, into: Path) -> None:
-        """Write a member, of the size and checksum that the manifest says, to a file."""
-        if said.bytes > MOST[name]:
-            raise ValueError(f"{name} has {said.bytes:,} bytes, more than the {MOST[name]:,} that are read")
-        self._require(self._read(_BLOCK), name, said.bytes)
-        digest, left = hashlib.sha256(), said.bytes
-        with open(into, "xb") as file:
-            while left:
-                block = self._read(min(left, _READ))
-                digest.update(block)
-                file.write(block)
-                left -= len(block)
-        self._pad(said.bytes, name)
-        if digest.hexdigest() != said.sha256:
-            raise ValueError(f"{name} is not the file of which the manifest has the checksum")
-
-    def end(self) -> None:
-        """The end of the archive, and of the file."""
-        if (found := self._read(len(_END))) != _END:
-            raise ValueError(f"{_described(found[:_BLOCK])} after the last member")
-        if self._some():
-            raise ValueError("data after the end of the archive")
-        if not self._inflate.eof:
-            raise ValueError("it is cut off")
-        if self._inflate.unused_data or self._stream.read(1):
-            raise ValueError("data after the end of the gzip data")
-
-    def _require(self, header: bytes, name: str, size: int) -> None:
-        if header == (right := _header(name, size)):
-            return
-        if (found := _described(header)) == _described(right):
-            raise ValueError(f"the header of {name} has what no pack has there, as an owner or a time")
-        raise ValueError(f"{found} where {name} of {size:,} bytes should be")
-
-    def _pad(self, size: int, name: str) -> None:
-        if any(self._read(-size % _BLOCK)):
-            raise ValueError(f"data after the end of {name}")
-
-    def _read(self, size: int) -> bytes:
-        """Exactly that many bytes of the archive."""
-        found = bytearray()
-        while len(found) < size:
-            if not self._pending and not self._some():
-                raise ValueError("it is cut off")
-            some = size - len(found)
-            found += self._pending[:some]
-            self._pending = self._pending[some:]
-        return bytes(found)
-
-    def _some(self) -> bool:
-        """Unpacks at most `_READ` bytes more, and whether there were any."""
-        while not self._pending and not self._inflate.eof:
-            packed = self._inflate.unconsumed_tail or self._stream.read(_READ)
-            try:
-                self._pending = self._inflate.decompress(packed, _READ)
-            except zlib.error as error:
-                raise ValueError(f"the gzip data is damaged: {error}") from None
-            if not self._pending and not packed:
-                return False
-            self._left -= len(self._pending)
-            if self._left < 0:
-                raise ValueError(f"it unpacks to more than {self._most:,} bytes, too many for its size")
-        return bool(self._pending)
-
-
-def _described(header: bytes) -> str:
-    """What a header is of, in words."""
-    if not any(header):
-        return "the end of the archive"
-    try:
-        entry = tarfile.TarInfo.frombuf(header, "utf-8", "backslashreplace")
-    except tarfile.TarError:
-        return "no header of a member"
-    kind = "a link" if entry.issym() or entry.islnk() else "a folder" if entry.isdir() else "a device" if (
-        entry.isdev()) else "a file" if entry.isreg() else "something"  # fmt: skip
-    return f"{kind} named {words.clip(ascii(entry.name), 60)} of {entry.size:,} bytes"

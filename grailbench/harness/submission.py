@@ -1,6 +1,6 @@
 """Packing a run to be sent to others, without what is nobody's business; and judging a pack that was sent.
 
-What a pack is, and what it must be to be read at all, is in `runs.pack`.
+What a pack is, and what it must be to be read at all, is in `harness.pack`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Packed:
 
 
 def submit(run: str, out: str | Path | None = None, redact: bool = False) -> Packed:
-    """Write the pack of a run (a folder or a name) to the file `out`, by default NAME.pack.tar.gz in this folder.
+    """Write the pack of a run (a folder or a name) to the file `out`, by default NAME.pack.zip in this folder.
 
     redact  leave out folders, hosts and the name of the user: in the command, in the config, and in the reasons of
             cells without times; rows with times are packed as they are
@@ -130,8 +130,8 @@ def _says(files: Mapping[str, bytes]) -> list[str]:
     """What files of a run say of the user's folders and name, a sentence each."""
     environment, _ = opened(files[results.ENVIRONMENT])
     found = []
-    for sitting in (environment, *environment.get("earlier", ())):
-        command = " ".join(map(str, sitting.get("command") or ()))
+    for session in (environment, *environment.get("earlier", ())):
+        command = " ".join(map(str, session.get("command") or ()))
         if command and _without(command) != command:
             found.append(f"{results.ENVIRONMENT} has the command: {command}")
     for name, content in files.items():

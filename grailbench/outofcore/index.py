@@ -16,8 +16,7 @@ from grailbench.outofcore.folder import Folder
 from grailbench.outofcore.paged import Mapped
 from grailbench.problems.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import Scratches
-from grailbench.problems.reachability.gpu.fused.check import fault
-from grailbench.problems.reachability.gpu.fused.layout import record_width
+from grailbench.problems.reachability.gpu.fused.host import label_fault, record_width
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labels
 from grailbench.util import memory, temporary
@@ -116,7 +115,7 @@ class StreamedIndex(Index):
         """As of `gpu-fused`, in its numbering."""
         lanes = self.records.lanes.reshape(-1, int(self.records.width))[dag.order]
         words = self.hubs.reshape(-1, 2)[dag.order].reshape(-1)
-        return fault(lanes, words, self.params.dim, by_level(dag))
+        return label_fault(lanes, words, self.params.dim, by_level(dag))
 
 
 @register

@@ -19,10 +19,9 @@ from numba import njit
 
 from grailbench.graph.hashing import mixed
 from grailbench.outofcore import edges, levels
-from grailbench.outofcore.stored import Reader
+from grailbench.outofcore.blocks import Reader
 from grailbench.problems.reachability import hubs
-from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
-from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS, nth
+from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, nth, record_width, salts
 
 TOGETHER = 3  #: pairs of one pass: so many fit 48 bytes a vertex
 BACKWARD, LABELS, HUBS = "backward", "labels", "hubs"

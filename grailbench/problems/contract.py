@@ -109,11 +109,14 @@ class Implementation(ABC):
     cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
     counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
     varying: ClassVar[tuple[str, ...]] = ()  #: those of them that the timing of threads changes: shown, never compared
+    neutral: ClassVar[tuple[str, ...]] = ()  #: counters of outcomes and of forms: more is neither better nor worse
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys
     fixed: ClassVar[dict[str, str]] = {}  #: axis -> the only value it has, for axes that it does not obey
+    unfiltered: ClassVar[bool] = False  #: True if other indexes of its kind have filters, so that tables show 'none'
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
     repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
+    label_free: ClassVar[bool] = False  #: True if it answers without label pairs; tables of papers have columns of it
     racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
     described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
 
@@ -168,6 +171,11 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
 def registered(name: str, solved: str) -> type[Implementation] | None:
     """The implementation of exactly that name; None if this installation has none, as of runs made elsewhere."""
     return implementations(solved).get(name)
+
+
+def neutral(solved: str) -> frozenset[str]:
+    """The counters of a problem's implementations of which more is neither better nor worse."""
+    return frozenset(name for each in implementations(solved).values() for name in each.neutral)
 
 
 def implementation(name: str, solved: str = USUAL) -> type[Any]:
@@ -432,7 +440,7 @@ class Problem(ABC):
 
         `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
         edges in memory to an index or, if the problem has none, to all answers on the host; it reuses nothing that was
-        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `bench.timing.PhaseTimer`:
+        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `harness.timing.PhaseTimer`:
         `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 

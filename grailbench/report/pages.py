@@ -53,10 +53,9 @@ from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, draw, fields, figures, recorded
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.recorded import apart
 from grailbench.report.render.markdown import compact
-from grailbench.report.table import Table
+from grailbench.report.table import Footnotes, Table
 from grailbench.report.values import Expression, Value, together
 from grailbench.util import settings
 from grailbench.util.files import read_text

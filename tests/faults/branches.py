@@ -39,12 +39,12 @@ ROOT = Path(importlib.machinery.PathFinder.find_spec("grailbench").origin).paren
 #: branches not taken
 REACHED = Path(__file__).with_name("branches.json")
 #: of kernels that measure a machine, and no graph
-SKIPPED = ("limits/",)
+SKIPPED = ("harness/limits/",)
 #: by patterns of 'file:function: condition is outcome' why no graph takes a branch
 REASONS: dict[str, str] = {
-    r".*STEPS\) is True|.*WARP - 1 is False|.*% (shuffle\.)?WARP == 0 is False": "a simulated warp has one lane",
+    r".*STEPS\) is True|.*WARP - 1 is False|.*% (primitives\.)?WARP == 0 is False": "a simulated warp has one lane",
     r"cuda/primitives.py:exclusive_sum: lane >= 1 << j": "a simulated warp has one lane",
-    r".*gpu/fused/segments.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
+    r".*cuda/primitives.py:reduce: (k < b is False|lane|whose|same|for j|before|u >= 0|all_lanes.*False)":
     "a simulated warp has one lane",
     r".*gpu/core/trees.py:add_at: all_lanes.* is False": "a simulated warp has one lane",
     r".*gpu/core/trees.py:sum_subtrees: k < links": "a simulated warp has one lane, the first of its edges",
@@ -57,7 +57,7 @@ REASONS: dict[str, str] = {
     r"problems/traversal/gpu/shortest.py:_lower_racily: .*": "of `harish-racy`, which shows what a race does",
     "|".join((
         r".*cuda.atomic.cas\(distances, v, _FAR, .* == _FAR is False",
-        r"problems/reachability/gpu/trees.py:_offer: found == seen is False",
+        r"problems/reachability/gpu/parents.py:_offer_path: found == seen is False",
         r"problems/traversal/gpu/levels.py:_queue: cuda.atomic.min.* is False",
         r"problems/traversal/gpu/nearfar.py:_visit: cuda.atomic.min\(of.distances, v, reached\) <= reached is True",
     )): "another thread was first, between a read and the atomic after it",

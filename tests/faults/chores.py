@@ -112,7 +112,7 @@ def prepare(place: Place) -> None:
     many = ("--impl", "dfs", "--impl", "sequential", "--impl", "parallel", "--dim", 1, "--dim", 2, "--trials", 3)
     for name in ("run", "later"):
         command("run", "--dataset", GRAPH, *many, "--count", 200, "--out", place.kept / name)
-    command("pack", place.kept / "run", "--out", place.kept / "run.pack.tar.gz")
+    command("pack", place.kept / "run", "--out", place.kept / "run.pack.zip")
 
 
 def implementations() -> Iterator[str]:
@@ -240,15 +240,15 @@ def run(place: Place) -> None:
 @chore
 def reports(place: Place) -> None:
     """Tables, pages, figures, a site, a pack and citations of a run."""
-    run, pack, out = place.kept / "run", place.kept / "run.pack.tar.gz", place.folder
+    run, pack, out = place.kept / "run", place.kept / "run.pack.zip", place.folder
     command("report", run, "--out", out / "report", "--html", "--counters", "--details")
     command("report", run, "--format", "latex", "--out", out / "latex")
     command("report", pack, "--json")
     command("plot", run, "--out", out / "svg", "--format", "svg")
     command("plot", run, "--out", out / "png", "--format", "png", "--figure", "strips")
     command("site", out / "site", pack)
-    command("pack", run, "--out", out / "again.pack.tar.gz")
-    command("pack", "--check", out / "again.pack.tar.gz")
+    command("pack", run, "--out", out / "again.pack.zip")
+    command("pack", "--check", out / "again.pack.zip")
     command("cite", run), command("cite", pack, "--format", "json")
     command("compare", run, pack, "--times", "none"), command("history", run, place.kept / "later")
 
@@ -285,8 +285,8 @@ def errors(place: Place) -> None:
     rows = place.folder / "damaged" / "trials.jsonl"
     rows.write_bytes(rows.read_bytes().replace(b'"ms": ', b'"ms": 1', 1))
     command("report", place.folder / "damaged", code=2)
-    pack = place.folder / "damaged.pack.tar.gz"
-    pack.write_bytes((place.kept / "run.pack.tar.gz").read_bytes()[:-40])
+    pack = place.folder / "damaged.pack.zip"
+    pack.write_bytes((place.kept / "run.pack.zip").read_bytes()[:-40])
     command("report", pack, code=2)
     index = place.folder / "damaged.index"
     gb.build(gb.Graph.open(GRAPH), "sequential").save(index)

@@ -25,7 +25,7 @@ from grailbench.util.words import count
 
 NIGHT_S = 8 * 60
 END = 40  #: the last vertex of each path
-REFUSALS = ("was imported before, from", "graph is named", "was generated before", "is another one now")
+REFUSALS = ("was imported before, from", "graph is named", "was generated before", "is another graph has this name now")
 
 
 def placed(place: Place, crowd: int) -> list[str]:

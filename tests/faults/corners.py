@@ -36,10 +36,10 @@ def _asking(found: asked.Digraph, us: np.ndarray, vs: np.ndarray) -> asked.Digra
 def of_sets(found: asked.Digraph) -> None:
     """Sets of all targets at once, and in blocks; with strips that divide the threads of a block, and that do not."""
     from grailbench.cuda.gateway import cuda
-    from grailbench.problems.closure.gpu import order, sweep
+    from grailbench.problems.closure.gpu import sweep
     from grailbench.problems.reachability.index import NoTimer
 
-    right, given = _pairs(found), order.ordered(found.graph, NoTimer())
+    right, given = _pairs(found), sweep.ordered(found.graph, NoTimer())
     wide = -(-found.vertices // 64)
     for strip, width in ((sweep.STRIP, 1), (6, wide)):
         with mock.patch.object(sweep, "STRIP", strip):
@@ -81,7 +81,7 @@ def of_bits(found: asked.Digraph) -> None:
 def of_tiles(found: asked.Digraph) -> None:
     """Floyd-Warshall by tiles whose pivots are staged in parts, and by tiles that are higher than the pivots."""
     from grailbench.cuda.floyd_warshall import Tile, Tiles
-    from grailbench.problems.traversal.gpu.allpairs import InRegisters
+    from grailbench.problems.traversal.gpu.shortest import InRegisters
 
     network = _network(found, 255)
     every = [_plain(network, source) for source in range(found.vertices)]
@@ -150,16 +150,16 @@ def of_wide_levels(found: asked.Digraph) -> None:
 
 def of_stored_levels(found: asked.Digraph) -> None:
     """Several pairs of labels by paths, which store the levels that the first pair finds."""
-    from grailbench.problems.reachability.gpu import path_pipeline
+    from grailbench.problems.reachability.gpu import pipeline
     from grailbench.problems.reachability.index import Params, implementation
 
-    with mock.patch.object(path_pipeline, "usual", ways.narrow_queues):
+    with mock.patch.object(pipeline, "usual", ways.narrow_queues):
         asked.check_index(found, implementation("gpu-path"), Params(dim=2, seed=found.number))
 
 
 def of_long_rows(found: asked.Digraph) -> None:
     """The order of siblings of rows that are longer than two tiles, in shared memory and on the grid."""
-    from grailbench.problems.reachability.gpu.fused.siblings import TILE
+    from grailbench.problems.reachability.gpu.fused.host import TILE
 
     assert np.bincount(found.graph.sources).max() >= 2 * TILE
     ways.one_index(found)
@@ -216,11 +216,10 @@ def of_a_wrong_order(found: asked.Digraph) -> None:
 def _network(found: asked.Digraph, most: int = 0):
     """The graph with weights from 1 to `most`, the same on duplicates of an edge, or without."""
     from grailbench.graph.csr import rows_of
-    from grailbench.problems.traversal.index import Network
-    from grailbench.problems.traversal.weights import drawn
+    from grailbench.problems.traversal.index import Network, drawn_weights
 
     offsets, targets = rows_of(found.graph)
-    return Network(offsets, targets, 1 + drawn(offsets, targets, 1, False) % most if most else None)
+    return Network(offsets, targets, 1 + drawn_weights(offsets, targets, 1, False) % most if most else None)
 
 
 def _plain(network, source: int) -> list[int]:

@@ -20,17 +20,17 @@ import numpy as np
 #: class of a bundle -> its fields with offsets, and those with a value an edge
 BUNDLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cuda.csr:Rows": (("starts",), ("edges",)),
-    "problems.reachability.gpu.sizes:Sums": ((), ("prefix",)),
+    "problems.reachability.gpu.ranks:Sums": ((), ("prefix",)),
     "problems.reachability.gpu.ranks:Ranks": ((), ("prefix",)),
-    "problems.reachability.gpu.trees:Kept": ((), ("edges",)),
+    "problems.reachability.gpu.parents:TreeRows": ((), ("edges",)),
     "problems.reachability.gpu.parents:Costs": (("starts",), ("prefix", "costs", "offers", "ranks")),
     "problems.reachability.gpu.fused.search:Adjacency": (("child_starts", "parent_starts"), ("children", "parents")),
     "problems.counts.gpu.sweep:Adjacency": (("starts",), ("children",)),
-    "problems.closure.gpu.order:Order": (("starts",), ("children",)),
+    "problems.closure.gpu.sweep:Order": (("starts",), ("children",)),
 }
 #: kernel -> the places of its arguments with offsets, and with a value an edge
 PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "problems.closure.gpu.sssp:_relax": ((0,), (1,)),
+    "problems.closure.gpu.dense:_relax": ((0,), (1,)),
     "cuda.oracle:_count_falling": ((0,), (1,)),
     "cuda.oracle:_pull": ((3,), (4,)),
     "cuda.oracle:_pull_long": ((1,), (2,)),
@@ -40,7 +40,7 @@ PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
 }
 MOST_PAIRS = 400  #: asked of a sweep
 #: kernels that have to be reached
-EXPECTED = (*PLACES, "problems.reachability.gpu.fused.sweep:sweep")
+EXPECTED = (*PLACES, "problems.reachability.gpu.fused.batch:sweep")
 #: implementations whose kernels take such rows
 ASKED = ("reachability/gpu", "reachability/gpu-path", "reachability/gpu-fused", "closure/sssp-each",
          "closure/condense-bits-gpu", "counts/counts-gpu")  # fmt: skip

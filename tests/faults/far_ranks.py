@@ -73,8 +73,7 @@ def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
     from grailbench.graph.leveled import by_level
     from grailbench.outofcore import labels
     from grailbench.problems.reachability.gpu.fused import host
-    from grailbench.problems.reachability.gpu.fused.layout import salts
-    from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS
+    from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, salts
 
     graph, salt = by_level(found.dag), salts(5, range(1))
     n, roots = found.dag.vertices, int(graph.level_starts[2])
@@ -116,17 +115,17 @@ def _places_of_core(found: Digraph, number: int, told: Told) -> None:
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
 
 
-def _labels_of_gpu(name: str, pipeline: str, found: Digraph, number: int, told: Told) -> None:
-    from grailbench.problems.reachability.gpu import ranks
+def _labels_of_gpu(name: str, found: Digraph, number: int, told: Told) -> None:
+    from grailbench.problems.reachability.gpu import pipeline, ranks
     from grailbench.problems.reachability.index import NoTimer, Params, implementation
+    from grailbench.problems.reachability.labels import columns
 
-    module = import_module(f"grailbench.problems.reachability.gpu.{pipeline}")
     build, params = implementation(name).build, Params(dim=1)
-    with mock.patch.object(module, "usual", narrow_queues):
+    with mock.patch.object(pipeline, "usual", narrow_queues):
         near = build(found.dag, params, NoTimer())
         with mock.patch.object(ranks, "_start", begun("problems.reachability.gpu.ranks", number)._start):
             far = build(found.dag, params, NoTimer())
-    told(f"problems.reachability.gpu.ranks of {name}", _later(near.label_pairs(), far.label_pairs(), number))
+    told(f"problems.reachability.gpu.ranks of {name}", _later(columns(near.labels), columns(far.labels), number))
     told(f"searches of {name}", _answers(found, far.query_batch))
 
 
@@ -143,11 +142,11 @@ def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
     for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
         make = lambda how=how: Labeler(graphs.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
         near = make()
-        with mock.patch.object(module, "kernel", begun(f"reachability.gpu.fused.{name}", number).kernel):
+        with mock.patch.object(module, "kernel", begun(f"problems.reachability.gpu.fused.{name}", number).kernel):
             far = make()
         lanes = [each.lanes.copy_to_host().reshape(found.dag.vertices, -1).T for each in (near, far)]
         pairs = [_positive((*each[: 2 * DIM], each[2 * DIM + 1], each[2 * DIM + 2])) for each in lanes]
-        told(f"reachability.gpu.fused.{name}:kernel", _later(*pairs, number))
+        told(f"problems.reachability.gpu.fused.{name}:kernel", _later(*pairs, number))
         told(f"searches by labels of {name}", _answers(found, searcher_by(graph, there, far).search))
 
 
@@ -176,9 +175,9 @@ def digraphs() -> Iterator[Digraph]:
 
 
 LEVELS, FUSED = _labels_of_levels, _labels_of_fused
-PATHS = partial(_labels_of_gpu, "gpu-path", "path_pipeline")
+PATHS = partial(_labels_of_gpu, "gpu-path")
 CPU = (_labels_of_cpu, LEVELS, _places_of_core)
-GPU = (partial(_labels_of_gpu, "gpu", "pipeline"), PATHS, FUSED)
+GPU = (partial(_labels_of_gpu, "gpu"), PATHS, FUSED)
 
 
 def compare(ways: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:

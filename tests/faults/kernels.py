@@ -32,7 +32,7 @@ import grailbench
 
 ROOT = Path(grailbench.__file__).parent
 #: kernels that measure a machine, and no graph: `grailbench limits` launches them
-OF_LIMITS = "limits/"
+OF_LIMITS = "harness/limits/"
 #: not launched on purpose, with the reason
 NEVER = {"cuda/launch.py:_untyped": "only its type is used"}
 #: problems whose work grows with the cube of the vertices, and the most vertices for them, here and in the simulator
@@ -131,10 +131,10 @@ def tight(small: bool) -> Iterator[None]:
     from grailbench.cuda import frontier, oracle
     from grailbench.cuda.edges import walk
     from grailbench.cuda.gateway import simulated
-    from grailbench.problems.reachability.gpu import path_pipeline, pipeline
+    from grailbench.problems.reachability.gpu import pipeline
     from grailbench.problems.reachability.gpu.fused import batch
-    from grailbench.problems.traversal.gpu import enterprise, nearfar
     from grailbench.problems.traversal.gpu import fused as searches
+    from grailbench.problems.traversal.gpu import levels, nearfar
 
     queues = frontier.Enterprise(blocks=2, threads=64, lanes=4, small=3, large=6)
     tables = batch.SearchSizes(blocks=2, size=64, budget=60, late_blocks=2, late_size=512, late_budget=200, peeked=2)
@@ -149,7 +149,7 @@ def tight(small: bool) -> Iterator[None]:
             narrow = 2, *walk.walk_levels.__defaults__[1:]
             stack.enter_context(mock.patch.object(walk.walk_levels, "__defaults__", narrow))
         if small and not simulated:
-            for module in (path_pipeline, pipeline, enterprise):
+            for module in (pipeline, levels):
                 stack.enter_context(mock.patch.object(module, "usual", return_value=queues))
             stack.enter_context(mock.patch.object(batch, "usual", return_value=tables))
             stack.enter_context(mock.patch.object(oracle, "LONG", 4))

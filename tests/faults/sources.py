@@ -216,7 +216,7 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
         (where / "mirror" / "a.gra.gz").write_bytes(PACKED)
         wanted = dataset("a", "a.gra.gz", from_=[server.url + "/{file}", where / "mirror" / "{file}"], **known)
         (result,) = fetch([wanted], hosts=hosts)
-        if result.path is None or result.path.read_bytes() not in (GRAPH, *([] if registered else [OTHER])):
+        if result.file is None or result.file.path.read_bytes() not in (GRAPH, *([] if registered else [OTHER])):
             yield f"another mirror did not help: {result.reasons}"
 
 

@@ -31,9 +31,9 @@ from kept_files import (
 )
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
-from grailbench.api import shards
 from grailbench.compare import gate
 from grailbench.data import cache, registry, sources
+from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile
 from grailbench.graph.generate import catalogue
@@ -41,7 +41,7 @@ from grailbench.graph.ids import Counted, Named
 from grailbench.harness import folder, pack, plan
 from grailbench.outofcore import streams
 from grailbench.problems.reachability import pairs
-from grailbench.problems.reachability.peers import description, output
+from grailbench.problems.reachability.peers import description, program
 from grailbench.report import fields, pages, stalls
 from grailbench.util import settings
 
@@ -154,7 +154,7 @@ def _config(data: bytes, place: Place) -> str:
 def _printed(data: bytes, place: Place) -> str:
     """What a program printed: a count, a time, answers."""
     place.write(data, "stdout")
-    found = output.Output("input", place.folder)
+    found = program.Output("input", place.folder)
     number = {"match": r"took ([0-9.e+-]+)", "where": "stdout"}
     how = description.Answers(yes=["1", "yes"], no=["0", "no"])
     said = []
@@ -166,7 +166,7 @@ def _printed(data: bytes, place: Place) -> str:
     ):
         try:
             said.append(type(read()).__name__)
-        except output.ProgramFailed as error:
+        except program.ProgramFailed as error:
             said.append(str(error)[:12])
     return " ".join(said)
 

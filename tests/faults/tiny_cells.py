@@ -102,7 +102,7 @@ def measured(cells: int, folder: Path, short: bool = False) -> dict:
             "resume": timed("run", f"--resume={run}", **env),
             "report": timed("report", run, "--out", folder / "report", **env),
             "compare": timed("compare", run, run, **env),
-            "pack": timed("pack", run, "--out", folder / "run.pack.tar.gz", **env),
+            "pack": timed("pack", run, "--out", folder / "run.pack.zip", **env),
         }
     )
     return {

@@ -42,11 +42,11 @@ def narrow_queues():
 def on_the_grid(found: asked.Digraph) -> None:
     """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
     the whole grid takes them, and in others."""
-    from grailbench.problems.reachability.gpu.fused import at_once, grid, small
+    from grailbench.problems.reachability.gpu.fused import from_edges, grid, small
 
     with (
         mock.patch.object(small, "fits", return_value=False),
-        mock.patch.object(at_once, "_most_in_shared_memory", return_value=0),
+        mock.patch.object(from_edges, "_most_in_shared_memory", return_value=0),
     ):
         one_index(found)
         with mock.patch.object(grid.wide_levels, "__defaults__", (2,)):
@@ -58,7 +58,11 @@ def of_deep_graphs(found: asked.Digraph) -> None:
     from grailbench.cuda import graphs
     from grailbench.cuda.edges import build, rows, staging
 
-    with asked.condensing(True), mock.patch.object(graphs, "LEVELS", 0), mock.patch.object(graphs, "EDGES", 10**6):
+    with (
+        asked.condensing(True),
+        mock.patch.object(graphs, "DEEP_LEVELS", 0),
+        mock.patch.object(graphs, "DEEP_EDGES", 10**6),
+    ):
         one_index(found)
     ends = found.graph.sources, found.graph.targets
     if found.graph.edges and found.dag.vertices == found.vertices + 1:  # without cycles
@@ -151,7 +155,7 @@ def of_large_weights(found: asked.Digraph) -> None:
     """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
     fewer, lanes than vertices have parents."""
     from grailbench.problems.reachability.gpu import pipeline
-    from grailbench.problems.reachability.gpu.thesis import Thesis
+    from grailbench.problems.reachability.gpu.index import Thesis
     from grailbench.problems.reachability.index import Params
 
     with (

@@ -349,7 +349,7 @@ def layers(depth: int, width: int, degree: int, span: int, skipped: int, seed: i
     is out of range.
     """
     if not (depth >= 1 and width >= 1):
-        raise InputError(f"{depth} layers of {width} vertices: at least one of one")
+        raise InputError(f"{depth} layers of {width} vertices: at least one layer of one vertex is needed")
     n = checked(depth * width)
     if not 1 <= degree <= 256:
         raise InputError(f"degree {degree}: a number from 1 to 256")

@@ -103,7 +103,7 @@ def random_digraph(vertices: int, degree: float, seed: int = 1) -> Graph:
     """
     n, m = checked(vertices), round(vertices * degree)
     if not 0 <= m < 2**31 or (m and n < 2):
-        raise InputError(f"{n} vertices with {degree:g} edges each: two vertices and fewer than 2^31 edges are wanted")
+        raise InputError(f"{n} vertices with {degree:g} edges each: two vertices or more, and fewer than 2^31 edges")
     sources = np.repeat(np.arange(n, dtype=np.int32), _ends(n, m, stream(seed, _ROWS)))
     return Graph(n, sources, _others(n, sources, stream(seed, _PAIRS)))
 

@@ -111,7 +111,7 @@ def _name(said: str) -> str:
     if quoted := _QUOTED.match(said):
         said = quoted[1].replace('\\"', '"')
         if not said:
-            raise InputError('a node is named ""; a name that is not empty is expected')
+            raise InputError('a node is named ""; a non-empty name is expected')
         return said
     return said.partition(":")[0]
 

@@ -66,7 +66,7 @@ def _arrays(path: Path, archive: zipfile.ZipFile, size: int) -> npy.Archive:
         if entry.flag_bits & 1:
             raise InputError(f"{entry.filename} is encrypted", path=path, remedy="save it without a password")
         if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise InputError(f"{entry.filename} is packed as numpy packs none", path=path, remedy=_REMEDY)
+            raise InputError(f"{entry.filename} is not compressed as numpy does it", path=path, remedy=_REMEDY)
     return npy.Archive(archive, check)
 
 
@@ -77,7 +77,7 @@ def _read(path: Path, arrays: npy.Archive) -> Found:
     if {"format", "shape"} <= arrays.names.keys():
         return _from_scipy(path, arrays)
     held = ", ".join(sorted(arrays.names)) or "nothing"
-    raise InputError(f"an .npz of {held}", path=path, remedy=_REMEDY)
+    raise InputError(f"an .npz that holds {held}", path=path, remedy=_REMEDY)
 
 
 def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> Found:
@@ -97,13 +97,13 @@ def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.
 def _from_scipy(path: Path, arrays: npy.Archive) -> Found:
     layout, shape = arrays["format"], arrays["shape"]
     if layout.size != 1 or layout.dtype.kind not in "SU" or layout.nbytes > _SCALAR:
-        raise InputError("its format is no word", path=path, remedy=_REMEDY)
+        raise InputError("its format is not a word", path=path, remedy=_REMEDY)
     word = layout.item()
     word = word.decode("ascii", "replace") if isinstance(word, bytes) else word
     if word not in _LAYOUTS:
         raise InputError(f"a matrix of format {word!r}", path=path, remedy=f"one of {', '.join(_LAYOUTS)}")
     if shape.ndim != 1 or shape.dtype.kind not in "iu" or shape.nbytes > _SCALAR:
-        raise InputError("its shape is no row of integers", path=path, remedy=_REMEDY)
+        raise InputError("its shape is not a row of integers", path=path, remedy=_REMEDY)
     sizes = tuple(int(size) for size in shape)
     if len(sizes) != 2 or sizes[0] != sizes[1] or sizes[0] < 0:
         raise InputError(f"a matrix of shape {sizes} is no graph: not square", path=path)

@@ -19,7 +19,7 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Ids
-from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, kept, refused, weight_at
+from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, unused_message, used_message, weight_at
 from grailbench.util import memory
 from grailbench.util.files import REFETCH as REFETCH  # so that readers import it from here with the rest
 from grailbench.util.words import count
@@ -251,10 +251,10 @@ def usable_weights(
 ) -> tuple[np.ndarray | None, str]:
     """The weights that a parser read, or None if one of them is not usable; and a description of them for the user."""
     if state[UNFIT] == 0:
-        return weights, kept(weights, what)
+        return weights, used_message(weights, what)
     pos = int(state[UNFIT_POS])
     token = text[pos : pos + 40].tobytes().split(maxsplit=1)[0].decode("ascii", "backslashreplace")
-    return None, refused(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
+    return None, unused_message(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
 
 
 def excerpt(text: np.ndarray, pos: int) -> str:

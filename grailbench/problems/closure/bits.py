@@ -2,11 +2,18 @@
 
 The matrix of n vertices is uint64[n, words(n)]. Bit v of a row is bit v % 64 of its word v // 64; bits beyond n are 0.
 The diagonal of a closure is 0 too: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
+
+Memory for a closure as bits is kept for the next one: the system may take longer to give pages than
+a closure to fill them.
 """
 
 from __future__ import annotations
 
+import weakref
+from threading import RLock
+
 import numpy as np
+import psutil
 from numba import njit
 
 from grailbench.graph.csr import Graph
@@ -106,3 +113,38 @@ def unpack(bits: np.ndarray) -> np.ndarray:
     n = bits.shape[0]
     as_bytes = np.ascontiguousarray(bits).view(np.uint8).reshape(n, 8 * bits.shape[1])
     return np.unpackbits(as_bytes, axis=1, bitorder="little")[:, :n].astype(bool)
+
+
+MOST_REUSED = psutil.virtual_memory().total // 8  #: bytes that are kept at most, of one array
+
+_last: list[np.ndarray] = []  # at most one
+_lock = RLock()  # a garbage collection may come in between
+
+
+class _Reused:
+    """Lends memory to arrays, and keeps it when the last of them is gone before the process ends."""
+
+    def __init__(self, words: np.ndarray):
+        self.__array_interface__ = words.__array_interface__
+        weakref.finalize(self, _keep, words).atexit = False
+
+
+def _keep(words: np.ndarray) -> None:
+    if words.nbytes <= MOST_REUSED:
+        with _lock:
+            _last[:] = [words]
+
+
+def reusable(rows: int, words: int) -> np.ndarray:
+    """Returns uint64[rows, words] that is not set, in memory that an array of this size had before, if one is kept."""
+    with _lock:
+        found = _last.pop() if _last and _last[0].size == rows * words else None
+        _last.clear()
+    found = np.empty(rows * words, np.uint64) if found is None else found
+    return np.asarray(_Reused(found)).reshape(rows, words)
+
+
+def drop_reusable() -> None:
+    """Gives back what is kept."""
+    with _lock:
+        _last.clear()

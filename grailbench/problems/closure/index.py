@@ -19,7 +19,6 @@ from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.csr import Graph, rows_of
 from grailbench.problems import contract
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure import kept
 from grailbench.problems.contract import NoTimer, Timer, register
 from grailbench.util import memory
 from grailbench.util.words import decimal_size
@@ -189,6 +188,7 @@ class Implementation(contract.Implementation):
     """A way to compute closures. Subclasses set the class variables and define `prepare`; `@register` adds them."""
 
     problem: ClassVar[str] = "closure"
+    neutral: ClassVar[tuple[str, ...]] = ("pairs_with_cycles",)
 
     @classmethod
     @abstractmethod
@@ -202,7 +202,7 @@ def require_memory(need: int, vertices: int, row: int = 0) -> None:
     row: the bytes that a word of every set takes, where the closure can be computed in blocks; 0 where it cannot.
     """
     if need > memory.available():
-        kept.drop()
+        packed.drop_reusable()
     free = memory.available()
     if need > free:
         raise TooLittleMemory(

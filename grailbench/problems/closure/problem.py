@@ -32,7 +32,7 @@ class Closure(Problem):
     asks = "vertices"
     count = 1
     counted = False
-    modules = ("grailbench.problems.closure.cpu.catalog", "grailbench.problems.closure.gpu.catalog")
+    modules = ("grailbench.problems.closure.catalog",)
     phases = ("prepare", "solve")
     ranked = {"solve": "closures", "ready": "closures from edges"}
     usual = ("condense-bits", "warshall-bits")

@@ -1,4 +1,8 @@
-"""The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check of that."""
+"""The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check of that: by
+a plain closure where that is short, else by searches and what edges imply.
+
+Nothing of the check is peeled, weighed or shared, so a mistake of `counts.reduce` shows.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +10,85 @@ import hashlib
 from collections.abc import Callable
 
 import numpy as np
+from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
 from grailbench.problems.contract import Attempt, Checks, Params, Problem, Spec, Trial, Verdict, Workload
-from grailbench.problems.counts import check
-from grailbench.problems.counts.cpu.sketch import bounds
 from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Task, task_of
+from grailbench.problems.counts.sketch import bounds
+
+CLOSED = 5 * 10**9  #: the most pairs of two vertices, or a vertex and an edge, of a graph that is closed
+SCANNED = 2 * 10**8  #: edges that searches on larger graphs may scan
+_ONE = np.uint64(1)
+
+
+def closure_suffices(task: Task) -> bool:
+    """Whether the graph is small enough for a closure."""
+    return task.vertices * (task.vertices + task.edges) <= CLOSED
+
+
+@njit(cache=True, nogil=True)
+def closed(offsets, children, order, sizes):
+    """The counts of all vertices, int64[k]: 64 of them at a time are one bit each of what every vertex reaches. Arrays
+    as in `Task`."""
+    k = order.shape[0]
+    counts, words = np.zeros(k, np.int64), np.zeros(k, np.uint64)
+    for first in range(0, k, 64):
+        words[:] = 0
+        last = min(first + 64, k)
+        for i in range(first, last):
+            words[order[i]] = _ONE << np.uint64(i - first)
+        for i in range(last - 1, -1, -1):  # none after them reaches them
+            u = order[i]
+            for at in range(offsets[u], offsets[u + 1]):
+                words[u] |= words[children[at]]
+            for bit in range(last - first):
+                if (words[u] >> np.uint64(bit)) & _ONE:
+                    counts[u] += sizes[order[first + bit]]
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def against_edges(offsets, children, order, sizes, counts):
+    """The first vertex in `order` whose count (int64[k]) cannot be right beside those of its children, or -1: it is at
+    least its own size and the greatest of theirs, and at most its size and the sum of theirs."""
+    for i in range(order.shape[0]):
+        u = order[i]
+        most = total = np.int64(0)
+        for at in range(offsets[u], offsets[u + 1]):
+            most = max(most, counts[children[at]])
+            total += counts[children[at]]
+        if counts[u] < sizes[u] + most or counts[u] > sizes[u] + total:
+            return u
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def drawn_counts(offsets, children, sizes, drawn, scanned):
+    """The counts of as many of the vertices `drawn` (int32[q]) as searches find that scan so many edges, int64; the
+    first one always."""
+    k = offsets.shape[0] - 1
+    stamp, stack = np.full(k, -1, np.int64), np.empty(k, np.int32)
+    counts, done = np.zeros(drawn.shape[0], np.int64), 0
+    while done < drawn.shape[0] and (done == 0 or scanned > 0):
+        stamp[drawn[done]], stack[0] = done, drawn[done]
+        depth = 1
+        while depth:
+            depth -= 1
+            u = stack[depth]
+            counts[done] += sizes[u]
+            for at in range(offsets[u], offsets[u + 1]):
+                scanned -= 1
+                if stamp[children[at]] != done:
+                    stamp[children[at]] = done
+                    stack[depth] = children[at]
+                    depth += 1
+        done += 1
+    return counts[:done].copy()
+
 
 ANCESTORS = "ancestors"  #: the query set, and the kind of its `Spec`
 UNLIKELY = 1e-6  #: how probable it is that sound estimates are called wrong
@@ -35,7 +109,7 @@ class Counts(Problem):
     asks = "vertices"
     count = 1
     counted = False
-    modules = ("grailbench.problems.counts.cpu.catalog", "grailbench.problems.counts.gpu.catalog")
+    modules = ("grailbench.problems.counts.catalog",)
     phases = ("prepare", "solve")
     ranked = {"solve": "counting", "ready": "counting from edges"}
     usual = ("counts",)
@@ -150,7 +224,7 @@ class Every(Workload):
 
     @property
     def method(self) -> str:
-        return "closure" if check.closure_suffices(self._task) else "searches"
+        return "closure" if closure_suffices(self._task) else "searches"
 
     def describe(self) -> str:
         """Returns a description, such as 'descendants of 100 vertices, 2,310 pairs'."""
@@ -188,12 +262,12 @@ class Every(Workload):
         counts, asked = found.counts, task.vertices if where is None else where.shape[0]
         if counts.shape != (asked,) or counts.dtype != np.int64:
             return f"counts of shape {counts.shape} and dtype {counts.dtype}, not ({asked},) and int64"
-        if check.closure_suffices(task):
+        if closure_suffices(task):
             if self._right is None:
-                self._right = check.closed(*arrays)
+                self._right = closed(*arrays)
             return self._differ(found, counts, self._right if where is None else self._right[where], where)
         if where is None and found.error is None:
-            wrong = check.against_edges(*arrays, counts)
+            wrong = against_edges(*arrays, counts)
             if wrong >= 0:
                 return f"{self._name(wrong)}: its count does not go with those of its children"
         drawn, right = self._searched(where)
@@ -205,7 +279,7 @@ class Every(Workload):
             task, asked = self._task, self._task.vertices if where is None else where.shape[0]
             drawn = np.random.default_rng(1).permutation(asked).astype(np.int32)
             arrays = task.offsets, task.children, task.sizes
-            right = check.drawn_counts(*arrays, drawn if where is None else where[drawn], check.SCANNED)
+            right = drawn_counts(*arrays, drawn if where is None else where[drawn], SCANNED)
             self._drawn = drawn[: right.shape[0]], right
         return self._drawn
 

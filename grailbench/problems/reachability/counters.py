@@ -19,6 +19,8 @@ NAMES = (
     BY_LEVEL, LABELS_TESTED, BY_LABELS, BY_TREE, HUBS_TESTED, BY_HUBS,
     HUBS_ACCEPT, SEARCHES, EXPANDED, SCANNED,
 ) = range(len(NAMES))  # fmt: skip
+#: who answered, which is no amount of work
+OUTCOMES = ("excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs", "accepted_by_hubs")
 
 
 def zeros() -> np.ndarray:

@@ -19,6 +19,7 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.problems import contract
 from grailbench.problems.contract import NoTimer, Timer, implementation, register
+from grailbench.problems.reachability.counters import OUTCOMES
 
 __all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation",
            "register"]  # fmt: skip
@@ -169,6 +170,7 @@ class Implementation(contract.Implementation):
     """A way to build an index. Subclasses set the class variables and define `build`; `@register` adds them."""
 
     problem: ClassVar[str] = "reachability"
+    neutral: ClassVar[tuple[str, ...]] = OUTCOMES
     sample: ClassVar[int | None] = None  #: if it takes one pair at a time: it is asked the first so many pairs of a set
 
     @classmethod

@@ -149,9 +149,5 @@ class Labelled:
 
     labels: Labels
 
-    def label_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Returns starts and ends of the label pairs, int32[d, n] each."""
-        return columns(self.labels)
-
     def check_labels(self, dag: Dag) -> str | None:
         return fault(self.labels, dag.offsets, dag.children)

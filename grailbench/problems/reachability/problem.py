@@ -37,11 +37,9 @@ class Reachability(Problem):
         "grailbench.problems.reachability.cpu.unguided",
         "grailbench.problems.reachability.core.index",
         "grailbench.problems.reachability.sweep.index",
-        "grailbench.problems.reachability.gpu.thesis",
+        "grailbench.problems.reachability.gpu.index",
         "grailbench.problems.reachability.gpu.fused.index",
-        "grailbench.problems.reachability.gpu.path",
         "grailbench.problems.reachability.gpu.core.index",
-        "grailbench.problems.reachability.peers.pyreachability",
         "grailbench.problems.reachability.peers.libraries",
     )
     phases = ("label", "query")

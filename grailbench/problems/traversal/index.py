@@ -3,6 +3,8 @@
 An implementation prepares a solver for a network: it allocates memory and uploads the network. The solver is then asked
 once per source, or for all sources at once (`Together`), or, for `apsp`, once for all pairs. Graphs are raw: they have
 cycles, self-loops and duplicate edges.
+
+Edge weights of graphs that have none are drawn: a function of the seed and the endpoints, not of the order of edges.
 """
 
 from __future__ import annotations
@@ -14,8 +16,10 @@ from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numba import njit
 
 from grailbench.graph.csr import transpose
+from grailbench.graph.hashing import below, draw, stream
 from grailbench.problems import contract
 from grailbench.problems.contract import NoTimer, Params, Timer, register
 
@@ -132,3 +136,27 @@ class Implementation(contract.Implementation):
     @abstractmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
         """Returns a solver for a network. Raises MachineLacks if an extra, a device or memory is missing."""
+
+
+MOST_WEIGHT = 255
+_WEIGHTS = 7  # number of the random stream of weights
+
+
+def drawn_weights(offsets: np.ndarray, targets: np.ndarray, seed: int, both_ways: bool) -> np.ndarray:
+    """Returns a uniform weight in 1..`MOST` for each edge, int32[m]. offsets int64[n + 1], targets int32[m].
+
+    Duplicates of an edge have the same weight; with `both_ways`, so do an edge and its reverse.
+    """
+    return _drawn(offsets, targets, stream(seed, _WEIGHTS), both_ways)
+
+
+@njit(cache=True, nogil=True)
+def _drawn(offsets, targets, key, both_ways):
+    weights = np.empty(targets.shape[0], np.int32)
+    for u in range(offsets.shape[0] - 1):
+        for k in range(offsets[u], offsets[u + 1]):
+            a, b = np.int64(u), np.int64(targets[k])
+            if both_ways and a > b:
+                a, b = b, a
+            weights[k] = 1 + below(draw(key, (a << 31) | b), MOST_WEIGHT)
+    return weights

@@ -23,8 +23,17 @@ from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
 from grailbench.problems.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.problems.traversal import check
-from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, NoTimer, Solver, Timer, Together
-from grailbench.problems.traversal.weights import drawn
+from grailbench.problems.traversal.index import (
+    FAR,
+    Found,
+    Implementation,
+    Network,
+    NoTimer,
+    Solver,
+    Timer,
+    Together,
+    drawn_weights,
+)
 from grailbench.util.words import count
 
 MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
@@ -40,8 +49,7 @@ class _Traversal(Problem):
     """
 
     modules = (
-        "grailbench.problems.traversal.cpu.plain",
-        "grailbench.problems.traversal.cpu.many",
+        "grailbench.problems.traversal.cpu",
         "grailbench.problems.traversal.gpu.catalog",
     )
     phases = ("prepare", "solve")
@@ -71,7 +79,7 @@ class _Traversal(Problem):
         if not self.weighted:
             return plain
         with timer.phase("weights"):
-            return replace(plain, weights=drawn(plain.offsets, plain.targets, seed, plain.symmetric))
+            return replace(plain, weights=drawn_weights(plain.offsets, plain.targets, seed, plain.symmetric))
 
     def _ready(
         self, implementation: type[Implementation], params: Params, edges: Graph, sources: np.ndarray, timer

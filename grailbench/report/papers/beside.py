@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from grailbench.harness.cells import Cell
 from grailbench.report import published
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
-from grailbench.report.table import Table, numbers
+from grailbench.report.table import Footnotes, Table, numbers
 from grailbench.util.words import BLANK, difference, ms, ratio
 
 _INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from grailbench.compare.stability import Verdict
@@ -10,10 +10,10 @@ from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
-from grailbench.report.detail import said_of
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import Table, numbers
-from grailbench.util.words import grouped, ms
+from grailbench.report.measured import said_of
+from grailbench.report.papers import Part, Place
+from grailbench.report.table import Column, Table, tabulate
+from grailbench.util.words import BLANK, grouped, ms
 
 if TYPE_CHECKING:
     import pandas
@@ -34,7 +34,7 @@ def series_name(impl: str) -> str:
 def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
     """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: `_HEAD`, threads,
     phase, reason, the number of trials and their statistics (ms), the number of edges of the closure, and what the
-    verdicts on the stability of cells, by key, say of it (`runs.detail.said_of`).
+    verdicts on the stability of cells, by key, say of it (`measured.said_of`).
 
     A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
     `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
@@ -90,22 +90,37 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     own = ordered(measurements)
     medians = {cell.key: {phase: s.median for phase, s in _timed(cell).items()} for cell in own}
     tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}
-    whole, lines, foot = any("ready" in each for each in medians.values()), [], Footnotes()
-    phases = [phase for phase in _PHASES if phase not in _OF_SOME or any(phase in each for each in medians.values())]
-    cyclic = any(WITH_CYCLES in (cell.counters or {}) for cell in own)
-    for cell in own:
-        mine, base = medians[cell.key], tiled.get(cell.dataset, {})
-        solved, ready = (
-            f"{base[phase] / mine[phase]:.3g}" if phase in base and phase in mine else ""
-            for phase in ("solve", "ready")
-        )
-        lines.append([
-            cell.dataset, series_name(cell.impl), str(cell.threads or ""), str(cell.trials),
-            *(ms(mine.get(phase), "") for phase in phases), solved,
-            *([ms(mine.get("ready")), ready] if whole else []), grouped(cell.positives if mine else None),
-            *([grouped((cell.counters or {}).get(WITH_CYCLES) if mine else None)] if cyclic else []),
-            foot.status(cell.status, cell.reason),
-        ])  # fmt: skip
+    whole = any("ready" in each for each in medians.values())
+
+    def took(phase: str) -> Callable[[Cell], float | None]:
+        return lambda cell: medians[cell.key].get(phase)
+
+    def over(phase: str) -> Callable[[Cell], float | None]:
+        def ratio(cell: Cell) -> float | None:
+            base, mine = tiled.get(cell.dataset, {}).get(phase), medians[cell.key].get(phase)
+            return None if base is None or mine is None else base / mine
+
+        return ratio
+
+    def counted(value: Callable[[Cell], int | None]) -> Callable[[Cell], int | None]:
+        return lambda cell: value(cell) if medians[cell.key] else None
+
+    columns = [
+        Column("Graph", lambda cell: cell.dataset, key=True),
+        Column("implementation", lambda cell: series_name(cell.impl), key=True),
+        Column("threads", lambda cell: cell.threads or None, key=True),
+        Column("n", lambda cell: cell.trials),
+        *(Column(f"{phase.replace('_', ' ')} ms", took(phase), ms, usual=(None,) if phase in _OF_SOME else ())
+          for phase in _PHASES),
+        Column("tiled / this", over("solve"), "{:.3g}".format),
+        *([Column("from edges ms", took("ready"), ms, none=BLANK),
+           Column("tiled / this, from edges", over("ready"), "{:.3g}".format)] if whole else []),
+        Column("edges of the closure", counted(lambda cell: cell.positives), grouped),
+        Column("with (v, v) on cycles", counted(lambda cell: (cell.counters or {}).get(WITH_CYCLES)), grouped,
+               usual=(None,)),
+        *measured.size_columns(),
+        measured.STATUS,
+    ]  # fmt: skip
     notes = [
         "Medians over n trials; kernel numbers of Fenz et al. 2022 in brackets.",
         "solve is from host memory to host memory; kernel, copies and counting are parts of it, timed on the device, "
@@ -113,14 +128,12 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         "From edges: from raw edges in memory to the closure on the host, the input's form and allocation included."
         if whole
         else f"From edges: {NOT_FROM_EDGES}.",
-        *foot.lines(),
     ]
-    headers = ["Graph", "implementation", "threads", "n", *(f"{name.replace('_', ' ')} ms" for name in phases),
-               "tiled / this", *(["from edges ms", "tiled / this, from edges"] if whole else []),
-               "edges of the closure", *(["with (v, v) on cycles"] if cyclic else []), "status"]  # fmt: skip
-    headers, lines, more = measured.with_sizes(headers, lines, map(measured.sizes, own))
     found = cells(own, verdicts)
-    return Table(
-        PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more],
-        records=measured.plain(found), file=PROBLEM, data=found,
+    return tabulate(
+        PROBLEM, PROBLEM, columns, own, notes=notes, after=measured.size_notes(own), records=measured.plain(found),
+        file=PROBLEM, data=found,
     )  # fmt: skip
+
+
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),)

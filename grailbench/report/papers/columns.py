@@ -9,7 +9,7 @@ from grailbench.harness.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
 from grailbench.report import published
 from grailbench.report.papers.beside import Entry
 from grailbench.report.papers.entries import NOT_RUN, asked, time, timed
-from grailbench.report.papers.feeds import CPU, EXACT, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series
+from grailbench.report.papers.feeds import CPU, FEEDS, GPU_LABELS, GPU_SEARCH, THESIS_GPU, Feed, Series, label_free
 
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 LIKE = "-like"
@@ -48,10 +48,10 @@ class Ours:
     """The columns of a table that were not printed, for the series that the run has on the table's graphs.
 
     Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
-    has none such, with the fewest. Tables of the CPU have only the series of `EXACT`, and two more columns for each, of
-    building its index. Tables of the GPU have all series, those of searches also `EXACT`. In tables of labels there are
-    more columns: the phases in `_APART`; for a series on one GPU with a time by events, the time of the device alone
-    and the time from edges; for other series on GPUs, the time from edges if it was measured.
+    has none such, with the fewest. Tables of the CPU have only series without labels, and two more columns for each,
+    of building its index. Tables of the GPU have all series, those of searches also series without labels. In tables
+    of labels there are more columns: the phases in `_APART`; for a series on one GPU with a time by events, the time
+    of the device alone and the time from edges; for other series on GPUs, the time from edges if it was measured.
     """
 
     def __init__(self, name: str, cells: Iterable[Cell]):
@@ -83,13 +83,12 @@ class Ours:
 
     def _fits(self, cell: Cell) -> bool:
         """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
-        if cell.impl in EXACT:
-            return cell.random and self.searching
+        if not cell.random:
+            return False
+        if cell.dim is None:
+            return self.searching and label_free(cell.impl)
         plain = cell.impl == "sequential" and not cell.filters
-        return (
-            cell.dim is not None and cell.random and not self.cpu and not plain and cell.ours
-            and (not self.searching or cell.search in (None, "dfs"))
-        )  # fmt: skip
+        return not self.cpu and not plain and cell.ours and (not self.searching or cell.search in (None, "dfs"))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -118,7 +117,7 @@ class Ours:
         }
         for series in self.series:
             dim, known = series.dim or self.dim, replace(series, dim=None)
-            has = None if series.impl in EXACT else dim
+            has = None if label_free(series.impl) else dim
             fit = [c for c in own if self._fits(c) and c.dim == has and Series.of(c, self.searching) == known]
             for name, phase, against in self._parts(series):
                 reference = time(own, replace(self.reference, dim=dim, value=against))
@@ -134,7 +133,7 @@ class Ours:
 
     def notes(self) -> list[str]:
         """What must be known to read the columns, and the printed ones of tables of the GPU."""
-        exact = dict.fromkeys(series.impl for series in self.series if series.impl in EXACT)
+        exact = dict.fromkeys(series.impl for series in self.series if label_free(series.impl))
         what = "DFS search" if self.searching else "labeling"
         any_gpu = any(series.impl.startswith(THESIS_GPU) for series in self.series)
         notes = {

@@ -5,16 +5,16 @@ Printed times and joules are of other machines, each named; nothing is divided b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.papers.closures import ordered
-from grailbench.report.table import Table, numbers
+from grailbench.report.papers import Part
+from grailbench.report.papers.closures import WITH_CYCLES, ordered
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, short
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SIZES, PRINT = "datalog", "datalog-print"  #: names of the tables
 BITS, PAIRS = "condense-bits-gpu", "condense-pairs-gpu"
+ON_HOST = "pairs on the host"  #: a column
 #: (under, phase) of the parts of `solve` after which a closure is on the device and counted, and of whole phases
 COUNTED = tuple(("solve", part) for part in ("host_to_device", "condense", "allocate", "kernel"))
 SOLVE, READY = (("", "solve"),), (("", "ready"),)
@@ -82,7 +83,8 @@ def tables(found: Iterable[Cell]) -> list[Table]:
     graphs: dict[str, list[Cell]] = {}
     for cell in own:
         graphs.setdefault(cell.dataset, []).append(cell)
-    return [_sizes(graphs), _print(graphs)]
+    found = [_Graph(*each) for each in graphs.items()]
+    return [_sizes(found), _print(found)]
 
 
 def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | None:
@@ -93,93 +95,127 @@ def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | Non
     return Stats.of([sum(each) for each in zip(*(times.values() for times in found), strict=True)]).median
 
 
-def _sizes(graphs: dict[str, list[Cell]]) -> Table:
+class _Graph(NamedTuple):
+    """A graph in print and its cells."""
+
+    name: str
+    cells: list[Cell]
+
+    @property
+    def pairs(self) -> int | None:
+        """The size of its closure."""
+        return next((cell.positives for cell in self.cells if cell.sound and cell.positives is not None), None)
+
+    @property
+    def cyclic(self) -> int | None:
+        """The same with a pair (v, v) for every vertex on a cycle."""
+        found = (cell.counters.get(WITH_CYCLES) for cell in self.cells if cell.sound and cell.counters)
+        return next((count for count in found if count is not None), None)
+
+    @property
+    def equal(self) -> bool:
+        """Whether its closure has the printed size."""
+        return self.cyclic is not None and printed_sizes(self.name) == {self.cyclic}
+
+    @property
+    def word(self) -> str:
+        """How print agrees."""
+        if self.cyclic is None or self.equal:
+            return "equal" if self.equal else BLANK
+        return f"DIFFERS: {' and '.join(map(grouped, sorted(printed_sizes(self.name))))}"
+
+    @property
+    def lost(self) -> list[str]:
+        """What is said of its cells without times."""
+        said = (f"{cell.label}: {cell.status}, {cell.reason}".rstrip(", ") for cell in self.cells if not cell.sound)
+        return sorted(set(said))
+
+    def ms(self, impl: str, threads: int | None, phases: Iterable[tuple[str, str]]) -> float | None:
+        """The median ms of the cell with this implementation and these threads."""
+        found = (cell for cell in self.cells if cell.impl == impl and (cell.threads or None) == threads)
+        return next((ms for cell in found if (ms := sum_ms(cell, phases)) is not None), None)
+
+
+def _sizes(graphs: list[_Graph]) -> Table:
     """A line per graph: the size of its closure, whether print agrees, and the times of all cells in ms."""
-    cells = [cell for own in graphs.values() for cell in own]
-    shown = {  # header -> (implementation, threads, phases)
+    cells = [cell for graph in graphs for cell in graph.cells]
+    timed = {  # header -> (implementation, threads, phases)
         "counted on the GPU": (BITS, None, COUNTED),
         "bits on the host": (BITS, None, SOLVE),
-        "pairs on the host": (PAIRS, None, SOLVE),
+        ON_HOST: (PAIRS, None, SOLVE),
     }
     for impl, what in (("condense-bits", "bits"), ("condense-pairs", "pairs")):
         for threads in sorted({cell.threads for cell in cells if cell.impl == impl and cell.threads}, reverse=True):
-            shown[f"{what}, {'one thread' if threads == 1 else f'{threads} threads'}"] = impl, threads, READY
-    shown = {header: which for header, which in shown.items() if any(_times(own, *which) for own in graphs.values())}
-    rate = "GB/s of pairs" if "pairs on the host" in shown else None
-    lines, records, met, foot = [], [], 0, Footnotes()
-    for graph, own in graphs.items():
-        pairs = next((cell.positives for cell in own if cell.sound and cell.positives is not None), None)
-        cyclic = next((cell.counters["pairs_with_cycles"] for cell in own if cell.sound and cell.counters
-                       and "pairs_with_cycles" in cell.counters), None)  # fmt: skip
-        said = printed_sizes(graph)
-        agrees = cyclic is not None and said == {cyclic}
-        met += agrees
-        differing = f"DIFFERS: {' and '.join(map(grouped, sorted(said)))}"
-        word = "equal" if agrees else BLANK if cyclic is None else differing
-        times = [_times(own, *which) for which in shown.values()]
-        line = [graph, grouped(own[0].vertices), grouped(own[0].edges), grouped(pairs), grouped(cyclic), word]
-        for header, time in zip(shown, times, strict=True):
-            line.append(short(time) or BLANK)
-            if rate and header == "pairs on the host":
-                line.append(short(8 * pairs / time / 1e6) if time and pairs else BLANK)
-        lost = {f"{cell.label}: {cell.status}, {cell.reason}".rstrip(", ") for cell in own if not cell.sound}
-        line[0] += foot.mark(sorted(lost))
-        lines.append(line)
-        records.append({"dataset": graph, "vertices": own[0].vertices, "edges": own[0].edges, "pairs": pairs,
-                        "pairs_with_cycles": cyclic, "printed": sorted(said), "equal": agrees,
-                        **dict(zip(shown, times, strict=True))})  # fmt: skip
-    heads = [*shown]
-    if rate:
-        heads.insert(heads.index("pairs on the host") + 1, rate)
-    headers = ["graph", "vertices", "edges", "pairs", "with (v, v)", "print", *heads]
+            timed[f"{what}, {'one thread' if threads == 1 else f'{threads} threads'}"] = impl, threads, READY
+    timed = {header: which for header, which in timed.items() if any(graph.ms(*which) for graph in graphs)}
+
+    def rate(graph: _Graph) -> float | None:
+        ms = graph.ms(*timed[ON_HOST])
+        return 8 * graph.pairs / ms / 1e6 if ms and graph.pairs else None
+
+    columns = [
+        Column("graph", lambda graph: graph.name, notes=lambda graph: graph.lost, key=True),
+        Column("vertices", lambda graph: graph.cells[0].vertices, grouped),
+        Column("edges", lambda graph: graph.cells[0].edges, grouped),
+        Column("pairs", lambda graph: graph.pairs, grouped),
+        Column("with (v, v)", lambda graph: graph.cyclic, grouped),
+        Column("print", lambda graph: graph.word),
+    ]  # fmt: skip
+    for header, which in timed.items():
+        columns.append(Column(header, lambda graph, which=which: graph.ms(*which), short, none=BLANK))
+        columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
+    records = [
+        {
+            "table": SIZES, "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
+            "pairs": graph.pairs, "pairs_with_cycles": graph.cyclic, "printed": sorted(printed_sizes(graph.name)),
+            "equal": graph.equal, **{header: graph.ms(*which) for header, which in timed.items()},
+        }
+        for graph in graphs
+    ]  # fmt: skip
     notes = [
-        f"{met} of {len(lines)} closures have exactly the printed size, which counts a pair (v, v) for every vertex on "
-        "a cycle; 'pairs' has none.",
+        f"{sum(graph.equal for graph in graphs)} of {len(graphs)} closures have exactly the printed size, which counts "
+        "a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
         "Medians in ms, from edges in the host's memory: to a counted closure on the device, to its bits in pinned "
         "memory that was allocated before, or to all its pairs as two 32-bit integers each, handed over and not kept; "
         "of threads with what they allocate.",
-        *foot.lines(),
     ]
-    words = ("graph", "print")
-    return Table(SIZES, "Closures of the graphs of Datalog systems", headers, lines, numbers(headers, words),
-                 notes=notes, records=[{"table": SIZES, **each} for each in records])  # fmt: skip
+    return tabulate(SIZES, "Closures of the graphs of Datalog systems", columns, graphs, notes=notes,
+                    words=("graph", "print"), records=records)  # fmt: skip
 
 
-def _times(own: Iterable[Cell], impl: str, threads: int | None, phases: Iterable) -> float | None:
-    """The median ms of the cell with this implementation and these threads."""
-    found = (cell for cell in own if cell.impl == impl and (cell.threads or None) == threads)
-    return next((ms for cell in found if (ms := sum_ms(cell, phases)) is not None), None)
-
-
-def _print(graphs: dict[str, list[Cell]]) -> Table:
+def _print(graphs: list[_Graph]) -> Table:
     """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own."""
-    lines, foot = [], Footnotes()
-    for graph, own in graphs.items():
-        said = printed(graph)
-        one = [each for each in said if each.one]
-        lines.append([
-            graph, _seconds(_times(own, BITS, None, COUNTED)), _seconds(_times(own, PAIRS, None, SOLVE)),
-            *(
-                measured.joules([cell for cell in own if cell.impl == impl], "solve", foot, "gpu")
-                for impl in (BITS, PAIRS)
-            ),
-            _list(f"{short(each.seconds)} {each.system}" for each in one),
-            _list(f"{short(each.joules)} {each.system}" for each in one if each.joules),
-            _list(f"{short(each.seconds)} on {each.hardware}" for each in said if not each.one),
-        ])  # fmt: skip
-    headers = ["graph", "counted, s", "pairs on the host, s", "J, bits on the host", "J, pairs on the host",
-               "printed, one A100, s", "printed J", "printed, MNMGDatalog on more, s"]  # fmt: skip
-    cells = [cell for own in graphs.values() for cell in own if cell.joules("solve", "gpu") is not None]
-    idle = [cell.energies.idle_watts("solve", "gpu") for cell in cells]
+
+    def weighed(impl: str) -> Callable[[_Graph], Cell | None]:
+        return lambda graph: next((cell for cell in graph.cells if cell.impl == impl and cell.energies), None)
+
+    def seconds(impl: str, phases: tuple) -> Callable[[_Graph], float | None]:
+        return lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3
+
+    def printed_list(shown: Callable[[Printed], str]) -> Callable[[_Graph], str | None]:
+        return lambda graph: ", ".join(filter(None, map(shown, printed(graph.name)))) or None
+
+    columns = [
+        Column("graph", lambda graph: graph.name, key=True),
+        Column("counted, s", seconds(BITS, COUNTED), short, none=BLANK),
+        Column("pairs on the host, s", seconds(PAIRS, SOLVE), short, none=BLANK),
+        measured.joules("J, bits on the host", "solve", "gpu", of=weighed(BITS)),
+        measured.joules("J, pairs on the host", "solve", "gpu", of=weighed(PAIRS)),
+        Column("printed, one A100, s", printed_list(lambda p: p.one and f"{short(p.seconds)} {p.system}"), none=BLANK),
+        Column("printed J", printed_list(lambda p: p.one and p.joules and f"{short(p.joules)} {p.system}"), none=BLANK),
+        Column("printed, MNMGDatalog on more, s",
+               printed_list(lambda p: "" if p.one else f"{short(p.seconds)} on {p.hardware}"), none=BLANK),
+    ]  # fmt: skip
+    idle = [cell.energies.idle_watts("solve", "gpu") for graph in graphs for cell in graph.cells
+            if cell.joules("solve", "gpu") is not None]  # fmt: skip
     notes = [
         "Printed times are of other machines, an A100 or several of them, and of systems that solve any Datalog query; "
         "no ratio of the two is one of code. GPUJoin is printed by two papers, and reproduced by one of them.",
         *([f"Joules are of the GPU's whole board while it solves ({_idle(idle)}), by the driver's counter; the host's "
            "are not among them."] if idle else []),
-        *foot.lines(),
     ]  # fmt: skip
-    return Table(PRINT, "Printed beside measured", headers, lines, numbers(headers, (headers[0], *headers[5:])),
-                 notes=notes, data=_frame(graphs))  # fmt: skip
+    words = [column.header for column in (columns[0], *columns[5:])]
+    return tabulate(PRINT, "Printed beside measured", columns, graphs, notes=notes, words=words, data=_frame(graphs))
 
 
 def _idle(watts: list[float]) -> str:
@@ -187,20 +223,12 @@ def _idle(watts: list[float]) -> str:
     return f"idle it takes {least if least == most else f'{least} to {most}'} W"
 
 
-def _seconds(ms: float | None) -> str:
-    return short(ms and ms / 1e3) or BLANK
-
-
-def _list(words: Iterable[str]) -> str:
-    return ", ".join(words) or BLANK
-
-
-def _frame(graphs: dict[str, list[Cell]]) -> pandas.DataFrame:
+def _frame(graphs: list[_Graph]) -> pandas.DataFrame:
     """A line per time, measured or printed: dataset, system, hardware, seconds, joules, source."""
     import pandas
 
     lines = []
-    for graph, own in graphs.items():
+    for graph, own in graphs:
         for cell in own:
             if (ms := sum_ms(cell)) is not None:
                 joules = cell.joules("solve", "gpu")
@@ -208,3 +236,6 @@ def _frame(graphs: dict[str, list[Cell]]) -> pandas.DataFrame:
         for each in printed(graph):
             lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
     return pandas.DataFrame(lines, columns=["dataset", "system", "hardware", "seconds", "joules", "source"])
+
+
+PARTS = (Part("systems", lambda report: tables(report.run.cells), ("closure",)),)

@@ -8,12 +8,18 @@ from typing import Any
 
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell, Stats
+from grailbench.problems import contract
 
 #: the implementation that fills the printed columns of tables 6.1-6.6
 THESIS_GPU = "gpu"
-EXACT = ("core", "core-gpu")  #: ours that answer without label pairs, and have columns in tables of searches
 #: axes on which a printed column takes any value unless its feed names one
 _FREE = ("dim", "search", "threads", "order")
+
+
+def label_free(impl: str) -> bool:
+    """True for an implementation that answers without label pairs, and has columns in tables of searches."""
+    known = contract.registered(impl, contract.USUAL)
+    return known is not None and known.label_free
 
 
 @dataclass(frozen=True)
@@ -115,7 +121,7 @@ class Series:
     impl    the implementation
     values  names and values of the axes that labels show, so that indexes with different filters are different series;
             without the child order, of which the usual one is preferred, without the label pairs, and without the one
-            thread of those of `EXACT`, which is that of `sequential`
+            thread of those without labels, which is that of `sequential`
     dim     the number of label pairs; None for that of the table
     """
 
@@ -127,7 +133,7 @@ class Series:
     def of(cls, cell: Cell, searching: bool) -> Series:
         """The series of a cell. Labels do not depend on the search order, so only tables of searches keep it."""
         left_out = ("dim", "order") if searching else ("dim", "order", "search")
-        left_out += ("threads",) if cell.impl in EXACT and cell.threads == 1 else ()
+        left_out += ("threads",) if cell.threads == 1 and cell.dim is None and label_free(cell.impl) else ()
         values = {axis.name: cell.axes[axis.name] for axis in axes.AXES if axis.name not in left_out
                   and cell.axes[axis.name] not in axis.unsaid}  # fmt: skip
         return cls(cell.impl, tuple(values.items()))

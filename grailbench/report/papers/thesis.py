@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from grailbench.errors import InputError
+from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness.cells import Cell, batches, together
 from grailbench.report import published
+from grailbench.report.papers import Part, Place, beside
 from grailbench.report.papers.beside import Entry, Filled, Row
 from grailbench.report.papers.columns import GPU_TABLES, LIKE, OTHER_LABELS, OTHER_SEARCH, Ours, feeds, in_print, on_gpu
+from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.entries import NOT_RUN, other_queries, time, unprinted
 from grailbench.report.papers.feeds import CPU, FEEDS
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES, PRINTED_THREADS
@@ -234,3 +236,61 @@ def _method_notes(rows: list[Row]) -> list[str]:
     if orders:
         notes.append(f"Children visited in {' or '.join(orders)} order; the thesis visits them in random order.")
     return notes
+
+
+def belongs(table: Filled, found: list[Cell]) -> bool:
+    """Whether the report on a run shows a table that was not asked for by name.
+
+    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
+    of the table, and those of Computation 2020 the graphs of that paper.
+    """
+    if table.name in PAPER_TABLES:
+        return of_paper(found)
+    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
+    if table.name in GPU_TABLES:
+        return on_gpu(own)
+    return bool(own) if table.name in COUNT_TABLES else any(map(fits, table.rows))
+
+
+def left_out(built: Iterable[Filled], found: list[Cell]) -> list[str]:
+    """Names of the tables that no cell of the run fits; those of the GPU only if the run has cells of a GPU."""
+    gpu = on_gpu(found)
+    asked = [t for t in built if t.name not in PAPER_TABLES and (gpu or t.name not in GPU_TABLES)]
+    return [t.name for t in asked if not belongs(t, found)]
+
+
+def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mapping | str]:
+    """Vertices and edges of the run's published graphs, or the reason why they are unknown.
+
+    They are counted in the graph's file here if its sha256 is that of the rows; else they come from the rows.
+    """
+    wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
+    printed = {dataset for name in wanted for dataset in published.table(name).rows}
+    printed |= {f"{dataset}{LIKE}" for dataset in printed}
+    newest: dict[str, Cell] = {}
+    for cell in found:
+        if cell.dataset in printed and (cell.vertices is not None or cell.dataset not in newest):
+            newest[cell.dataset] = cell
+    return {name: _counts(name, cell) for name, cell in newest.items()}
+
+
+def _counts(name: str, cell: Cell) -> Mapping | str:
+    from grailbench.data.library import describe
+    from grailbench.data.registry import registry
+
+    reason = "the run has no counts of it, and its file is not here to be counted"
+    try:
+        found = describe(registry()[name]) if name in registry() else {"vertices": None}
+        if found["vertices"] is not None and found["sha256"] == cell.graph_sha256:
+            return found
+    except GrailbenchError as error:
+        reason = str(error)
+    if cell.vertices is None or cell.edges is None:
+        return cell.reason or reason
+    counts = {"vertices": cell.vertices, "edges": cell.edges}
+    if cell.roots is not None:
+        counts |= {"file_vertices": cell.vertices - 1, "file_edges": cell.edges - cell.roots}
+    return counts
+
+
+PARTS = (Part("printed", lambda report: map(beside.table, report.every_table), place=Place.PRINTED),)

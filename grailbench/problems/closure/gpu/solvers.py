@@ -17,7 +17,7 @@ from grailbench.cuda.floyd_warshall import TILES, Closing
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.timers import Phases
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure.gpu import floyd, matmul, order, sssp, warshall
+from grailbench.problems.closure.gpu import dense, sweep, warshall
 from grailbench.problems.closure.gpu.sweep import Sets
 from grailbench.problems.closure.index import Closed, Params, Relation, Solver, Streaming, Timer, block_words, remedy
 from grailbench.problems.closure.index import require_memory as require_on_host
@@ -65,7 +65,7 @@ class _OnMatrix(Solver):
             self._close()
         self._total.clear()
         with phases.phase("count_edges"):
-            floyd.count_entries[_COUNTING](self._counted(), self._pitch(), n, self._total.device)
+            dense.count_entries[_COUNTING](self._counted(), self._pitch(), n, self._total.device)
         with phases.phase("device_to_host"):
             found = self._download()
         phases.hand_over(timer.record)
@@ -81,7 +81,7 @@ class _OnMatrix(Solver):
     def _upload(self) -> None: ...
 
     def _close(self) -> None:
-        floyd.run_naive(self._counted(), self.vertices)
+        dense.run_naive(self._counted(), self.vertices)
         self.counters = {"launches": self.vertices}
 
     @abstractmethod
@@ -147,7 +147,7 @@ class _ZeroCopy(_OnMatrix):
 
 
 class _Pitched(_OnMatrix):
-    kernel = staticmethod(lambda array, n: floyd.run_naive(array, n, floyd.pitched))
+    kernel = staticmethod(lambda array, n: dense.run_naive(array, n, dense.pitched))
 
     def _device_bytes(self) -> int:
         return 4 * self.vertices * Pitched.pitch_of(self.vertices, np.int32)
@@ -175,14 +175,14 @@ class _Pitched(_OnMatrix):
 
 
 class _Pitched2d(_Pitched):
-    kernel = staticmethod(floyd.run_pitched_2d)
+    kernel = staticmethod(dense.run_pitched_2d)
 
 
 class _Tiled(_Plain):
     """The matrix padded to whole tiles by the host."""
 
     def _pitch(self) -> int:
-        return floyd.EDGE * floyd.tiles(self.vertices)
+        return dense.EDGE * dense.tiles(self.vertices)
 
     def _device_bytes(self) -> int:
         return 4 * self._pitch() ** 2
@@ -195,7 +195,7 @@ class _Tiled(_Plain):
         self._found = np.empty((side, side), np.int32)
 
     def _close(self) -> None:
-        self.counters = {"launches": floyd.run_tiled(self._device)}
+        self.counters = {"launches": dense.run_tiled(self._device)}
 
 
 class _TiledRegisters(_Tiled):
@@ -206,7 +206,7 @@ class _TiledRegisters(_Tiled):
 
     def _allocate(self) -> None:
         super()._allocate()
-        self._closing = Closing(floyd.or_both, self._device)
+        self._closing = Closing(dense.or_both, self._device)
 
     def _close(self) -> None:
         self.counters = {"launches": self._closing.run()}
@@ -246,7 +246,7 @@ class _Matmul(_Plain):
         self._power.copy_to_device(self._device)
 
     def _close(self) -> None:
-        products = matmul.run_powers(self._adjacency, self._power, self._following, self._device)
+        products = dense.run_powers(self._adjacency, self._power, self._following, self._device)
         self.counters = {"launches": products, "products": products}
 
 
@@ -261,7 +261,7 @@ class _SsspEach(Solver):
         _require(self.held_bytes, self.vertices)
         self._device = tuple(cuda.device_array(rows.shape, rows.dtype) for rows in self._rows)
         self._found = np.empty((self.vertices, self.vertices), np.int32)
-        self._searches = sssp.Searches(*self._device, self.vertices)
+        self._searches = dense.Searches(*self._device, self.vertices)
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
@@ -321,7 +321,7 @@ class _Condensing(Solver):
     def _sets(self, timer: Timer) -> Sets:
         """Orders the components and allocates sets."""
         n = self.vertices
-        ordered = order.ordered(self._graph, timer)
+        ordered = sweep.ordered(self._graph, timer)
         with timer.phase("allocate"):
             row = 8 * ordered.places
             if not self._memory:

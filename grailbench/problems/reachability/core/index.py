@@ -6,7 +6,7 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability.core import checked, form, packing
+from grailbench.problems.reachability.core import answer, checked, rows
 from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.closure import close, words
 from grailbench.problems.reachability.core.inner import Grail
@@ -47,7 +47,7 @@ class CoreIndex(PeeledIndex):
 
     @property
     def counters(self) -> dict[str, int]:
-        """The pairs asked, the form of the index (see `form`), and what was searched where the core has labels."""
+        """The pairs asked, the form of the index (`size_counters`), and what was searched where the core has labels."""
         if not self._counts:
             return {}
         k, held = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
@@ -56,7 +56,7 @@ class CoreIndex(PeeledIndex):
         searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.counters
         return {
             "queries": self._queries,
-            **form.sizes(self.dag.vertices - 1, self.above, k, shape, bits, sum(held), labels),
+            **answer.size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(held), labels),
             "queries_to_labels": searched["queries"],
             **{name: searched[name] for name in SEARCHED[1:]},
         }
@@ -113,7 +113,7 @@ def fits(size: int, params: Params) -> bool:
 def needed(dag: Dag, peeled: Peeled) -> int:
     """Returns how many bytes the closure takes as bits, contracted or not: these are asked whether they fit."""
     size = 8 * words(int(peeled.core.shape[0])) if peeled.core.shape[0] else 0
-    return size if size <= PLAIN * peeled.vertices else min(size, packing.needed(dag, peeled))
+    return size if size <= PLAIN * peeled.vertices else min(size, rows.bytes_needed(dag, peeled))
 
 
 def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] | None:
@@ -122,12 +122,12 @@ def _closed(dag: Dag, peeled: Peeled, params: Params) -> dict[str, np.ndarray] |
     try:
         if size > PLAIN * peeled.vertices:
             most = max(params.memory or max(size, SMALL), PAGES)
-            arrays = packing.contracted(dag, peeled, lambda least: fits(min(size, least), params), most)
+            arrays = rows.contracted(dag, peeled, lambda least: fits(min(size, least), params), most)
             if arrays is not None:
                 return arrays
         if peeled.core.shape[0] and not fits(size, params):
             return None
-        bits = packing.empty_bits(size // 8, np.uint64)
+        bits = rows.empty_bits(size // 8, np.uint64)
     except MemoryError:
         return None
     close(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above, bits)
@@ -162,8 +162,10 @@ class Core(Implementation):
         "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1), but a search where the "
         "closure is given up; 4 to 24 bytes a vertex"
     )
-    counts = ("queries", *form.SIZES, "queries_to_labels", *SEARCHED[1:])
+    counts = ("queries", *answer.SIZES, "queries_to_labels", *SEARCHED[1:])
+    neutral = (*Implementation.neutral, *answer.SIZES, "queries_to_labels")
     axes = frozenset({"threads", "memory"})
+    label_free = True
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:

@@ -7,12 +7,21 @@ another vertex takes its own row. So a row is needed for two children or more, a
 in the order in which a search from the last source, then from the source before it, and so on, takes vertices up: it
 brings together what is reached together, so that `patterns` finds fewer and emptier words. 0 stands for no column, and
 row `rows` for none.
+
+`contracted` takes these steps one after the other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
+
+from grailbench.graph.csr import Dag
+from grailbench.problems.reachability.core import records
+from grailbench.problems.reachability.core.patterns import find_patterns
+from grailbench.problems.reachability.core.peel import Peeled
 
 
 @njit(cache=True, nogil=True)
@@ -162,3 +171,45 @@ def fill(position, end, gate, above, core, places, sizes, moved, column, row, nu
         sources[v, 2], sources[v, 3] = places[i], sizes[i]
     sources[n, 0], sources[n, 1], sources[n, 2], sources[n, 3] = never, none, 0, never
     targets[n, 0], targets[n, 1] = n, 0
+
+
+empty_bits = np.zeros  #: where memory may run out
+
+
+def contracted(dag: Dag, peeled: Peeled, fits: Callable[[int], bool], most: int) -> dict[str, np.ndarray] | None:
+    """Returns the records and the arrays of `patterns.Patterns` by name, and 'shape' as `CoreIndex` has it.
+
+    None if `fits` says no to the bytes that the contracted closure takes as bits, if its patterns take more than
+    `most`, or if there are too many of them. Raises MemoryError.
+    """
+    core, above = peeled.core, peeled.above
+    edges = graph_of_core(dag.offsets, dag.children, core, peeled.position, above)
+    columns, rows = count(*edges[:3])
+    if not fits(_as_bits(rows, columns)):
+        return None
+    column, row, owned = number(*edges)
+    short = peeled.vertices + above + columns + 2 < records.SHORT
+    found = find_patterns((*edges[:3], column, row, owned), columns, rows, most, short)
+    if found is None:
+        return None
+    patterns, known = found
+    kind, n = np.uint16 if short else np.uint32, peeled.vertices
+    tall, flat = np.empty((n + 1, 4), kind), np.empty((n + 1, 2), kind)
+    trees = peeled.position, peeled.end, peeled.gate, above
+    places, sizes, moved = place_below(peeled.position, peeled.gate, above, *edges[2:])
+    never = np.iinfo(kind).max
+    fill(*trees, core.shape[0], places, sizes, moved, column, row, known, never, tall, flat)
+    arrays = patterns._asdict()
+    shape = np.array([above, core.shape[0], arrays.pop("grid"), rows, columns], np.int64)
+    return {"shape": shape, "sources": tall, "targets": flat, **arrays}
+
+
+def bytes_needed(dag: Dag, peeled: Peeled) -> int:
+    """Returns how many bytes `contracted` asks `fits` for."""
+    edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
+    columns, rows = count(*edges[:3])
+    return _as_bits(rows, columns)
+
+
+def _as_bits(rows: int, columns: int) -> int:
+    return 8 * rows * (columns // 64 + 1)

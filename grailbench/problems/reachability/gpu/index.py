@@ -1,4 +1,4 @@
-"""The index and the base class that `gpu`, `gpu-32` and `gpu-path` share.
+"""`gpu` and `gpu-32`, the thesis's CUDA pipeline, and `gpu-path`, that of Computation 2020.
 
 Importing this module imports no CUDA module, so that the registry works without one.
 """
@@ -11,7 +11,7 @@ import numpy as np
 
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.index import Implementation, Index, Params, Timer
+from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labelled
 
 #: the counters of both pipelines
@@ -77,6 +77,7 @@ class OnGpu(Implementation):
 
     needs = ("gpu",)
     axes = frozenset({"dim", "order"})
+    unfiltered = True
 
     @classmethod
     def require(cls) -> None:
@@ -105,3 +106,83 @@ class OnGpu(Implementation):
     @abstractmethod
     def searcher(cls, built):
         """Returns a `search.Searcher` of the labelled graph."""
+
+
+class _Thesis(OnGpu):
+    group: int
+    cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
+    counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
+
+    @classmethod
+    def label(cls, dag: Dag, params: Params, timer: Timer):
+        """Labels by five BFS per pair."""
+        from grailbench.problems.reachability.gpu.pipeline import label
+
+        return label(dag, params, timer)
+
+    @classmethod
+    def searcher(cls, built):
+        """Returns a searcher of groups of `group` queries that does not remember visits."""
+        from grailbench.problems.reachability.gpu.search import Searcher
+
+        return Searcher(built.graph.children, built.pairs, built.shape, cls.group)
+
+
+@register
+class Thesis(_Thesis):
+    """The thesis's pipeline: labels by five breadth-first passes a pair, searches in groups of 64.
+
+    The labels are those of `sequential`, found without a depth-first search. Bottom-up, every vertex counts the paths
+    below it. Top-down, the cheapest path by these counts gives each vertex its DFS parent; the host makes the rows of
+    that tree. Bottom-up its subtrees are sized, top-down vertices get their post-order ranks, and bottom-up the least
+    rank that each reaches. Counts stop at 2^64 - 1; equal ones there are decided by root paths. Queries that a
+    comparison on the host does not decide are searched 64 at a time, one bit per query, level by level from all sources
+    at once.
+    """
+
+    name = "gpu"
+    source = "Caiazza 2019, algorithms 4-12"
+    group = 64
+
+
+@register
+class Thesis32(_Thesis):
+    """As `gpu`, with searches in groups of 32: the thesis's alternative (chapter 7).
+
+    Labels are made as in `gpu`. Half as many queries share a mask of bits, so there are twice as many groups.
+    """
+
+    name = "gpu-32"
+    source = "Caiazza 2019, algorithms 4-12, masks of 32 bits"
+    group = 32
+
+
+@register
+class Path(OnGpu):
+    """The pipeline of Computation 2020: labels by a path-based tree and four passes a pair, searches in groups of 64.
+
+    The labels are those of `sequential`. Top-down, each vertex takes as DFS parent the one whose path from the root
+    comes first. Paths are compared through one jump pointer per vertex, without weights that could overflow. Bottom-up,
+    each vertex gets the size of its subtree and the sum of its earlier siblings; top-down, its rank; bottom-up, the
+    least rank that it reaches. Frontiers found for the first pair are reused for the others. Queries that a comparison
+    on the host does not decide are searched 64 at a time; a query visits a vertex once.
+    """
+
+    name = "gpu-path"
+    source = "Quer and Calabrese 2020, algorithms 2-7"
+    cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
+    counts = COUNTS
+
+    @classmethod
+    def label(cls, dag: Dag, params: Params, timer: Timer):
+        """Labels by four BFS per pair."""
+        from grailbench.problems.reachability.gpu.pipeline import label_by_paths
+
+        return label_by_paths(dag, params, timer)
+
+    @classmethod
+    def searcher(cls, built):
+        """Returns a searcher of groups of 64 queries that remembers visited vertices."""
+        from grailbench.problems.reachability.gpu.search import PathSearcher
+
+        return PathSearcher(built.graph.children, built.pairs, built.shape)

@@ -10,12 +10,18 @@ import numpy as np
 
 from grailbench.graph.csr import Dag, transpose
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.sweep.batch import (
+    Group,
+    blocks,
+    distinct,
+    justified,
+    on_threads,
+    settle_by_level,
+    shared,
+)
 from grailbench.problems.reachability.sweep.between import Between, between, mirrored
 from grailbench.problems.reachability.sweep.groups import LANES, WORD, memory_of, rows_for, sweep
-from grailbench.problems.reachability.sweep.levels import settle_by_level
 from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
-from grailbench.problems.reachability.sweep.share import Group, distinct, shared
-from grailbench.problems.reachability.sweep.threads import blocks, justified, on
 from grailbench.util import memory
 
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
@@ -63,7 +69,7 @@ class SweepIndex(Index):
                 batch = sources[part], targets[part], answers[part]
                 found[number] = settle_by_level(self.dag.levels, *batch, part.start)
 
-        on(threads, work, list(range(len(parts))))
+        on_threads(threads, work, list(range(len(parts))))
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, np.int64)
 
     def _searched(self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -100,7 +106,7 @@ class SweepIndex(Index):
                     looked.append(settle(*self.ways, self.dag.levels, pairs, most, scratch, found, block, counts))
             self._worked(counts)
 
-        on(threads, work, blocks(which.shape[0], threads, _BLOCK))
+        on_threads(threads, work, blocks(which.shape[0], threads, _BLOCK))
         answers[which] = found == REACHED
         return which[found == UNSETTLED], sum(looked)
 
@@ -127,7 +133,7 @@ class SweepIndex(Index):
                 sweep(down, up, *group, answers, rows, counts)
             self._worked(counts)
 
-        on(justified(threads, len(groups) * (part.vertices + part.children.shape[0])), work, groups)
+        on_threads(justified(threads, len(groups) * (part.vertices + part.children.shape[0])), work, groups)
 
     @contextmanager
     def scratch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -76,7 +76,7 @@ _listed(
 _listed(
     "bfs",
     "scan",
-    ("scanned", "ByScan"),
+    ("levels", "ByScan"),
     f"{REPORT}, algorithms 5-9",
     "every edge twice, a scan of the frontier per level",
     (*_LEVELS, "pushed"),
@@ -87,7 +87,7 @@ _listed(
 _listed(
     "bfs",
     "enterprise",
-    ("enterprise", "ByEnterprise"),
+    ("levels", "ByEnterprise"),
     "Liu and Huang 2015",
     "O(n) a level and every edge once",
     _LEVELS,
@@ -186,7 +186,7 @@ _listed(
 _listed(
     "apsp",
     "floyd-warshall",
-    ("allpairs", "FloydWarshall"),
+    ("shortest", "FloydWarshall"),
     f"{REPORT}, Floyd-Warshall",
     "O(n^3), n launches; 4 n^2 bytes",
     ("launches",),
@@ -196,7 +196,7 @@ _listed(
 _listed(
     "apsp",
     "floyd-warshall-blocked",
-    ("allpairs", "Blocked"),
+    ("shortest", "Blocked"),
     f"{REPORT}, tiling",
     "O(n^3), 3 n / 32 launches; 4 n^2 bytes",
     ("launches",),
@@ -207,7 +207,7 @@ _listed(
 _listed(
     "apsp",
     "floyd-warshall-registers",
-    ("allpairs", "InRegisters"),
+    ("shortest", "InRegisters"),
     "ours, after Katz and Kider 2008",
     "O(n^3), 3 n / 64 launches; 4 n^2 bytes",
     ("launches",),

@@ -1,12 +1,18 @@
-"""Builds the index of `core` on the device: peel, close, write the records; `core.records` says when they are short."""
+"""Batches of pairs on the device: one thread a pair, by the records of its two vertices and one word of the closure.
+
+Builds the index of `core` on the device: peel, close, write the records; `core.records` says when they are short.
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.cuda.describe import memory, require_memory
+from grailbench.cuda.device_arrays import cleared
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.launch import Prepared, Shape
+from grailbench.cuda.launch import Prepared, Shape, prepared_copy
 from grailbench.cuda.timers import Span
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
@@ -14,13 +20,132 @@ from grailbench.problems.reachability.core import records as of_cpu
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import SHARE, SMALL
 from grailbench.problems.reachability.core.peel import Peeled
-from grailbench.problems.reachability.gpu.core.batch import Held
-from grailbench.problems.reachability.gpu.core.closure import Closer
+from grailbench.problems.reachability.gpu.core import records
 from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE, Peeler, peeling_bytes, upload
-from grailbench.problems.reachability.gpu.core.records import fill_records, fill_tree
-from grailbench.problems.reachability.index import Timer
+from grailbench.problems.reachability.gpu.core.records import Closer, fill_records, fill_tree
+from grailbench.problems.reachability.index import Index, NoTimer, Timer
 
+_BATCH_BYTES = 9  #: of a pair: two ids and an answer
 _THREADS = 4 if simulated else 256
+_BLOCKS = 16  #: most blocks of a multiprocessor, each of which takes several pairs a thread
+
+
+class Held(NamedTuple):
+    """The index on the device, in the layout of `records`; `tree`, or the others, are None.
+
+    tree     uint32[n] or int64[n]
+    sources  int64[n] or int64[2 n]
+    targets  uint32[n] or int64[n]
+    bits     uint64[words], or None where another index answers pairs of the core
+    above, core  numbers of vertices in the in-trees and in the core
+    """
+
+    tree: object
+    sources: object
+    targets: object
+    bits: object
+    above: int
+    core: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(array.nbytes for array in self[:4] if array is not None)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether fields have 16 bits."""
+        return (self.targets if self.tree is None else self.tree).dtype == np.uint32
+
+
+def launch_of(held: Held, us, vs, answers, rows=None, columns=None) -> Prepared:
+    """Returns the launch that answers pairs on the device: us, vs int32[k] to answers uint8[k].
+
+    Without a closure, pairs of the core are left `records.OPEN`, with their ends there in rows and columns, int32[k].
+    """
+    pairs = us.shape[0]
+    most = _BLOCKS * (1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT)
+    shape = Shape(min(-(-pairs // _THREADS), most), _THREADS)
+    if held.tree is not None:
+        return Prepared(records.answer_tree, (us, vs, held.tree, held.above > 0, held.narrow, answers), shape)
+    own = us, vs, held.sources, held.targets, held.above
+    if held.bits is None:
+        return Prepared(records.settle, (*own, held.narrow, answers, rows, columns), shape)
+    kernel = records.answer_narrow if held.narrow else records.answer_wide
+    return Prepared(kernel, (*own, held.core // 64 + 1, held.bits, answers), shape)
+
+
+class _Batch:
+    """Pinned host memory and device memory for batches of k pairs, and the launch that answers them."""
+
+    def __init__(self, k: int, held: Held):
+        self.size = k
+        self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
+        self._found = cuda.pinned_array(k, np.uint8)
+        ends = [cuda.device_array(k, np.int32) for _ in range(2)]
+        answers = cuda.device_array(k, np.uint8)
+        self.inside = None if held.tree is not None or held.bits is not None else [
+            cleared(k, np.int32) for _ in range(2)  # only those of open pairs are written, and all are copied
+        ]  # fmt: skip
+        self._bring = [
+            prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
+        ]
+        self._take = prepared_copy(self._found, answers)
+        self._launch = launch_of(held, *ends, answers, *(self.inside or ()))
+        self._span = Span()
+
+    def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Answers, and returns uint8[k] that the next batch overwrites. The targets are copied into pinned memory while
+        the sources are on their way."""
+        for own, given, bring in zip((self._sources, self._targets), (sources, targets), self._bring, strict=True):
+            own[:] = given
+            bring()
+        timed = not isinstance(timer, NoTimer)
+        if timed:
+            with self._span:
+                self._launch.launch()
+        else:
+            self._launch.launch()
+        self._take()
+        if timed:
+            timer.record("on_device", self._span.ms)
+        return self._found
+
+
+class Answerer:
+    """Answers batches by one index on the device; `inner` answers pairs of the core where there is no closure."""
+
+    def __init__(self, held: Held, inner: Index | None = None):
+        self.held, self._inner, self._batch = held, inner, None
+
+    def prepare(self, k: int) -> None:
+        """Allocates for batches of k pairs, unless done before. Raises TooLittleMemory if the device has too little."""
+        if k and (self._batch is None or self._batch.size != k):
+            self._batch = None
+            need = (_BATCH_BYTES + (8 if self._inner is not None else 0)) * k
+            require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
+            self._batch = _Batch(k, self.held)
+            cuda.synchronize()
+
+    def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Returns bool[k] for int32[k] sources and targets, all on the host."""
+        k = sources.shape[0]
+        if k == 0:
+            return np.empty(0, np.bool_)
+        self.prepare(k)
+        found = self._batch.answer(sources, targets, timer)
+        answers = np.empty(k, np.bool_)
+        if self._inner is None:
+            answers[:] = found.view(np.bool_)
+            return answers
+        np.equal(found, 1, out=answers)
+        opened = np.flatnonzero(found == records.OPEN)
+        if opened.size:
+            rows, columns = (array.copy_to_host()[opened] for array in self._batch.inside)
+            answers[opened] = self._inner.query_batch(rows, columns, timer)
+        return answers
+
+
 _MOST_BLOCKS = 4096
 MOST_EDGES = 2**31 - 1
 

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.core import checked, form
+from grailbench.problems.reachability.core import answer, checked
 from grailbench.problems.reachability.core.index import CoreIndex
 from grailbench.problems.reachability.core.inner import core_dag
 from grailbench.problems.reachability.gpu.fused.index import Fused
@@ -35,7 +35,7 @@ class CoreGpuIndex(Index):
     """The records and the closure on the device; `inner` is a `gpu-fused` index of the core if there is no closure."""
 
     def __init__(self, dag: Dag, params: Params, held, inner: Index | None = None, inner_dag: Dag | None = None):
-        from grailbench.problems.reachability.gpu.core.batch import Answerer
+        from grailbench.problems.reachability.gpu.core.build import Answerer
 
         self._dag, self._params, self._held, self._inner, self._inner_dag = dag, params, held, inner, inner_dag
         self._queries = self._positives = 0
@@ -61,7 +61,7 @@ class CoreGpuIndex(Index):
             return {}
         held, bits = self._held, 0 if self._held.bits is None else self._held.bits.nbytes
         shape, labels = (held.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
-        said = form.sizes(self._dag.vertices - 1, held.above, held.core, shape, bits, labels=labels)
+        said = answer.size_counters(self._dag.vertices - 1, held.above, held.core, shape, bits, labels=labels)
         return {"queries": self._queries, "positives": self._positives, **said}
 
     @property
@@ -106,9 +106,11 @@ class CoreGpu(Implementation):
     name = "core-gpu"
     source = "as `core`; pointer jumping of Wyllie 1979"
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
-    counts = ("queries", "positives", *form.SIZES)
+    counts = ("queries", "positives", *answer.SIZES)
+    neutral = (*Implementation.neutral, *answer.SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
+    label_free = True
 
     @classmethod
     def require(cls) -> None:

@@ -26,6 +26,7 @@ from grailbench.cuda.gateway import cuda
 from grailbench.cuda.graphs import Outline
 from grailbench.cuda.launch import kernel_of
 from grailbench.cuda.primitives import MOST, WARP, exclusive_sum, priority, segmented
+from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS
 from grailbench.problems.reachability.gpu.fused.records import (
     NO_KEY,
     element,
@@ -34,7 +35,6 @@ from grailbench.problems.reachability.gpu.fused.records import (
     low_half,
     record_width,
 )
-from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
 NARROW = 2048  #: most edges or vertices of a level that one block processes
 THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64

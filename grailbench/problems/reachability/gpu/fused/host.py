@@ -1,6 +1,8 @@
-"""The labels of `gpu-fused` on the host, for deep graphs: the same trees and words, bit for bit, one vertex at a time.
+"""What the CPU has to do with the labels of `gpu-fused`: the width of records, the salts of trees and the order of
+siblings (which kernels take by `gateway.of_cpu`), the labels of deep graphs, and the check of labels.
 
-A level costs the device some microseconds, however narrow it is; here it costs nothing. The steps are those of `grid`.
+Deep graphs are labelled here: a level costs the device some microseconds, however narrow it is; here it costs nothing.
+The steps are those of `grid`, and so are the trees and words, bit for bit.
 """
 
 from __future__ import annotations
@@ -10,13 +12,55 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numba import njit
 
-from grailbench.graph.hashing import mixed
+from grailbench.graph.hashing import draw, mixed, stream
 from grailbench.graph.leveled import Leveled
 from grailbench.problems.reachability import hubs
-from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS, nth
+from grailbench.problems.reachability.labels import first_found, is_permutation
 
 
-def labels(graph: Leveled, dim: int, salts: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
+def record_width(dim: int) -> int:
+    """Returns the lanes per record of `dim` pairs: 2 dim + 3, rounded up so that records cross few cache lines."""
+    lanes = 2 * dim + 3
+    return 1 << (lanes - 1).bit_length() if lanes <= 16 else -(-lanes // 16) * 16
+
+
+def salts(seed: int, pairs) -> np.ndarray:
+    """Returns salts below 2**32, uint64[2 d]: for pair i the salt of parents is at 2 i, of siblings at 2 i + 1."""
+    key = stream(seed, 0x6675736564)
+    return np.array([int(draw(key, 2 * p + i)) >> 32 for p in pairs for i in (0, 1)], np.uint64)
+
+
+TILE = 1024  #: elements per tile of a long row, a power of two
+_1, _3 = np.uint64(1), np.uint64(3)
+_TILE, _SPREAD = np.uint64(TILE), np.uint64(167)
+# Each is coprime to the length of every row, and they differ modulo small lengths.
+STEPS_OF_ROWS = np.array(
+    [2147483647, 2147483629, 2147483587, 2147483579, 2147483563, 2147483549, 2147483543, 2147483497], np.uint64
+)
+
+
+@njit(cache=True, inline="always")
+def nth(position, length, h, step):
+    """Returns the element at `position` in the order of a row of `length` elements, int64.
+
+    h: `graph.hashing.mixed` of the vertex of the row; step: number h & 7 of `STEPS_OF_ROWS`. A long row is ordered tile
+    by tile. The order of the tiles is affine, and so is the order in each tile, so that elements that are close in
+    memory are read together.
+    """
+    shift = h >> _3
+    q, n = np.uint64(position), np.uint64(length)  # unsigned, since a signed remainder costs more than the division
+    if n < _TILE + _TILE:
+        at = (q * (step % n) + shift % n) % n
+    else:
+        tiles, tile = n // _TILE, q // _TILE
+        at = q
+        if tile != tiles:
+            tile = (tile * (step % tiles) + shift % tiles) % tiles
+            at = tile * _TILE + ((q * step + shift + tile * _SPREAD) & (_TILE - _1))
+    return np.int64(at)
+
+
+def labels_on_host(graph: Leveled, dim: int, salts: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
     """Returns the columns of the records, int32[n] each: for each pair starts and negated ends, then the level, then
     start and negated end of the subtree of pair 0; and the hubs' words, uint64[2 n]. A thread for each pair.
 
@@ -101,3 +145,83 @@ def _levels(level_starts):
         for v in range(level_starts[level], level_starts[level + 1]):
             levels[v] = level
     return levels
+
+
+def label_fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
+    """Returns what is wrong with the labels of a graph, or None.
+
+    lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. It checks containment, levels and
+    hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n, and the root's subtree is
+    [1, n], since containment alone also holds for intervals that are too wide; that the intervals of subtrees, which
+    prove reachability, are those of a tree of edges; and that every interval contains its subtree.
+    """
+    n = lanes.shape[0]
+    m = graph.sources.shape[0]
+    given = graph.sources, graph.targets, lanes, hubs, 2 * dim + 1
+    u, v, lane = first_found(lambda low, high: _first_violation(*given, low, high), m, m)
+    if u >= 0:
+        kinds = [f"pair {i // 2}, {'end' if i % 2 else 'start'}" for i in range(2 * dim)] + ["level", "hubs"]
+        edge = f"edge {graph.vertex[u]} -> {graph.vertex[v]}"
+        return f"{edge}: the labels of the one do not contain those of the other ({kinds[lane]})"
+    starts, ranks = lanes[:, 2 * dim + 1], -lanes[:, 2 * dim + 2]
+    if not is_permutation(ranks):
+        return f"the ranks in the first tree are no permutation of 1..{n}"
+    if (starts[0], ranks[0]) != (1, n):
+        return f"the root's subtree is [{starts[0]}, {ranks[0]}], not [1, {n}]"
+    v, parents = _parents_in_tree(starts, ranks)
+    if v < 0:
+        given = graph.sources, graph.targets, parents
+        first_found(lambda low, high: _tick_off(*given, low, high), m, m)
+        v = next(iter(np.flatnonzero(parents >= 0)), -1)
+    if v >= 0:
+        return f"vertex {graph.vertex[v]}: [{starts[v]}, {ranks[v]}] is no subtree of a tree of edges"
+    narrow = np.flatnonzero((lanes[:, 0] > starts) | (-lanes[:, 1] < ranks))
+    if narrow.size:
+        return f"vertex {graph.vertex[narrow[0]]}: its interval does not contain its subtree"
+    return None
+
+
+@njit(cache=True, nogil=True)
+def _first_violation(sources, targets, lanes, hubs, upto, low, high):
+    for k in range(low, high):
+        u, v = sources[k], targets[k]
+        for lane in range(upto):
+            if lanes[u, lane] > lanes[v, lane] or (lane == upto - 1 and lanes[u, lane] == lanes[v, lane]):
+                return u, v, lane
+        if (hubs[2 * v] & ~hubs[2 * u]) | (hubs[2 * u + 1] & ~hubs[2 * v + 1]):
+            return u, v, upto
+    return -1, -1, -1
+
+
+@njit(cache=True)
+def _parents_in_tree(starts, ranks):
+    """Returns a vertex whose [start, rank] no post-order of a tree gives it, or -1, and the parents in that tree.
+
+    starts, ranks int32[n]; ranks are a permutation of 1..n, and the interval of vertex 0 is [1, n]. parents int32[n]:
+    -1 for vertex 0.
+    """
+    n = starts.shape[0]
+    by_rank, parents, open_ = np.empty(n, np.int32), np.full(n, -1, np.int32), np.empty(n, np.int32)
+    for v in range(n):
+        by_rank[ranks[v] - 1] = v
+    count = 0  # number of subtrees whose parent comes later
+    for v in by_rank:
+        least = ranks[v]
+        while count > 0 and starts[open_[count - 1]] >= starts[v]:
+            count -= 1
+            parents[open_[count]] = v
+            least = starts[open_[count]]
+        if starts[v] != least:
+            return v, parents
+        open_[count] = v
+        count += 1
+    return -1, parents
+
+
+@njit(cache=True, nogil=True)
+def _tick_off(sources, targets, parents, low, high):
+    """Makes the parents -1 to which an edge leads from them. Other threads may do the same with other edges."""
+    for k in range(low, high):
+        if parents[targets[k]] == sources[k]:
+            parents[targets[k]] = -1
+    return (-1,)

@@ -78,9 +78,9 @@ class FusedIndex(Index):
         return {}
 
     def check_labels(self, dag: Dag) -> str | None:
-        from grailbench.problems.reachability.gpu.fused.check import fault
+        from grailbench.problems.reachability.gpu.fused.host import label_fault
 
-        return fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph())
+        return label_fault(*self._replicas.fetch(), len(self._replicas.records[0].pairs), self._graph())
 
 
 @register
@@ -148,17 +148,17 @@ class Fused(Implementation):
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> FusedIndex:
         """Has the device sort, condense, renumber and label the edges.
 
-        The host numbers and labels deep graphs (`cuda.graphs.Outline.deep`), and numbers small ones (`at_once`).
+        The host numbers and labels deep graphs (`cuda.graphs.Outline.deep`), and numbers small ones (`from_edges`).
         Several devices take the way over the host (`condenses`).
         """
         with timer.phase("allocate", apart=True):
             cls.require()
         if not cls.condenses(graph, params):
             return super().ready(graph, params, timer)
-        from grailbench.problems.reachability.gpu.fused import at_once, from_edges
+        from grailbench.problems.reachability.gpu.fused import from_edges
 
-        if graph.edges < FEWEST and not params.count and at_once.fits(graph):
-            found = at_once.built(graph, params, timer)
+        if graph.edges < FEWEST and not params.count and from_edges.fits_at_once(graph):
+            found = from_edges.built_at_once(graph, params, timer)
             if found is not None:
                 return FusedIndex(lambda: by_level(condense(graph)), *found, params)
         return FusedIndex(*from_edges.built(graph, params, timer), params)

@@ -13,8 +13,8 @@ from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
 from grailbench.cuda.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape
 from grailbench.graph.leveled import Leveled
 from grailbench.problems.reachability.gpu.fused import grid, host, small
+from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.gpu.fused.hubs import Chooser, HubArrays
-from grailbench.problems.reachability.gpu.fused.layout import record_width, salts
 from grailbench.problems.reachability.gpu.fused.records import Records, records_of
 
 
@@ -101,7 +101,7 @@ class HostLabeler:
         """Labels, and waits for the copies."""
         n, dim = self._graph.vertex.shape[0], len(self._pairs)
         width = record_width(dim)
-        columns, words = host.labels(self._graph, dim, salts(self._seed, self._pairs))
+        columns, words = host.labels_on_host(self._graph, dim, salts(self._seed, self._pairs))
         (lanes,), (hubs,) = device_arrays.allocate((n * width, np.int32)), device_arrays.copied(words.view(np.int64))
         columns = staging.to_device(*columns)
         for lane in range(width):

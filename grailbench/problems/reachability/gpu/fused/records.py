@@ -11,11 +11,11 @@ import numpy as np
 
 from grailbench.cuda.gateway import cuda, of_cpu
 from grailbench.cuda.primitives import mixed
-from grailbench.problems.reachability.gpu.fused import siblings
-from grailbench.problems.reachability.gpu.fused.layout import record_width
+from grailbench.problems.reachability.gpu.fused import host
+from grailbench.problems.reachability.gpu.fused.host import record_width
 
 NO_KEY = 2**31 - 1  #: greater than all priorities but one, and than all starts and negated ends
-_nth = of_cpu(siblings.nth)
+_nth = of_cpu(host.nth)
 
 
 class Records(NamedTuple):

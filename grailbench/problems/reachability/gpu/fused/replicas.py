@@ -1,5 +1,6 @@
 """`gpu-fused` on one or several GPUs of a host: each has a replica of graph and labels, and takes a share of the label
-pairs and of the queries."""
+pairs and of the queries. Searchers serve one index after the other.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +11,41 @@ from functools import partial
 
 import numpy as np
 
-from grailbench.cuda import graphs
+from grailbench.cuda import describe, graphs
+from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.several import DeviceThreads, PeerArray
 from grailbench.cuda.timers import Span
 from grailbench.graph.leveled import Leveled
-from grailbench.problems.reachability.gpu.fused import kept
-from grailbench.problems.reachability.gpu.fused.batch import Searcher, require_few
+from grailbench.problems.reachability.gpu.fused.batch import Searcher, kind_of, require_few
 from grailbench.problems.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
 from grailbench.problems.reachability.gpu.fused.records import Records, record_width, records_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Timer
+
+_reusable = Reused()
+
+
+def searcher_of(rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records, counting: bool) -> Searcher:
+    """Returns a searcher of an index, as `Searcher` makes it, on the current device."""
+    found = (
+        None if counting else _reusable.take((describe.current_device(), *kind_of(level_starts, adjacency, records)))
+    )
+    if found is None:
+        return Searcher(rank, level_starts, adjacency, records, counting=counting)
+    found.serve(rank, level_starts, adjacency, records)
+    return found
+
+
+def give_back(searchers: list[Searcher]) -> None:
+    """Keeps the searchers of an index that is gone, unless they count."""
+    for each in searchers:
+        if not each.counting:
+            kind = each.device, *kind_of(each.level_starts, each.adjacency, each.records)
+            each.rest()
+            _reusable.give(kind, each)
 
 
 class _Sum(NoTimer):
@@ -114,7 +137,7 @@ class _Replica:
         there = self._there
         adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
         rank = there.rank if numbers is None else numbers
-        searcher = kept.searcher(rank, self._graph.level_starts, adjacency, self.records, counting)
+        searcher = searcher_of(rank, self._graph.level_starts, adjacency, self.records, counting)
         cuda.synchronize()
         return searcher
 
@@ -175,7 +198,7 @@ class Replicas:
         with timer.phase("allocate", apart=True):
             making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
-        weakref.finalize(self, kept.give_back, self.searchers).atexit = False
+        weakref.finalize(self, give_back, self.searchers).atexit = False
         self.records: list[Records] = [each.records for each in replicas]
         self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
 

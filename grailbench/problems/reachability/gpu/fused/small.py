@@ -15,6 +15,7 @@ from numpy import int32
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import kernel_of, most_shared_bytes
 from grailbench.cuda.primitives import exclusive_sum, priority, unmixed
+from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS
 from grailbench.problems.reachability.gpu.fused.hubs import SHARED, chooser
 from grailbench.problems.reachability.gpu.fused.records import (
     NO_KEY,
@@ -22,7 +23,6 @@ from grailbench.problems.reachability.gpu.fused.records import (
     low_half,
     record_width,
 )
-from grailbench.problems.reachability.gpu.fused.siblings import STEPS_OF_ROWS
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32

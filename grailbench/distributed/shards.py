@@ -1,0 +1,297 @@
+"""Pairs of a user, from wherever they come, as shards that are asked one after the other; and their answers as bits."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grailbench.errors import InputError, MachineLacks
+from grailbench.graph import npy
+from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
+from grailbench.graph.readers.cells import ends_of, unrecognised
+from grailbench.util.outputs import protect, replaced
+
+SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
+_MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
+_READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Pairs that are asked at once: two columns of k ids, or what makes them.
+
+    make   called on the worker if that sees what `look` asks for, else here
+    ids    whether they are ids of the user, not vertices of the condensed graph
+    """
+
+    columns: np.ndarray | tuple | None = None
+    make: Callable[[], Any] | None = None
+    look: Callable[[], bool] | None = None
+    ids: bool = False
+
+
+def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterator[Shard]:
+    """Cuts pairs of ids into shards of about `size` pairs, and never holds more than one; see `Index.stream`.
+
+    Raises InputError for what holds no pairs, also midway, and MachineLacks without pyarrow.
+    """
+    size = whole_number(size, "shard", 1)
+    named = isinstance(columns, tuple | list) and len(columns) == 2 and all(isinstance(each, str) for each in columns)
+    if columns is not None and not named:
+        raise InputError(f"columns {shown(columns)}: the names of two columns are expected")
+    if isinstance(pairs, str | os.PathLike):
+        check_path(pairs, "pairs")
+        path = Path(pairs)
+        protect(path)
+        readers: dict[str, Callable[[Path, int, tuple[str, str] | None], Iterator[Shard]]]
+        readers = {".parquet": _of_parquet, ".npy": _of_npy}
+        reads = readers.get(path.suffix.lower())
+        if reads is None:
+            raise InputError("pairs are not streamed from a file of this kind", path=path, remedy=_READ)
+        return reads(path.resolve(), size, columns)
+    if isinstance(pairs, tuple | np.ndarray):
+        return _of_columns(_checked(pairs), size)
+    if not isinstance(pairs, Iterable):
+        raise InputError(f"pairs as {type(pairs).__name__}", remedy=_READ)
+    return _of_items(pairs, size)
+
+
+def aligned(answered: Iterable[tuple[int, np.ndarray]]) -> Iterator[np.ndarray]:
+    """Arrays of bits, uint8, whose concatenation is `numpy.packbits` of all answers, from the number and the bits of
+    each shard."""
+    rest = np.empty(0, np.uint8)  # fewer than 8 answers, one a byte
+    for count, bits in answered:
+        if not rest.size and count % 8 == 0:
+            if count:
+                yield bits
+            continue
+        answers = np.concatenate([rest, np.unpackbits(bits, count=count)])
+        whole = answers.size - answers.size % 8
+        if whole:
+            yield np.packbits(answers[:whole])
+        rest = answers[whole:]
+    if rest.size:
+        yield np.packbits(rest)
+
+
+def written(path: str | os.PathLike[str], answered: Iterable[tuple[int, np.ndarray]]) -> int:
+    """Writes the bits of all answers to a file, which appears when it is whole, and returns the number of pairs. Raises
+    InputError if it is an input or cannot be written, and MachineLacks if the disk is full."""
+    pairs = 0
+
+    def counted() -> Iterator[tuple[int, np.ndarray]]:
+        nonlocal pairs
+        for count, bits in answered:
+            pairs += count
+            yield count, bits
+
+    with replaced(path) as stream:
+        for bits in aligned(counted()):
+            stream.write(bits.data)
+    return pairs
+
+
+def here(shards: Iterable[Shard], ask: Callable[[Any, Any], np.ndarray]) -> Iterator[tuple[int, np.ndarray]]:
+    """The number of pairs and the bits of each shard, asked in this process."""
+    for number, shard in enumerate(shards):
+        sources, targets = columns_of(shard.columns if shard.make is None else shard.make())
+        try:
+            answers = ask(sources, targets)
+        except InputError as error:
+            raise shard_error(number, error) from None
+        yield int(answers.size), np.packbits(answers)
+
+
+def shard_error(number: int, error: InputError) -> InputError:
+    """The error for pairs that are wrong, with the shard they are in, from 0."""
+    return InputError(f"shard {number + 1} of the pairs: {error}")
+
+
+def columns_of(pairs: Any) -> tuple[Any, Any]:
+    """Two columns of k ids each, of an array of shape [k, 2] or of a tuple. Raises InputError for anything else."""
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
+        return pairs[:, 0].copy(), pairs[:, 1].copy()  # each in one piece, and with its mask if it has one
+    if isinstance(pairs, tuple | list) and len(pairs) == 2:
+        return pairs[0], pairs[1]
+    shape = f" of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else ""
+    raise InputError(
+        f"pairs as {type(pairs).__name__}{shape}: two columns (sources, targets), or an array of shape [k, 2] are "
+        "expected"
+    )
+
+
+# ------------------------------------------------------------------ arrays
+
+
+def _checked(pairs: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs as two columns of equal length, views of an array of shape [k, 2]. Raises InputError."""
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
+        pairs = pairs[:, 0], pairs[:, 1]
+    return id_columns(*columns_of(pairs))
+
+
+def _of_columns(pairs: tuple[np.ndarray, np.ndarray], size: int) -> Iterator[Shard]:
+    for first in range(0, pairs[0].size, size):
+        yield Shard(tuple(column[first : first + size] for column in pairs), ids=True)
+
+
+def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
+    """Cuts what is longer than a shard, and puts together what is shorter; what is called makes a shard by itself."""
+    some: list[Any] = []
+    held = 0
+    for item in items:
+        if callable(item):
+            yield from _together(some)
+            some, held = [], 0
+            yield Shard(make=item, ids=True)
+            continue
+        pairs = _checked(item)
+        if held + pairs[0].size > size:
+            yield from _together(some)
+            some, held = [], 0
+        if pairs[0].size >= size:
+            yield from _of_columns(pairs, size)
+        elif pairs[0].size:
+            some.append(pairs)
+            held += pairs[0].size
+    yield from _together(some)
+
+
+def _together(some: list[Any]) -> Iterator[Shard]:
+    if len(some) == 1:
+        yield Shard(some[0], ids=True)
+    elif some:
+        both = [columns_of(each) for each in some]
+        yield Shard(tuple(np.concatenate(column) for column in zip(*both, strict=True)), ids=True)
+
+
+# ------------------------------------------------------------------ files
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Whether a file is seen under a path: the one with this size and these ends."""
+
+    path: Path
+    mark: str
+
+    def __call__(self) -> bool:
+        return _mark(self.path) == self.mark
+
+
+def _mark(path: Path) -> str:
+    """The sha256 of the size of a file and of its first and last bytes. Raises OSError."""
+    with open(path, "rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        digest = hashlib.sha256(f"{size} ".encode())
+        digest.update(stream.read(_MARKED))
+        stream.seek(max(0, size - _MARKED))
+        digest.update(stream.read(_MARKED))
+    return digest.hexdigest()
+
+
+def _look(path: Path) -> _Look:
+    try:
+        return _Look(path, _mark(path))
+    except OSError as error:
+        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
+
+
+def _of_npy(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
+    look, pairs = _look(path), _mapped_npy(path)
+    for first in range(0, pairs.shape[0], size):
+        yield Shard(make=partial(_npy_rows, path, first, first + size), look=look, ids=True)
+
+
+def _mapped_npy(path: Path) -> np.ndarray:
+    """Pairs of a file of numpy as int[k, 2], mapped."""
+    try:
+        with open(path, "rb") as stream:
+            shape, dtype, columns_first = npy.header(stream)
+            at = stream.tell()
+        found: np.ndarray = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
+    except npy.FAULTS as error:
+        raise InputError(f"it is no array of numpy that can be read: {error}", path=path) from None
+    if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
+        return found if found.shape[1] == 2 else found.T
+    raise InputError(
+        f"an array of {found.dtype} and shape {found.shape}",
+        path=path,
+        remedy="whole numbers of shape [k, 2] or [2, k]",
+    )
+
+
+def _npy_rows(path: Path, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+    some = _mapped_npy(path)[first:last]
+    return np.array(some[:, 0]), np.array(some[:, 1])
+
+
+def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
+    """Shards of whole row groups, which workers read; of larger groups, parts that are read here."""
+    look, file = _look(path), _parquet(path)
+    names = _names(path, file, columns)
+    groups: list[int] = []
+    rows = 0
+    for group in range(file.num_row_groups):
+        length = file.metadata.row_group(group).num_rows
+        if groups and rows + length > size:
+            yield Shard(make=partial(_groups, path, tuple(groups), names), look=look, ids=True)
+            groups, rows = [], 0
+        if length > 2 * size:
+            for batch in file.iter_batches(size, row_groups=[group], columns=list(names)):
+                yield Shard(_arrow(path, batch, names), ids=True)
+        elif length:
+            groups.append(group)
+            rows += length
+    if groups:
+        yield Shard(make=partial(_groups, path, tuple(groups), names), look=look, ids=True)
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        import pyarrow
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise MachineLacks(f"parquet files need pyarrow ({error}): pip install 'grailbench[formats]'") from None
+    try:
+        return ParquetFile(path)
+    except (OSError, pyarrow.ArrowInvalid) as error:
+        raise InputError(f"it is no parquet file that can be read: {error}", path=path) from None
+
+
+def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str, str]:
+    """The names of the two columns. Raises InputError."""
+    has = file.schema_arrow.names
+    if columns is None:
+        remedy = "columns=(SOURCE, TARGET)"
+        if (places := ends_of(path, None, has, remedy)) is None:
+            raise unrecognised(path, None, has, remedy)
+        return has[places[0]], has[places[1]]
+    for name in columns:
+        if name not in has:
+            raise InputError(f"no column is named {name!r}", path=path, remedy=f"it has {', '.join(has)}")
+    return columns[0], columns[1]
+
+
+def _groups(path: Path, groups: tuple[int, ...], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """The pairs of some row groups."""
+    with _parquet(path) as file:
+        return _arrow(path, file.read_row_groups(list(groups), columns=list(names), use_threads=False), names)
+
+
+def _arrow(path: Path, table: Any, names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of a table of arrow. Raises InputError if one has missing values or neither numbers nor names."""
+    found = []
+    for name in names:
+        column = table.column(name)
+        if column.null_count:
+            raise InputError(f"column {name!r} has {column.null_count:,} missing values", path=path)
+        found.append(id_column(column.to_numpy(), name))
+    return found[0], found[1]

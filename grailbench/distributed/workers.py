@@ -1,0 +1,273 @@
+"""What workers have: machine, cores and GPUs, versions, graphs; whether each runs the code of this process; and the
+slot that each gets, cores and GPUs of its machine that no other has."""
+
+from __future__ import annotations
+
+import os
+import platform
+import socket
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from grailbench.cuda import simulating
+from grailbench.cuda.installed import gpus
+from grailbench.data.locate import locate
+from grailbench.distributed import graphs, liveness
+from grailbench.errors import MachineLacks
+from grailbench.graph.generate import generated_name
+from grailbench.harness.commit import commit_state
+from grailbench.harness.environment import code_version, packages, usable_cores
+from grailbench.util import __version__
+from grailbench.util.memory import available
+from grailbench.util.words import count, listing
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+_SHOWN = 3  #: workers that an error names
+#: what starts a worker that can be used, for messages
+HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
+#: what a worker has of a graph that was asked for
+SAME, SENT, MADE, MISSING, OTHER = "there", "will be sent", "is generated there", "missing", "another"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a worker has.
+
+    worker     its address; '' for this process
+    host       the name of its machine; machine tells machines apart, also those of one name
+    cores      the numbers of the cores that its process may use
+    gpus       the GPUs that its process may use, as CUDA_VISIBLE_DEVICES names them
+    gpu_names  the names of these, where the driver tells
+    memory     bytes that are free for its process
+    resources  what it declares: 'cores', 'gpu', 'memory' (bytes)
+    threads    tasks that dask may run in it at once; 0 for this process
+    grailbench, code, commit, dirty
+               version, hash of the sources that affect measurements, commit, and whether files differ from it
+    python, packages
+               versions
+    """
+
+    worker: str
+    host: str
+    machine: str
+    cores: tuple[int, ...]
+    gpus: tuple[str, ...]
+    gpu_names: tuple[str, ...]
+    memory: int
+    grailbench: str
+    code: str
+    commit: str | None
+    dirty: bool | None
+    python: str
+    packages: dict[str, str]
+    resources: dict[str, float] = field(default_factory=dict)
+    threads: int = 0
+
+    def record(self) -> dict[str, Any]:
+        """The facts as plain JSON values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def here() -> Facts:
+    """The facts of this process."""
+    commit, dirty = commit_state()
+    seen = visible_gpus()
+    known = gpus()
+    return Facts(
+        worker="",
+        host=socket.gethostname(),
+        machine=_machine(),
+        cores=tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity")
+        else tuple(range(os.cpu_count() or 1)),
+        gpus=seen,
+        gpu_names=tuple(known[int(at)]["name"] if at.isdigit() and int(at) < len(known) else at for at in seen),
+        memory=available(),
+        grailbench=__version__,
+        code=code_version(),
+        commit=commit,
+        dirty=dirty,
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        packages=dict(packages()),
+    )  # fmt: skip
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them: '0', '1', or ids; () if there is none.
+
+    No CUDA module is imported for it. The simulator has a GPU for each core.
+    """
+    found = usable_cores() if simulating() else len(gpus())
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if named is None:
+        return tuple(map(str, range(found)))
+    chosen = []
+    for each in filter(None, map(str.strip, named.split(","))):
+        if each == "-1" or (each.isdigit() and int(each) >= found):
+            break  # the driver ignores it and all that follow
+        chosen.append(each)
+    return tuple(chosen) if found else ()
+
+
+def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Facts]:
+    """The facts of all workers of a client, or of those at these addresses, by host and address. One that is lost is
+    left out.
+
+    Raises MachineLacks naming a worker that has no grailbench, or one of another version that cannot tell, and OSError
+    if the scheduler is gone or does not answer.
+    """
+    wanted, live = None if workers is None else set(workers), liveness.heartbeats(client).look()
+    chosen = [address for address, why in live.items() if why is None and (wanted is None or address in wanted)]
+    asked = liveness.run(client, _there, workers=chosen, on_error="return")
+    found = {
+        address: one for address, one in asked.items() if not isinstance(one, OSError)
+    }  # as of a closed connection
+    for address, one in found.items():
+        if not isinstance(one, Facts):
+            raise MachineLacks(
+                f"the worker {address} cannot run this grailbench {__version__}: {type(one).__name__}: {one} "
+                "(install the same version and commit there)"
+            )
+    return sorted(found.values(), key=lambda each: (each.host, each.machine, each.worker))
+
+
+def _there(dask_worker) -> Facts:
+    """The facts of the worker in which this runs; dask gives it itself."""
+    resources = dict(dask_worker.state.total_resources)
+    return replace(here(), worker=dask_worker.address, resources=resources, threads=dask_worker.state.nthreads)
+
+
+def require_same(workers: Iterable[Facts], mine: Facts | None = None) -> None:
+    """Raises MachineLacks naming the workers that run another version, other sources or another commit of grailbench
+    than `mine`, which is this process."""
+    mine = here() if mine is None else mine
+    if others := [f"{each.worker} on {each.host} has {other}" for each in workers if (other := differs(each, mine))]:
+        raise MachineLacks(
+            f"workers with another grailbench are refused: {listing(others, _SHOWN, between='; ')}; here it is "
+            f"{_version(mine)} (install the same version and commit on both sides)"
+        )
+
+
+def differs(worker: Facts, mine: Facts) -> str:
+    """The version of a worker in words if it is not that of `mine`, else ''."""
+    same = (worker.grailbench, worker.code) == (mine.grailbench, mine.code)
+    commits = {worker.commit, mine.commit} - {None}
+    return "" if same and len(commits) < 2 else _version(worker)
+
+
+def _version(facts: Facts) -> str:
+    commit = "" if facts.commit is None else f", commit {facts.commit[:12]}{' with changes' if facts.dirty else ''}"
+    return f"{facts.code}{commit}"
+
+
+def _machine() -> str:
+    """What tells this machine from others: containers of one machine share its cores, and this."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return socket.gethostname()
+
+
+# ------------------------------------------------------------------ slots
+
+
+@dataclass(frozen=True)
+class WorkerSlot:
+    """A worker, which runs one task at a time, with the cores and GPUs that no other worker has.
+
+    cores    numbers of cores, ascending
+    gpus     as CUDA_VISIBLE_DEVICES names them
+    memory   bytes that it declares; None if it declares none
+    claims   the resources that a task there takes: all that the worker declares
+    """
+
+    worker: str
+    host: str
+    machine: str
+    cores: tuple[int, ...]
+    gpus: tuple[str, ...] = ()
+    memory: int | None = None
+    claims: tuple[tuple[str, float], ...] = ()
+
+
+def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tuple[list[WorkerSlot], list[str]]:
+    """A slot for each worker that declares its cores, beside those that are taken; and why the others got none.
+
+    A worker gets as many of the cores that its process may use as it declares, the lowest that are free, and GPUs
+    likewise.
+    """
+    slots, faults = list(taken), []
+    before = len(slots)
+    for each in workers:
+        mine = [slot for slot in slots if slot.machine == each.machine]
+        wanted, gpus = each.resources.get("cores"), int(each.resources.get("gpu", 0))
+        who = f"the worker {each.worker} on {each.host}"
+        free = [core for core in each.cores if not any(core in slot.cores for slot in mine)]
+        idle = [gpu for gpu in each.gpus if not any(gpu in slot.gpus for slot in mine)]
+        if not wanted or wanted < 1:
+            faults.append(f"{who} declares no cores (start it with: {HOW})")
+        elif int(wanted) > len(free):
+            faults.append(f"{who} declares {count(int(wanted), 'core')}, and {len(free)} are left to it on its machine")
+        elif gpus > len(idle):
+            faults.append(f"{who} declares {count(gpus, 'GPU')}, and {len(idle)} are left to it on its machine")
+        else:
+            memory = each.resources.get("memory")
+            slots.append(
+                WorkerSlot(
+                    each.worker, each.host, each.machine, tuple(free[: int(wanted)]), tuple(idle[:gpus]),
+                    None if memory is None else int(memory), tuple(sorted(each.resources.items())),
+                )
+            )  # fmt: skip
+    return slots[before:], faults
+
+
+# ------------------------------------------------------------------ all of it, for people
+
+
+def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """A record of each worker: the fields of `Facts`, and
+
+    pinned  the numbers of the cores that its tasks get; [] if it cannot be used
+    stored  how many graphs are in the cache there
+    graphs  what it has of each graph of `names`: 'there' (equal by sha256), 'will be sent', 'is generated there',
+            'missing' (here too), 'another' (its sha256 differs)
+    unlike  the versions that differ from those of this process, of Python and of packages
+    faults  why it cannot be used; [] if it can
+
+    Raises InputError for an unknown graph, MachineLacks naming a worker that cannot answer.
+    """
+    names, mine, found = [locate(name).name for name in names], here(), of_workers(client)
+    for address, why in liveness.heartbeats(client).look().items():
+        if why is not None:
+            raise MachineLacks(f"the worker {address} does not answer: {why} (end it, or let it go on)")
+    addresses = [each.worker for each in found]
+    slots, faults = allocate(found)
+    pinned = {slot.worker: list(slot.cores) for slot in slots}
+    there, kept = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
+    local = {name: graphs.digest_here(name) for name in names}
+    records = []
+    for each in found:
+        its = [fault for fault in faults if f" {each.worker} " in fault]
+        if other := differs(each, mine):
+            its.append(f"the worker {each.worker} on {each.host} has another grailbench: {other}")
+        had = {name: _had(name, local[name], there[each.worker][name]) for name in names}
+        its += [f"the worker {each.worker} has another {name}" for name, what in had.items() if what == OTHER]
+        its += [f"{name} is neither here nor on {each.worker}" for name, what in had.items() if what == MISSING]
+        versions = {"python": mine.python, **mine.packages}
+        theirs = {"python": each.python, **each.packages}
+        unlike = {name: theirs.get(name) for name in {**versions, **theirs} if versions.get(name) != theirs.get(name)}
+        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(kept[each.worker]),
+                        "graphs": had, "unlike": unlike, "faults": its})  # fmt: skip
+    return records
+
+
+def _had(name: str, here: str | None, there: str | None) -> str:
+    """What a worker has of a graph, by the sha256 here and there."""
+    if there is not None:
+        return SAME if here in (None, there) else OTHER
+    if generated_name(name) is not None:
+        return MADE
+    return MISSING if here is None else SENT

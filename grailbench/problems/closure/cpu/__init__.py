@@ -1,1 +1,0 @@
-"""Transitive closures on the CPU."""

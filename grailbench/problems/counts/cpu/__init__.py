@@ -1,1 +1,0 @@
-"""Counts on the CPU."""
