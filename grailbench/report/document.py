@@ -251,7 +251,7 @@ def show(report: Report, details: bool = False) -> Iterator:
 
 
 def _not_here(report: Report) -> str:
-    return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
+    return f"No cell of the run belongs to table {', '.join(report.left_out)}; --table NUMBER shows one anyway."
 
 
 def as_markdown(report: Report) -> str:

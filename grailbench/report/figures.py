@@ -235,7 +235,8 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
     lasts = {cell.last_phase for cell in cells}
     for head, cell, phase, stats in timed(cells):
         problem = "" if cell.problem == USUAL else cell.problem
-        title = ", ".join(filter(None, (problem, head["dataset"], head["queries"].removesuffix("all"))))
+        queries = "" if head["queries"] == "all" else head["queries"]
+        title = ", ".join(filter(None, (problem, head["dataset"], queries)))
         more = {"link": link(cell) if link else ""}
         if stats is None:
             word = cell.status.upper() + (f": {cell.reason}" if cell.reason else "")

@@ -66,7 +66,7 @@ def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
     yield "heading", "What it is"
     known = registered(name, problem)
     if known is None:
-        yield "text", "This installation has no implementation of this name: the page is made from its rows alone."
+        yield "text", "This installation has no implementation of this name; the page is made from its rows alone."
     elif said := _paragraph(known):
         yield "text", said
     facts = [("problem", problem), *(_registered(known) if known is not None else ()), *_measured(name, own)]
@@ -215,7 +215,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
     mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
-        yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
+        yield "text", f"Not compared, as measured on several machines: {listing(mixed, 6)}."
 
 
 def _table(name: str, title: str, group: list[Round], up: str) -> Table:

@@ -130,7 +130,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
     run = found.source.run
     yield "facts", found.facts
     if run.mixed:
-        yield "text", "Its sessions were on different machines: see Environment before comparing its times."
+        yield "text", "Its sessions ran on different machines; see Environment before comparing its times."
     if run.damage.torn or run.damage.rows:
         yield "text", "It was interrupted: an incomplete trial at the end is left out."
     data = Markup(
