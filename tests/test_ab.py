@@ -50,7 +50,7 @@ def commit(repo, message):
 
 def plant(repo, text):
     """Put a line at the start of the body of `dfs`'s query_batch."""
-    path = repo / "grailbench" / "reachability" / "cpu" / "unguided.py"
+    path = repo / "grailbench" / "problems" / "reachability" / "cpu" / "unguided.py"
     lines = path.read_text().splitlines(keepends=True)
     at = next(i for i, line in enumerate(lines) if "def query_batch" in line) + 2  # after its docstring
     path.write_text("".join([*lines[:at], text, *lines[at:]]))
@@ -69,7 +69,7 @@ def repo(tmp_path_factory):
             shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, folder / name)
-    with open(folder / "grailbench" / "bench" / "timing.py", "a") as timing:
+    with open(folder / "grailbench" / "harness" / "timing.py", "a") as timing:
         timing.write(CLOCK)
     git(folder, "init", "-q")
     commit(folder, "fast")

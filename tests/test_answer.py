@@ -50,6 +50,21 @@ def test_where_1_lies_in_the_interval_two_are_about_equal():
     assert line.endswith("kegg: dfs dfs is about equal to sequential d=2 dfs (0.23 to 2.25 times as fast).")
 
 
+def test_where_a_side_is_unstable_and_trials_overlap_it_cannot_be_told():
+    steady = [2.0 + trial / 1000 for trial in range(20)]
+    two_modes = [2.2 + trial / 1000 + (trial % 2 == 1) for trial in range(19)] + [1.9]
+    found = ratio(two_modes, steady)
+    assert found.interval.low > 1
+    assert (found.order, found.equal) == (0, ratios.UNCLEAR)
+    assert (
+        found.as_fast_as("dfs") == f"not clearly faster or slower than dfs ({found} times as fast, by unstable times)"
+    )
+    assert ratio(steady, two_modes).order == 0
+    assert ratio([ms + 1 for ms in two_modes], steady).order == 1, "no trial of the one is as fast as one of the other"
+    calm = [ms if ms > 2 else 2.1 for ms in sorted(two_modes)[:10] * 2]
+    assert ratio(calm, steady).order == 1
+
+
 @pytest.mark.parametrize(
     ("low", "high", "order", "shown"),
     [(2.954, 3.102, 1, "2.95 to 3.10"), (1400.0, 1502.4, 1, "1,400 to 1,502"), (3.0, 3.0, 1, "3.00"),

@@ -1,6 +1,5 @@
 """The library and the NetworkX backend from many threads at once: the program of `tests/faults` in small."""
 
-import time
 from functools import cache
 
 import callers
@@ -8,7 +7,6 @@ import pytest
 
 from grailbench.graph import threads
 from grailbench.problems.reachability.core import answer as core
-from grailbench.problems.reachability.cpu.grail import GrailIndex
 
 SHORT = {
     "crowd": {"rounds": 7, "callers": 12, "calls": 3},
@@ -25,23 +23,6 @@ def test_many_callers_get_right_answers(scene):
     callers.SCENES[scene](tally, **SHORT[scene])
     assert tally.faults == []
     assert tally.answers > 50
-
-
-def test_an_index_that_is_wrong_only_beside_another_caller_is_found(monkeypatch):
-    right, inside = GrailIndex.query_batch, []
-
-    def wrong(self, sources, targets, timer):
-        inside.append(1)
-        time.sleep(0.02)  # the others come in
-        answers = right(self, sources, targets, timer) ^ (len(inside) > 1)
-        inside.pop()
-        return answers
-
-    monkeypatch.setattr(GrailIndex, "query_batch", wrong)
-    monkeypatch.setattr(callers, "IMPLEMENTATIONS", ("parallel",))
-    tally = callers.Tally()
-    callers.crowd(tally, 1, callers=6, calls=8)
-    assert any("reaches_many" in fault for fault in tally.faults)
 
 
 @pytest.mark.slow

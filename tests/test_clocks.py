@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from grailbench.cli.main import cli
-from grailbench.data.cache import read_note, write_note
 from grailbench.harness import folder as results
 from grailbench.harness import runner
 from grailbench.harness.plan import config_from_flags, make_plan
@@ -88,11 +87,6 @@ def test_entries_of_another_century_are_listed_and_pruned(cache, monkeypatch):
     assert found["dags"]["entries"] == 3
     gone = [entry.path.name[0] for entry in caches.over(caches.entries(), 150)]
     assert gone == ["a", "b"]
-
-
-def test_notes_of_a_fetch_before_1970_are_read(cache, tmp_path):
-    write_note(tmp_path / "a.gra", {"fetched": "1969-07-20T20:17:40+00:00", "sha256": "0"})
-    assert read_note(tmp_path / "a.gra")["fetched"].startswith("1969")
 
 
 def test_runs_are_in_the_order_of_their_names_whatever_the_dates_of_their_folders(tmp_path, monkeypatch):

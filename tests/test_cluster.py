@@ -24,7 +24,7 @@ from distributed import core
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.distributed import connection, facts, graphs, liveness, on_workers, remote, seats
+from grailbench.distributed import connection, graphs, liveness, on_workers, remote, workers
 from grailbench.distributed.runner import DaskRunner
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import folder as results
@@ -394,7 +394,7 @@ def test_a_worker_of_another_version_is_refused(toys, address, tmp_path, capsys,
     out = tmp_path / "run"
     flags = (*RUN, "--impl", "toy:right", "--trials", "1", "--out", out, "--scheduler", address)
     with monkeypatch.context() as other:
-        other.setattr(facts, "code_version", lambda: "0.0.1+0123456789ab")
+        other.setattr(workers, "code_version", lambda: "0.0.1+0123456789ab")
         code, _, err = call(capsys, *flags)
         assert code == 4
         assert "workers with another grailbench are refused" in err
@@ -403,7 +403,7 @@ def test_a_worker_of_another_version_is_refused(toys, address, tmp_path, capsys,
         code, _, err = call(capsys, "cluster", "--check", "--scheduler", address)
         assert code == 4
         assert "has another grailbench" in err
-    monkeypatch.setattr(facts, "commit_state", lambda: ("f" * 40, False))
+    monkeypatch.setattr(workers, "commit_state", lambda: ("f" * 40, False))
     code, _, err = call(capsys, *flags)
     assert (code, "commit ffffffffffff" in err) == (4, True)
 
@@ -463,12 +463,12 @@ def test_without_dask_one_line_says_what_to_install(monkeypatch, capsys, diamond
 
 def worker(name, declared=(), gpus=(), machine="m"):
     """A worker whose process may use four cores and some GPUs, and that declares resources."""
-    return facts.Facts(name, "host", machine, (0, 1, 2, 3), tuple(gpus), (), 1 << 30, "1", "1+a", None, None, "3", {},
+    return workers.Facts(name, "host", machine, (0, 1, 2, 3), tuple(gpus), (), 1 << 30, "1", "1+a", None, None, "3", {},
                        dict(declared), 1)  # fmt: skip
 
 
 def test_workers_of_one_machine_share_no_core_and_no_gpu():
-    found, faults = seats.share_out(
+    found, faults = workers.allocate(
         [
             worker("a", {"cores": 2, "gpu": 1}, gpus="01"),
             worker("b", {"cores": 1, "gpu": 1}, gpus="10"),
@@ -483,14 +483,14 @@ def test_workers_of_one_machine_share_no_core_and_no_gpu():
     ]  # fmt: skip
     assert ["2 cores, and 1 are left" in faults[0], "2 GPUs, and 1 are left" in faults[1]] == [True, True]
     assert "declares no cores" in faults[2]
-    again, _ = seats.share_out([worker("g", {"cores": 1})], found)
+    again, _ = workers.allocate([worker("g", {"cores": 1})], found)
     assert again[0].cores == (3,)
 
 
 def test_a_cell_sees_the_gpus_of_its_seat_alone_and_no_threads_that_dask_set(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    seat = seats.Seat("a", "host", "m", (0,), ("1", "3"))
+    seat = workers.WorkerSlot("a", "host", "m", (0,), ("1", "3"))
     with dask.config.set({"distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1}}):
         found = remote._environment_for(seat)
         assert found["CUDA_VISIBLE_DEVICES"] == "1,3"

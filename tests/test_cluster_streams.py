@@ -24,7 +24,7 @@ from strategies import digraphs, graph_of
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.distributed import connection, facts, held, liveness
+from grailbench.distributed import connection, holder, liveness, workers
 from grailbench.distributed import spread as client_side
 from grailbench.distributed.implementations import SpreadIndex
 from grailbench.graph import mapped
@@ -284,9 +284,9 @@ def test_a_worker_with_another_version_is_refused(client, graph):
     odd, *_ = client.scheduler_info(n_workers=-1)["workers"]
 
     def be(version):
-        from grailbench.distributed import facts
+        from grailbench.distributed import workers
 
-        facts.__version__ = version
+        workers.__version__ = version
 
     client.run(be, "0.0.1", workers=[odd])
     client_side._known.clear()
@@ -307,17 +307,13 @@ def test_a_worker_with_another_index_is_refused(client, graph, pairs):
 
 def hide(hidden):
     """On a worker: files are not seen, as on a machine without the disk of the client."""
-    from grailbench.distributed import held
-
-    held.mapped.identity, held.seen = (_unseen, held.mapped.identity) if hidden else (held.seen, None)
+    holder.mapped.identity, holder.seen = (_unseen, holder.mapped.identity) if hidden else (holder.seen, None)
 
 
 def _unseen(path):
-    from grailbench.distributed import held
-
     if "dask" not in str(path):  # only what is in the folder of the worker
         raise gb.InputError("there is no such index file", path=path)
-    return held.seen(path)
+    return holder.seen(path)
 
 
 @pytest.fixture
@@ -361,7 +357,7 @@ def with_gpus(client):
     """Makes this process believe that the workers have these GPUs."""
 
     def pretend(*gpus):
-        found = facts.of_workers(client)
+        found = workers.of_workers(client)
         client_side._known[client] = {
             each.worker: replace(each, gpus=tuple(filter(None, named.split(","))))
             for each, named in zip(found, gpus, strict=True)
@@ -402,10 +398,10 @@ def test_wrong_labels_on_one_gpu_are_told():
 def test_a_worker_whose_disk_has_no_room_for_an_index_says_so_and_keeps_nothing(tmp_path, monkeypatch):
     worker = SimpleNamespace(local_directory=str(tmp_path), state=SimpleNamespace(nthreads=1))
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
-    holder = held.Held("an identity")
-    monkeypatch.setattr(held.shutil, "disk_usage", lambda path: SimpleNamespace(free=999))
-    assert holder.do("put", 0, np.zeros(16, np.uint8), 999) == (True, None)
-    done, error = holder.do("put", 0, np.zeros(16, np.uint8), 1000)
+    held = holder.IndexHolder("an identity")
+    monkeypatch.setattr(holder.shutil, "disk_usage", lambda path: SimpleNamespace(free=999))
+    assert held.do("put", 0, np.zeros(16, np.uint8), 999) == (True, None)
+    done, error = held.do("put", 0, np.zeros(16, np.uint8), 1000)
     assert not done
     assert isinstance(error, gb.MachineLacks)
     assert "no room for an index of 1,000 bytes" in str(error)

@@ -37,13 +37,6 @@ def test_it_runs_as_a_user_without_rights_on_an_image_with_a_python_that_is_new_
     assert not any(name in ("ADD", "EXPOSE", "ENV") for name, _ in found)
 
 
-def test_its_comments_run_it_without_a_network_and_tell_of_a_gpu():
-    runs = [line for line in RECIPE.splitlines() if "docker run" in line]
-    assert runs
-    assert all("--network none" in line for line in runs)
-    assert "--gpus all" in RECIPE
-
-
 def test_what_is_made_here_is_not_copied_but_what_measures_is():
     left = (ROOT / ".dockerignore").read_text().split()
     assert {".venv", "cache", "results/runs", "**/__pycache__"} <= set(left)

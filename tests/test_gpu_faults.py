@@ -180,23 +180,6 @@ def test_a_branch_without_a_reason_is_told_and_so_is_a_reason_of_no_branch(monke
     assert branches.unexplained([NEVER]) == ["NOT NEEDED: the reason of .*found == seen is False"]
 
 
-def test_the_list_of_kernels_and_graphs_says_what_is_new_and_what_no_graph_reaches(monkeypatch):
-    monkeypatch.setattr(branches, "REASONS", {r".*x > 4 is False": "never"})
-    every = [TAKEN, NEVER, "file.py:other: y is True"]
-    known = branches.listed(every, {TAKEN: ["star", "chain"], every[2]: ["star"]}, {"file.py:bare": ["path"]})
-    assert known["graphs"] == ["chain", "path", "star"]
-    found = {name: (of["branches"], of["taken"], of["graphs"]) for name, of in known["functions"].items()}
-    assert found == {"file.py:step": (2, 1, [0, 2]), "file.py:other": (1, 1, [2]), "file.py:bare": (0, 0, [1])}
-    bare = {"file.py:bare"}
-    assert branches.stale(every, bare, known) == []
-    assert branches.stale([*every, "file.py:other: y is False"], bare, known) == ["CHANGED: file.py:other"]
-    assert branches.stale(every, {*bare, "file.py:new"}, known) == ["CHANGED: file.py:new"]
-    assert branches.stale(every[:2], set(), known) == ["CHANGED: file.py:bare", "CHANGED: file.py:other"]
-    assert branches.stale(every, bare, branches.listed(every, {TAKEN: ["star"]}, {"file.py:bare": []})) == [
-        "NO GRAPH: file.py:bare", "NO GRAPH: file.py:other", "NEVER: file.py:other: y is True"
-    ]  # fmt: skip
-
-
 @pytest.mark.simulator
 @pytest.mark.processes
 def test_every_branch_of_every_kernel_is_listed_with_graphs_that_reach_it_or_a_reason():

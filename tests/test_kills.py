@@ -17,7 +17,7 @@ import errno, json, sys
 sys.path.insert(0, {str(FAULTS)!r})
 import disks, kills, powerloss, tasks
 from grailbench.util import outputs
-from grailbench.api import shards
+from grailbench.distributed import shards
 from grailbench.harness import runner
 
 task = {{each.name: each for each in tasks.TASKS}}

@@ -126,13 +126,3 @@ def test_what_is_needed_by_what_is_needed_is_locked_too():
             if not one.marker or any(one.marker.evaluate({"extra": extra}) for extra in ("", *extras)):
                 todo.append((canonicalize_name(one.name), one.extras))
     assert len(done) > 60
-
-
-def test_the_makefile_installs_from_locks_alone():
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    locked = text[text.index("\nelse\n") : text.index("\nendif\n")]
-    commands = re.findall(r"^\w+ = (.*)$", locked, re.MULTILINE)
-    assert commands
-    parts = [part.split() for command in commands for part in command.split("&&")]
-    assert all({"--require-hashes", "--no-deps", "$(LOCK)", "$(ITSELF)"} & set(part) for part in parts)
-    assert "--no-build-isolation" in locked

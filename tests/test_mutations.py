@@ -163,7 +163,7 @@ def stored(toys, diamond, tmp_path, monkeypatch):
 def test_no_mutation_of_a_runs_files_ends_in_a_traceback(stored, capsys, monkeypatch):
     """250 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
     home, *whole = stored
-    monkeypatch.setattr(runner.Sitting, "graph", lambda *args: None)
+    monkeypatch.setattr(runner.Session, "run", lambda *args: None)
     draw, name, faults = random.Random(15), "20250101-000000-mutated", []
     codes = []
     for turn in range(250):

@@ -14,7 +14,7 @@ from watchers import Silent
 
 from grailbench.errors import TooLittleMemory
 from grailbench.harness import folder as results
-from grailbench.harness import peaks, processes, sitting
+from grailbench.harness import peaks, processes, session
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS, MEMORY
 from grailbench.harness.runner import run, verify
@@ -149,8 +149,8 @@ def test_where_the_process_that_opened_the_graph_is_stopped_cells_fail(apart, mo
 
 
 def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, monkeypatch):
-    monkeypatch.setattr(sitting, "LARGE", 1)
-    monkeypatch.setattr(sitting, "LARGE_SECONDS", 3.0)
+    monkeypatch.setattr(session, "LARGE", 1)
+    monkeypatch.setattr(session, "LARGE_SECONDS", 3.0)
     rows = apart("forever", "right", process=None).rows
     assert ends(rows)["forever"] == ("timeout", "the cell's time limit was reached (3 s)")
     assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))

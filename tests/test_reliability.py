@@ -28,10 +28,6 @@ def test_no_record_names_what_is_not_there_or_was_broken():
     assert [fault for name, each in page.records() for fault in page.faults(name, each)] == []
 
 
-def test_a_sound_record_has_no_fault():
-    assert list(page.faults("good", GOOD)) == []
-
-
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -151,16 +147,3 @@ def test_text_of_records_stays_text(text):
         bars = line.replace("\\\\", "").replace("\\|", "").count("|")
         assert bars == other.count("|")
     assert page.escaped("<b> & [x](y) | `c`") == "&lt;b&gt; &amp; \\[x\\](y) \\| \\`c\\`"
-
-
-def test_a_code_cell_holds_any_command():
-    assert page.code("a `b` | c") == "`` a `b` \\| c ``"
-
-
-def test_records_are_what_programs_write(tmp_path, monkeypatch):
-    monkeypatch.setattr(record, "FOLDER", tmp_path)
-    words = {key: GOOD[key] for key in ("area", "promise", "test", "figure", "command", "seconds")}
-    path = record.write("it", **words, kept=True)
-    found = json.loads(path.read_text())
-    assert set(found) == {*record.KEYS, "kept"}
-    assert list(page.faults("it", found)) == []

@@ -13,12 +13,12 @@ from watchers import Notes
 from grailbench.compare import stability
 from grailbench.data import imported
 from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.harness import environment, peaks, provide, runner, sitting
+from grailbench.harness import environment, executor, peaks, prepare, runner
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.folder import read_rows
 from grailbench.harness.plan import Config, config_from_flags, make_plan
-from grailbench.harness.resume import plan_of
+from grailbench.harness.prepare import plan_of
 from grailbench.harness.rows import DISTRIBUTION, FIELDS
 from grailbench.harness.runner import run, verify
 from grailbench.harness.tasks import cell_key
@@ -193,7 +193,7 @@ def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
 
 def test_time_limit_ends_a_cell_and_keeps_its_trials(measured, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(sitting, "monotonic", clock.seconds)
+    monkeypatch.setattr(executor, "monotonic", clock.seconds)
     monkeypatch.setattr("time.sleep", clock.sleep)
     monkeypatch.setattr("toys.PAUSE_SECONDS", 100.0)
     done, _ = measured("slow", "right", warmup=0, trials=20, time_limit=800.0)
@@ -438,17 +438,17 @@ def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeyp
 
 def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypatch, tmp_path):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))  # other tests may have fetched kegg into the session's
-    monkeypatch.setattr(provide, "_fetch", lambda names, note: note(f"tried {names}"))
-    monkeypatch.setattr(provide, "look_alike_of", lambda name: f"{name}-like")
+    monkeypatch.setattr(prepare, "_fetch", lambda names, note: note(f"tried {names}"))
+    monkeypatch.setattr(prepare, "look_alike_of", lambda name: f"{name}-like")
     said = []
     like = make_plan(config_from_flags(datasets=("kegg",), fallback="like"))
     plain = make_plan(config_from_flags(datasets=("kegg",)))
-    provided = provide.provide(like, True, said.append)
+    provided = prepare.provide(like, True, said.append)
     assert {(cell.dataset, cell.stands_for) for cell in provided.cells} == {("kegg-like", "kegg")}
     assert said[0] == "tried ['kegg']"
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]
-    assert {cell.dataset for cell in provide.provide(plain, False, said.append).cells} == {"kegg"}
+    assert {cell.dataset for cell in prepare.provide(plain, False, said.append).cells} == {"kegg"}
 
 
 def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monkeypatch, unfreeze):

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from commands import call, in_a_terminal
 from rich.console import Console
-from rich.text import Text
 
 from grailbench.cli.progress import RunView
 from grailbench.harness import folder as results
@@ -78,27 +77,12 @@ def test_what_a_line_is_about_stands_above_it_when_the_window_is_narrow():
     assert text.index("milliseconds0") < text.index("milliseconds3")
 
 
-def test_a_number_without_a_name_stands_bare_above_its_line():
-    heads, line = ["", "configuration", "time"], ["1", "sequential d=2", "1.00 of 1.00"]
-    table = Grid("", heads, [line], frozenset({"", "time"}), keys=2)
-    assert "\n1, sequential d=2\n 1.00 of 1.00" in shown(table, width=20)
-
-
 def test_a_first_column_without_a_name_is_in_every_part_and_an_empty_one_in_none():
     heads = ["Data set", "", *(f"milliseconds{i}" for i in range(8)), "nothing"]
     lines = [["Kegg", "measured", *"12345678", ""], ["", "printed", *"12345678", ""]]
     text = shown(Grid("", heads, lines, frozenset(heads[2:])), width=60)
     assert text.count("measured") == text.count("printed") == text.count("Kegg") == 3
     assert "nothing" not in text
-
-
-def test_a_style_says_nothing_that_a_plain_text_does_not():
-    table = Grid("", ["graph", "edges"], [["kegg", Text("5,576", style="bold red")]], frozenset({"edges"}))
-    assert "\x1b" not in shown(table)
-    assert "5,576" in shown(table)
-    out = io.StringIO()
-    put([table], Console(file=out, width=80, force_terminal=True, color_system="standard"))
-    assert "\x1b[1;31m" in out.getvalue()
 
 
 def test_brackets_are_no_markup():

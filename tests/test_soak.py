@@ -55,18 +55,6 @@ def test_what_grows_is_named(name, grows):
     assert faults(found) == [name]
 
 
-def test_of_a_short_run_the_first_minutes_do_not_count_and_what_grows_after_them_is_a_leak():
-    def rounds(grows):
-        return [{**each, "at": each["at"] / 6} for each in samples(peak=grows)]  # ten minutes
-
-    assert faults(rounds(lambda at: 300e6 + 1e6 * min(at, 25))) == []
-    assert faults(rounds(lambda at: 300e6 + 1e6 * max(at - 40, 0))) == ["peak"]
-
-
-def test_what_is_resident_at_rest_has_no_verdict():
-    assert faults(samples(rss=lambda at: 3e8 + 1e6 * at)) == []
-
-
 def test_the_peak_is_that_since_it_was_asked_before():
     levels._peak()
     before = levels._peak()
@@ -75,17 +63,6 @@ def test_the_peak_is_that_since_it_was_asked_before():
     del held
     levels._peak()
     assert during > before + (48 << 20) > levels._peak() + (32 << 20)
-
-
-def test_few_samples_are_no_verdict():
-    with pytest.raises(ValueError, match="nine are needed"):
-        levels.judge(samples(8))
-
-
-def test_the_slope_is_that_of_an_hour():
-    (peak,) = [each for each in levels.judge(samples(peak=lambda at: 3e8 + 1e5 * at)) if each.name == "peak"]
-    assert peak.hourly == pytest.approx(60 * 1e5)
-    assert peak.low <= peak.hourly <= peak.high
 
 
 def test_leaks_in_real_work_are_caught(tmp_path, diamond):
@@ -119,12 +96,6 @@ def test_work_that_fails_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):
     place = chores.Place(tmp_path / "work", tmp_path / "kept")
     assert chores.round_(place, ("threads", "streams")) == ["threads: Wrong: no"]
     assert (place.rounds, place.folder.exists()) == (1, False)
-
-
-def test_a_command_that_ends_otherwise_is_wrong(tmp_path):
-    with pytest.raises(chores.Wrong, match="2, not 0"):
-        chores.command("nothing")
-    assert "Usage" in chores.command("--help")
 
 
 def test_an_interrupt_from_outside_ends_the_work(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from commands import call
-from dags import same_dag
+from dags import hub_words, same_dag
 from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,11 +33,10 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate.uniform import random_blocks, random_dag
 from grailbench.graph.leveled import by_level
+from grailbench.outofcore import blocks, edges, folder, labels, levels, search, streams
 from grailbench.outofcore import build as stages
-from grailbench.outofcore import edges, folder, labels, levels, search, streams
-from grailbench.outofcore import stored as blocks
 from grailbench.outofcore.index import Streamed
-from grailbench.problems.reachability import hubs, stored
+from grailbench.problems.reachability import stored
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
@@ -76,7 +75,7 @@ def assert_as_the_twin(index, drawn, dim, seed):
     inner, leveled, width = index._inside.index, by_level(dag), record_width(dim)
     lanes = inner.records.lanes.reshape(-1, width)[dag.order]
     assert np.array_equal(lanes, records(leveled, salts(seed, range(dim)), dim, width))
-    assert np.array_equal(inner.hubs, hubs.hub_words(dag))
+    assert np.array_equal(inner.hubs, hub_words(dag))
     every = np.arange(drawn[0])
     found = np.unpackbits(index.matrix(every, every), axis=1, count=drawn[0]) if drawn[0] else []
     assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(*drawn)

@@ -179,18 +179,3 @@ def test_what_is_left_taken_or_torn_is_seen(tmp_path):
         (tmp_path / name).write_bytes(content)
     assert leftovers._harmed(tmp_path, [1]) == ["held1 of a living process is gone", "file1 is not whole"]
     assert leftovers._left(tmp_path, {0}, [4711]) == ["held0 of a killed process is there", ".file0.x-1-2.tmp is left"]
-
-
-@pytest.mark.slow
-def test_what_a_living_process_is_about_to_take_away_is_not_left(monkeypatch):
-    true, own = temporary._take_away, os.getpid()
-
-    def slowly(path, whole):
-        time.sleep(0.05 * (os.getpid() != own))
-        true(path, whole)
-
-    monkeypatch.setattr(temporary, "_take_away", slowly)
-    assert leftovers.trial(1) == []
-    monkeypatch.setattr(temporary, "_take_away", lambda path, whole: None)
-    monkeypatch.setattr(leftovers, "PATIENCE", 0.1)
-    assert any("of a killed process is there" in fault for fault in leftovers.trial(1))

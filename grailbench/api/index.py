@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.api import saved, shards, sweeps
+from grailbench.api import saved, sweeps
 from grailbench.api.graph import Graph, whole
 from grailbench.api.places import place, place_at_once, within
-from grailbench.distributed.implementations import SHARD, SpreadIndex
+from grailbench.distributed import shards
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
@@ -185,7 +185,9 @@ class Index:
             packed[rows] = np.packbits(bits, axis=1)
         return packed
 
-    def stream(self, pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None) -> Iterator[np.ndarray]:
+    def stream(
+        self, pairs: Any, *, shard: int = shards.SHARD, columns: tuple[str, str] | None = None
+    ) -> Iterator[np.ndarray]:
         """Answers any number of pairs of ids in order and in bounded memory: gives arrays of bits, uint8, that put
         together are `numpy.packbits` of all answers.
 
@@ -208,7 +210,12 @@ class Index:
         return shards.aligned(self._streamed(pairs, shard, columns))
 
     def stream_to(
-        self, path: str | os.PathLike[str], pairs: Any, *, shard: int = SHARD, columns: tuple[str, str] | None = None
+        self,
+        path: str | os.PathLike[str],
+        pairs: Any,
+        *,
+        shard: int = shards.SHARD,
+        columns: tuple[str, str] | None = None,
     ) -> int:
         """Writes the bits of `stream` to a file, which appears when all are there, and returns the number of pairs k;
         `numpy.unpackbits(numpy.fromfile(path, numpy.uint8), count=k)` reads them.
@@ -222,13 +229,13 @@ class Index:
     @property
     def workers(self) -> list[str]:
         """The addresses of the workers that hold the index; none if it is in this process."""
-        index = self._inside.index
-        return [each.worker for each in index.spread.workers] if isinstance(index, SpreadIndex) else []
+        spread = self._inside.spread
+        return [] if spread is None else [each.worker for each in spread.workers]
 
     def _streamed(self, pairs: Any, shard: int, columns: tuple[str, str] | None) -> Iterator[tuple[int, np.ndarray]]:
         """The number of pairs and the bits of each shard."""
-        cut, index = shards.cut(pairs, shard, columns), self._inside.index
-        return index.spread.stream(cut) if isinstance(index, SpreadIndex) else shards.here(cut, self.reaches_many)
+        cut, spread = shards.cut(pairs, shard, columns), self._inside.spread
+        return shards.here(cut, self.reaches_many) if spread is None else spread.stream(cut)
 
     def _swept(self, sources: int) -> int:
         """Vertices and edges that sweeps from so many sources look at."""

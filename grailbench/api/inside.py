@@ -19,6 +19,7 @@ from grailbench.problems.reachability.sweep.index import Sweep
 
 if TYPE_CHECKING:
     from grailbench.api.graph import Graph
+    from grailbench.distributed.spread import Spread
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
 FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
@@ -32,6 +33,7 @@ class Inside:
     run    calls a function with arguments where the index lives: here, or on the thread of a GPU
     check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
     raw    whether its queries are of vertices of the graph, in place of those of the condensed one
+    spread  the workers that hold the index; None if it is in this process
     """
 
     implementation: type[Implementation]
@@ -40,6 +42,7 @@ class Inside:
     run: Callable[..., Any]
     check: Callable[[], None]
     raw: bool = False
+    spread: Spread | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property

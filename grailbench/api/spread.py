@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class Held:
+class OpenedIndex:
     """What a worker opens: a graph with its ids, and the index."""
 
     def __init__(self, index: Index):
@@ -39,14 +39,14 @@ class Held:
         return found
 
 
-def opened(path: Path, threads: int, device: int | None = None) -> Held:
+def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
     need."""
     graph, inside = saved.load(path).restored(threads, device)
     index = Index(graph, inside)
     if graph.vertices:  # the first question checks all arrays
         index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
-    return Held(index)
+    return OpenedIndex(index)
 
 
 def built(client: Client, index: Index) -> Index:
@@ -69,4 +69,4 @@ def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.F
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
     spread_index = SpreadIndex(spread, index, size, folder)
-    return Inside(found.implementation, found.params, lambda: spread_index, stored.here, found.check)
+    return Inside(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)

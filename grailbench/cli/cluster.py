@@ -56,7 +56,7 @@ def command(check, workers, scheduler, datasets, as_json):
       grailbench cluster --check --scheduler tcp://node1:8786 --dataset kegg
       grailbench cluster --scheduler tcp://node1:8786 --json
     """
-    from grailbench.distributed.check import records
+    from grailbench.distributed.workers import records
     from grailbench.errors import MachineLacks
 
     with client(1 if scheduler is None and workers is None else workers, scheduler) as found:

@@ -28,8 +28,7 @@ def command(as_json, **flags):
       grailbench plan --config quickstart
       grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
     """
-    from grailbench.harness.provide import missing
-    from grailbench.harness.resume import plan_of
+    from grailbench.harness.prepare import missing, plan_of
 
     plan, _ = plan_of(options.fields(flags))
     if as_json:

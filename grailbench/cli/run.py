@@ -65,7 +65,7 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
-    from grailbench.harness.resume import plan_of
+    from grailbench.harness.prepare import plan_of
     from grailbench.problems.contract import Checks
     from grailbench.util.visible import quoted
 

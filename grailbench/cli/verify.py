@@ -30,7 +30,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """
     from grailbench.cli import progress as console
     from grailbench.harness import runner
-    from grailbench.harness.resume import plan_of
+    from grailbench.harness.prepare import plan_of
     from grailbench.problems.contract import Checks
 
     plan, _ = plan_of(options.fields(flags))

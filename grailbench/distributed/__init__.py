@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from grailbench.harness.plan import Plan
-    from grailbench.harness.sitting import Sitting
+    from grailbench.harness.progress import Progress
+    from grailbench.problems.contract import Checks
 
 
-def on_workers(client: Client) -> Callable[[Sitting, Plan], None]:
+def on_workers(client: Client) -> Callable[[Progress, Plan, Checks], None]:
     """Returns what runs the cells of a plan on the workers of a client (`runner.run`).
 
     Raises MachineLacks if no worker can be used, or one has another version of grailbench.
@@ -24,4 +25,4 @@ def on_workers(client: Client) -> Callable[[Sitting, Plan], None]:
     from grailbench.distributed.runner import DaskRunner, Workers
 
     workers = Workers(client)
-    return lambda sitting, plan: DaskRunner(workers, sitting).run(plan)
+    return lambda progress, plan, checks: DaskRunner(workers, progress, checks).run(plan)

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from grailbench.distributed import liveness
-from grailbench.distributed.facts import visible_gpus
+from grailbench.distributed.workers import visible_gpus
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness.environment import usable_cores
 from grailbench.util.memory import available
@@ -33,8 +33,6 @@ _CALM = {
 }
 CONNECT_SECONDS = 10.0  #: the longest time that a scheduler may take to answer
 START_SECONDS = 300.0  #: the longest time that workers may take to come
-#: what starts a worker that can be used, for messages
-HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
 
 
 def require_dask() -> None:

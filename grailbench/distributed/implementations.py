@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from grailbench.distributed import connection
-from grailbench.distributed.spread import AHEAD, Shard, Spread
+from grailbench.distributed.shards import SHARD, Shard
+from grailbench.distributed.spread import AHEAD, Spread
 from grailbench.errors import MachineLacks, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
@@ -33,7 +34,6 @@ from grailbench.problems.reachability.stored import caller_for, from_arrays, to_
 from grailbench.util.temporary import Folder
 from grailbench.util.words import count
 
-SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
 LEAST = 1 << 13  #: pairs for which a worker is worth asking
 _clusters: _Clusters | None = None
 _forked: list[_Clusters | None] = []  # kept: to drop one would close what another process uses
@@ -126,7 +126,7 @@ def _forget(spread: Spread, folder: Folder | None) -> None:
         folder.close()
 
 
-class Kept:
+class OpenedIndex:
     """What a worker opens: an index of vertices of the condensed graph. `run` calls functions where it lives."""
 
     def __init__(self, index: Index, dag: Dag, run: Callable[..., Any], check: Callable[[], None]):
@@ -151,7 +151,7 @@ class Kept:
         return self._run(self.index.check_labels, self._dag)
 
 
-def opened(path: Path, threads: int, device: int | None = None) -> Kept:
+def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens the file of `written` for queries on so many threads, and on the GPU of that number if the index needs
     one; its content is checked."""
     content = mapped.content_of(path)
@@ -162,7 +162,7 @@ def opened(path: Path, threads: int, device: int | None = None) -> Kept:
     implementation, params, dag, own = from_arrays(said, arrays, path)
     run = caller_for(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
-    return Kept(index, dag, run, check)
+    return OpenedIndex(index, dag, run, check)
 
 
 def written(path: Path, implementation: type[Implementation], params: Params, dag: Dag, stored: dict) -> None:

@@ -1,8 +1,9 @@
-"""Cells on a worker of dask: each is run by a `Sitting`, as in a local run, in a process that the worker keeps for it.
+"""Cells on a worker of dask: each is run by a `Session`, as in a local run, in a process that the worker keeps.
 
-That process (`_Bench`) uses the cores and GPUs of the worker's seat and no others. Its main thread runs the cells, so
-that time limits hold and nothing of dask runs beside what is timed. It ends with the worker, however that ends. What it
-reports goes to the client as events of a topic, as soon as it is known; the result of the task has all rows again.
+That process (`_SlotProcess`) uses the cores and GPUs of the worker's slot and no others. Its main thread runs the
+cells, so that time limits hold and nothing of dask runs beside what is timed. It ends with the worker, however that
+ends. What it reports goes to the client as events of a topic, as soon as it is known; the result of the task has all
+rows again.
 """
 
 from __future__ import annotations
@@ -21,14 +22,16 @@ from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from grailbench.distributed.seats import Seat
+from grailbench.distributed.workers import WorkerSlot
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
+from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
 from grailbench.harness.processes import START, Named, Stopped
-from grailbench.harness.sitting import Opened, Sitting
+from grailbench.harness.progress import Progress
+from grailbench.harness.session import Session
 from grailbench.problems.contract import Checks, problem
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
@@ -44,7 +47,7 @@ class Order:
     sha256    of the graph; None if the client does not know it
     classes   the implementations of the cells
     prior     the rows that the run has of these cells
-    stood     the environments whose complete cells are not run again, as `Sitting.others`
+    others    the environments whose complete cells are not run again, as `Progress.others`
     timing    False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
     """
 
@@ -55,7 +58,7 @@ class Order:
     cells: tuple[Cell, ...]
     classes: tuple[Named, ...]
     prior: tuple[dict, ...]
-    stood: tuple[dict, ...]
+    others: tuple[dict, ...]
     checks: Checks
     timing: bool = True
 
@@ -63,10 +66,10 @@ class Order:
 # ------------------------------------------------------------------ in the worker
 
 _lock = threading.Lock()  #: held while a task uses the process, of which a worker has one
-_bench: _Bench | None = None
+_process: _SlotProcess | None = None
 
 
-def measure(token: str, seat: Seat, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
+def measure(token: str, slot: WorkerSlot, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
     """The task of dask: run the cells of a pickled `Order`, or none to learn the environment. Returns all messages.
 
     token  of the run; the process of another run is ended first
@@ -91,49 +94,49 @@ def measure(token: str, seat: Seat, topic: str, name: str, order: bytes | None) 
         return task is not None and task.state in ("executing", "long-running")
 
     with _lock:
-        bench = _bench_of(token, seat)
+        process = _process_of(token, slot)
         try:
-            for message in bench.work(order, wanted):
+            for message in process.work(order, wanted):
                 messages.append(message)
                 worker.log_event(topic, json.dumps([name, os.getpid(), *message]))
         except BaseException:
             end()
             raise
-        bench.rest()
+        process.rest()
     return messages
 
 
 def end(token: str | None = None) -> None:
     """End the process of this worker if there is one (of this run)."""
-    global _bench
-    if _bench is not None and token in (None, _bench.token):
-        _bench.close()
-        _bench = None
+    global _process
+    if _process is not None and token in (None, _process.token):
+        _process.close()
+        _process = None
 
 
-def _bench_of(token: str, seat: Seat) -> _Bench:
-    global _bench
-    if _bench is None or (_bench.token, _bench.seat) != (token, seat) or _bench.ended:
+def _process_of(token: str, slot: WorkerSlot) -> _SlotProcess:
+    global _process
+    if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
         end()
-        _bench = _Bench(token, seat)
-    return _bench
+        _process = _SlotProcess(token, slot)
+    return _process
 
 
-def _end_idle(bench: _Bench) -> None:
+def _end_idle(process: _SlotProcess) -> None:
     """End a process, unless a task uses it or it is another's turn."""
     if _lock.acquire(blocking=False):
         try:
-            if _bench is bench:
+            if _process is process:
                 end()
         finally:
             _lock.release()
 
 
-class _Bench:
+class _SlotProcess:
     """The process in which a worker runs cells."""
 
-    def __init__(self, token: str, seat: Seat):
-        self.token, self.seat, self.closed = token, seat, False
+    def __init__(self, token: str, slot: WorkerSlot):
+        self.token, self.slot, self.closed = token, slot, False
         self._timer: threading.Timer | None = None
         mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with its:
@@ -141,11 +144,11 @@ class _Bench:
                 [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
                 stdin=subprocess.DEVNULL,
                 stdout=2,
-                env=_environment_for(seat),
+                env=_environment_for(slot),
                 pass_fds=[its.fileno()],
             )
         self._connection = Connection(mine.detach())
-        self._connection.send(seat)
+        self._connection.send(slot)
 
     def work(self, order: bytes | None, wanted):
         """Hand over an order and yield the messages. Raises RuntimeError if the process ends or is stopped, or the task
@@ -189,8 +192,8 @@ class _Bench:
         self._process.wait()
 
 
-def _environment_for(seat: Seat) -> dict[str, str]:
-    """The environment variables of the process: those of the worker, with the GPUs of its seat, without what dask set
+def _environment_for(slot: WorkerSlot) -> dict[str, str]:
+    """The environment variables of the process: those of the worker, with the GPUs of its slot, without what dask set
     for its own tasks, which would give implementations fewer threads than a local run gives them."""
     import dask
 
@@ -198,8 +201,8 @@ def _environment_for(seat: Seat) -> dict[str, str]:
     for name, value in dask.config.get("distributed.nanny.pre-spawn-environ", {}).items():
         if found.get(name) == str(value):
             del found[name]
-    if seat.gpus or "CUDA_VISIBLE_DEVICES" in found:
-        found["CUDA_VISIBLE_DEVICES"] = ",".join(seat.gpus)
+    if slot.gpus or "CUDA_VISIBLE_DEVICES" in found:
+        found["CUDA_VISIBLE_DEVICES"] = ",".join(slot.gpus)
     return found
 
 
@@ -210,11 +213,11 @@ def _serve(handle: int) -> None:
     """Run the process of a worker: run the cells of one order after another, until the connection closes."""
     connection = Connection(handle)
     with suppress(EOFError, OSError):
-        seat: Seat = connection.recv()
+        slot: WorkerSlot = connection.recv()
         peaks.be_killed_first()
         if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, seat.cores)  # before anything counts cores
-        env, opened = environment(seat), None
+            os.sched_setaffinity(0, slot.cores)  # before anything counts cores
+        env, opened = environment(slot), None
         while True:
             packed = connection.recv()
             connection.send(("environment", env))
@@ -226,48 +229,48 @@ def _serve(handle: int) -> None:
     os._exit(0)
 
 
-def environment(seat: Seat) -> dict:
+def environment(slot: WorkerSlot) -> dict:
     """The environment of this process, as rows are measured in it: with `fingerprint`, the cores that it is pinned to,
-    the GPUs of the seat alone, and `key`, by which rows name it."""
+    the GPUs of the slot alone, and `key`, by which rows name it."""
     env = machine.environment()
     del env["command"]
-    if all(gpu.isdigit() and int(gpu) < len(env["gpus"]) for gpu in seat.gpus):
-        env["gpus"] = [env["gpus"][int(gpu)] for gpu in seat.gpus]
-    env |= {"fingerprint": machine.fingerprint(env), "pinned": list(seat.cores), "at": results.now()}
-    parts = [env["at"], env["fingerprint"], env["code"], env["commit"], env["dirty"], seat.machine, seat.cores,
-             seat.gpus]  # fmt: skip
+    if all(gpu.isdigit() and int(gpu) < len(env["gpus"]) for gpu in slot.gpus):
+        env["gpus"] = [env["gpus"][int(gpu)] for gpu in slot.gpus]
+    env |= {"fingerprint": machine.fingerprint(env), "pinned": list(slot.cores), "at": results.now()}
+    parts = [env["at"], env["fingerprint"], env["code"], env["commit"], env["dirty"], slot.machine, slot.cores,
+             slot.gpus]  # fmt: skip
     return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
 
 
-def _work(connection: Connection, order: Order, env: dict, opened: Opened | None) -> Opened | None:
+def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | None) -> OpenGraph | None:
     """Run the cells of an order. Returns the graph, which may be that of the next order."""
-    told = _Told(connection, order.run, env["key"])
+    report = _Reporter(connection, order.run, env["key"])
     try:
         if new := plugins.facts(named.found() for named in order.classes):
             env["implementations"] = env.get("implementations", {}) | new
             connection.send(("environment", env))
-        sitting = Sitting(told if order.timing else None, env, list(order.prior), told, order.checks, opened=opened,
-                          others=order.stood)  # fmt: skip
+        progress = Progress(report if order.timing else None, env, list(order.prior), report, others=order.others)
+        session = Session(progress, order.checks, opened=opened)
         solved = problem(order.problem)
-        if sitting.open(solved, order.graph).status == "ok":
-            found = sitting.opened.graph.sha256
+        if session.open(solved, order.graph).status == "ok":
+            found = session.opened.graph.sha256
             if order.sha256 not in (None, found):
                 raise InputError(f"{order.graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
-        sitting.graph(solved, order.graph, list(order.cells))
+        session.run(solved, order.graph, list(order.cells))
         if not order.timing:
-            for row in sitting.new:
+            for row in progress.new:
                 if row["status"] != "ok":
-                    told.append([row | {"run": order.run}])
-        if sitting.lacking:
-            told.tell("lacking", sitting.lacking)
+                    report.append([row | {"run": order.run}])
+        if progress.lacking:
+            report.tell("lacking", progress.lacking)
     except (GrailbenchError, ImportError) as error:
-        told.tell("failed", str(error))
+        report.tell("failed", str(error))
         return None
-    return sitting.opened
+    return session.opened
 
 
-class _Told:
-    """The `Sink` and the `Watcher` of a sitting on a worker: both tell the client. Rows name the environment."""
+class _Reporter:
+    """The `Sink` and the `Watcher` of a session on a worker: both tell the client. Rows name the environment."""
 
     def __init__(self, connection: Connection, name: str, key: str):
         self.name, self._key, self._connection = name, key, connection

@@ -19,15 +19,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from grailbench.distributed import facts, graphs, liveness, remote
-from grailbench.distributed.connection import HOW
-from grailbench.distributed.seats import Seat, share_out
+from grailbench.distributed import graphs, liveness, remote
+from grailbench.distributed.workers import HOW, WorkerSlot, allocate, differs, here, of_workers, require_same
 from grailbench.errors import ClusterLost, MachineLacks
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.processes import Named
+from grailbench.harness.progress import Progress
 from grailbench.harness.rows import cell_of, sampled
-from grailbench.harness.sitting import Sitting
 from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps
+from grailbench.problems.contract import Checks
 from grailbench.util.words import count, listing
 
 if TYPE_CHECKING:
@@ -66,46 +66,46 @@ class Job:
 
 
 @dataclass(eq=False)
-class Chair:
-    """A seat that can be used, and what it is at.
+class _Worker:
+    """A worker that can be used, and what it does.
 
     env    the environment there, with `fingerprint` and `key`; None until it is known
-    at     its task
+    task   that it runs now
     group  of the cells that it ran last: their graph is open there
     """
 
-    seat: Seat
+    slot: WorkerSlot
     env: dict | None = None
-    at: Errand | None = None
+    task: _WorkerTask | None = None
     group: tuple[str, str] | None = None
 
 
 @dataclass(eq=False)
-class Errand:
+class _WorkerTask:
     """A task of dask.
 
     job     None if only the environment is asked for
-    pid     of the worker that is at it, as it says
+    pid     of the worker that runs it, as it says
     """
 
     name: str
-    chair: Chair
+    worker: _Worker
     job: Job | None
     future: Future | None = None
     pid: int | None = None
 
     @property
-    def stands(self) -> bool:
+    def awaited(self) -> bool:
         """Whether it is waited for: its worker was not lost, and it is not over."""
-        return self.chair.at is self
+        return self.worker.task is self
 
 
-def lacks(cell: Cell, seat: Seat) -> str | None:
-    """Why a cell cannot be run on a seat, or None."""
+def lacks(cell: Cell, slot: WorkerSlot) -> str | None:
+    """Why a cell cannot be run in a slot, or None."""
     devices = (cell.devices or 1) if on_gpu(cell) else 0
-    if devices > len(seat.gpus):
+    if devices > len(slot.gpus):
         return f"it needs {count(devices, 'GPU')}, and no free worker declares so many"
-    if cell.memory_limit is not None and seat.memory is not None and cell.memory_limit * 2**30 > seat.memory:
+    if cell.memory_limit is not None and slot.memory is not None and cell.memory_limit * 2**30 > slot.memory:
         return f"no worker declares the {cell.memory_limit:g} GiB of memory that it may take"
     return None
 
@@ -115,17 +115,17 @@ class Workers:
 
     def __init__(self, client: Client):
         """Raises MachineLacks if there are none, or one has another version of grailbench."""
-        self.client, self.mine = client, facts.here()
+        self.client, self.mine = client, here()
         with suppress(OSError):  # time is up
             client.wait_for_workers(1, timeout=COMING_SECONDS)
-        found = facts.of_workers(client)
+        found = of_workers(client)
         if not found:
             raise MachineLacks(f"the scheduler at {client.scheduler.address} has no workers (start some: {HOW})")
-        facts.require_same(found, self.mine)
-        self.seats, self.faults = share_out(found)
-        if not self.seats:
+        require_same(found, self.mine)
+        self.slots, self.faults = allocate(found)
+        if not self.slots:
             raise MachineLacks("; ".join(self.faults[:2]))
-        self.unused = {each.worker for each in found} - {seat.worker for seat in self.seats}
+        self.unused = {each.worker for each in found} - {slot.worker for slot in self.slots}
         self.faults += [f"the worker {address}: {why}" for address, why in self.look().items() if why is not None]
 
     def look(self) -> dict[str, str | None]:
@@ -137,46 +137,43 @@ class Workers:
             why = "does not answer" if isinstance(error, TimeoutError) else "went away"
             raise ClusterLost(f"the scheduler at {self.client.scheduler.address} {why}") from None
 
-    def came(self, workers: set[str], taken: list[Seat]) -> tuple[list[Seat], list[str]]:
-        """Seats for workers that came during a run, and why some got none."""
+    def came(self, workers: set[str], taken: list[WorkerSlot]) -> tuple[list[WorkerSlot], list[str]]:
+        """Slots for workers that came during a run, and why some got none."""
         try:
-            found = facts.of_workers(self.client, workers)
+            found = of_workers(self.client, workers)
         except (MachineLacks, OSError) as error:
             return [], [str(error)]
-        same = [each for each in found if not facts.differs(each, self.mine)]
-        seats, faults = share_out(same, taken)
-        faults += [f"the worker {each.worker} has another grailbench: {facts.differs(each, self.mine)}"
+        same = [each for each in found if not differs(each, self.mine)]
+        slots, faults = allocate(same, taken)
+        faults += [f"the worker {each.worker} has another grailbench: {differs(each, self.mine)}"
                    for each in found if each not in same]  # fmt: skip
-        return seats, faults
+        return slots, faults
 
 
 class DaskRunner:
-    """The execution of a plan on workers. `sitting` keeps the rows of the run."""
+    """The execution of a plan on workers. `progress` keeps the rows of the run."""
 
-    def __init__(self, workers: Workers, sitting: Sitting):
-        self.workers, self.client, self.sitting, self.watcher = workers, workers.client, sitting, sitting.watcher
+    def __init__(self, workers: Workers, progress: Progress, checks: Checks):
+        self.workers, self.client, self.progress, self.watcher = workers, workers.client, progress, progress.watcher
+        self.checks = replace(checks, jobs=1)
         self.token = uuid4().hex
         self.topic = f"grailbench-{self.token}"
         self.events: queue.Queue = queue.Queue()
-        self.chairs: dict[str, Chair] = {seat.worker: Chair(seat) for seat in workers.seats}
+        self.used: dict[str, _Worker] = {slot.worker: _Worker(slot) for slot in workers.slots}
         self.refused: set[str] = set()  # addresses of workers that are not used
-        self.errands: dict[str, Errand] = {}
+        self.tasks: dict[str, _WorkerTask] = {}
         self.pending: list[Job] = []
         self.left: dict[tuple, int] = {}  # number of jobs of a group that are not over
         self.began: dict[tuple, float] = {}
         self.kinds: dict[tuple, str] = {}  # the fingerprint of the machines that a group is run on
         self.hashes: dict[str, str] = {}  # sha256 of graphs
-        self.seen = {_single(row) for row in self.rows if row["phase"] is None}
+        self.seen = {_single(row) for row in self.progress.rows if row["phase"] is None}
         self.lost_at = self.looked = -math.inf  # when the last worker was lost; when it was last looked
-
-    @property
-    def rows(self) -> list[dict]:
-        return self.sitting.prior + self.sitting.new
 
     def run(self, plan: Plan) -> None:
         """Run all cells that need passes. Raises ClusterLost when scheduler or workers went away for good."""
         self._refuse(self.workers.unused, self.workers.faults)
-        self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.chairs), self.watcher.note)
+        self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.used), self.watcher.note)
         for job in self._jobs(plan):
             self.pending.append(job)
             self.left[job.group] = self.left.get(job.group, 0) + 1
@@ -185,7 +182,7 @@ class DaskRunner:
         try:
             with self._listening():
                 self._prepare(plan)
-                while self.pending or any(chair.at for chair in self.chairs.values()):
+                while self.pending or any(worker.task for worker in self.used.values()):
                     self._assign()
                     self._hear()
                     self._look()
@@ -196,15 +193,15 @@ class DaskRunner:
 
     def _prepare(self, plan: Plan) -> None:
         """Learn the environments of workers."""
-        for chair in self.chairs.values():
-            self._submit(chair, None)
+        for worker in self.used.values():
+            self._submit(worker, None)
         ends = monotonic() + REJOIN_SECONDS
-        while any(chair.env is None for chair in self.chairs.values()) and monotonic() < ends:
+        while any(worker.env is None for worker in self.used.values()) and monotonic() < ends:
             self._hear()
             self._look()
-        hosts = dict.fromkeys(chair.seat.host for chair in self.chairs.values())
-        self.watcher.note(f"{count(len(self.chairs), 'worker')} on {listing(hosts, 4)}")
-        most = max((len(chair.seat.cores) for chair in self.chairs.values()), default=0)
+        hosts = dict.fromkeys(worker.slot.host for worker in self.used.values())
+        self.watcher.note(f"{count(len(self.used), 'worker')} on {listing(hosts, 4)}")
+        most = max((len(worker.slot.cores) for worker in self.used.values()), default=0)
         many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > most})
         if many and most:
             threads = " and ".join(f"{number:,}" for number in many)
@@ -215,7 +212,7 @@ class DaskRunner:
         for problem, graph, cells in plan.groups():
             digest = self.hashes.get(graph)
             for cell in cells:
-                if digest is not None and self.sitting.is_over(cell, digest):
+                if digest is not None and self.progress.is_over(cell, digest):
                     self.watcher.step(cell, "done before", steps(cell))
                 else:
                     yield Job(problem, graph, (cell,))
@@ -224,77 +221,76 @@ class DaskRunner:
 
     def _assign(self) -> None:
         """Give each free worker its next cell. A cell that no worker can run, and none will come, is skipped."""
-        for chair in self.chairs.values():
-            if chair.at is None and chair.env is not None and (job := self._next(chair)) is not None:
+        for worker in self.used.values():
+            if worker.task is None and worker.env is not None and (job := self._next(worker)) is not None:
                 self.pending.remove(job)
-                self._submit(chair, job)
-        if not self.pending or self._hoping or any(chair.at for chair in self.chairs.values()):
+                self._submit(worker, job)
+        if not self.pending or self._may_rejoin or any(worker.task for worker in self.used.values()):
             return
-        if not self.chairs:
+        if not self.used:
             raise ClusterLost("every worker went away")
         for job in list(self.pending):
-            reasons = [reason for chair in self.chairs.values() if (reason := lacks(job.cell, chair.seat))]
-            if len(reasons) == len(self.chairs):
+            reasons = [reason for worker in self.used.values() if (reason := lacks(job.cell, worker.slot))]
+            if len(reasons) == len(self.used):
                 self.pending.remove(job)
-                self.sitting.lacking = self.sitting.lacking or reasons[0]
-                self._end(job, "skipped", reasons[0], next(iter(self.chairs.values())))
+                self.progress.lacking = self.progress.lacking or reasons[0]
+                self._end(job, "skipped", reasons[0], next(iter(self.used.values())))
 
     @property
-    def _hoping(self) -> bool:
+    def _may_rejoin(self) -> bool:
         """Whether a worker was lost so shortly that another may come for it."""
         return monotonic() - self.lost_at < REJOIN_SECONDS
 
-    def _next(self, chair: Chair) -> Job | None:
+    def _next(self, worker: _Worker) -> Job | None:
         """The next cell for a worker: of the graph that is open there, else of the first that its machine may run."""
-        for wanted in (chair.group, None):
+        for wanted in (worker.group, None):
             for job in self.pending:
-                if wanted in (None, job.group) and lacks(job.cell, chair.seat) is None and self._may(job, chair):
+                if wanted in (None, job.group) and lacks(job.cell, worker.slot) is None and self._may(job, worker):
                     return job
         return None
 
-    def _may(self, job: Job, chair: Chair) -> bool:
+    def _may(self, job: Job, worker: _Worker) -> bool:
         """Whether a cell may go to this type of machine: that on which its graph was begun, else one that can run most
         cells of the graph. Another takes it where no such worker can run it."""
-        mine, chosen = chair.env["fingerprint"], self.kinds.get(job.group)
+        mine, chosen = worker.env["fingerprint"], self.kinds.get(job.group)
         if chosen is not None:
-            able = any(each.env is not None and each.env["fingerprint"] == chosen and not lacks(job.cell, each.seat)
-                       for each in self.chairs.values())  # fmt: skip
-            return mine == chosen or not (able or self._hoping)
+            able = any(each.env is not None and each.env["fingerprint"] == chosen and not lacks(job.cell, each.slot)
+                       for each in self.used.values())  # fmt: skip
+            return mine == chosen or not (able or self._may_rejoin)
         cells = [other.cell for other in self.pending if other.group == job.group]
         most = {
-            each.env["fingerprint"]: sum(lacks(cell, each.seat) is None for cell in cells)
-            for each in self.chairs.values() if each.env is not None
+            each.env["fingerprint"]: sum(lacks(cell, each.slot) is None for cell in cells)
+            for each in self.used.values() if each.env is not None
         }  # fmt: skip
         if most[mine] == max(most.values()):
             self.kinds[job.group] = mine
             return True
         return False
 
-    def _submit(self, chair: Chair, job: Job | None) -> None:
+    def _submit(self, worker: _Worker, job: Job | None) -> None:
         """Hand a job to a worker, or ask for its environment."""
-        name = f"{self.token}-{len(self.errands)}"
-        chair.at = self.errands[name] = errand = Errand(name, chair, job)
+        name = f"{self.token}-{len(self.tasks)}"
+        worker.task = self.tasks[name] = task = _WorkerTask(name, worker, job)
         if job is not None:
-            chair.group = job.group
+            worker.group = job.group
             self.began.setdefault(job.group, monotonic())
-            self.watcher.step(job.cell, f"on {chair.seat.worker}", 0)
-        errand.future = self.client.submit(
-            remote.measure, self.token, chair.seat, self.topic, name,
-            None if job is None else pickle.dumps(self._order(job, chair)), key=f"grailbench-{name}",
-            workers=[chair.seat.worker], allow_other_workers=False, resources=dict(chair.seat.claims), pure=False,
+            self.watcher.step(job.cell, f"on {worker.slot.worker}", 0)
+        task.future = self.client.submit(
+            remote.measure, self.token, worker.slot, self.topic, name,
+            None if job is None else pickle.dumps(self._order(job, worker)), key=f"grailbench-{name}",
+            workers=[worker.slot.worker], allow_other_workers=False, resources=dict(worker.slot.claims), pure=False,
         )  # fmt: skip
-        errand.future.add_done_callback(lambda future: self.events.put((name, None, "done", None)))
+        task.future.add_done_callback(lambda future: self.events.put((name, None, "done", None)))
 
-    def _order(self, job: Job, chair: Chair) -> remote.Order:
+    def _order(self, job: Job, worker: _Worker) -> remote.Order:
         known = {cell_of(cell.columns()) for cell in job.cells}
-        prior = [row for row in self.rows if cell_of(row) in known] if job.timing else []
-        key = cell_key(job.cell, self.hashes.get(job.graph), chair.env)
-        self.sitting.outdated += bool(prior) and key not in {row["key"] for row in prior}
-        stood = [{name: env.get(name) for name in ("code", "fingerprint")} for env in self.sitting.others]
+        prior = [row for row in self.progress.rows if cell_of(row) in known] if job.timing else []
+        key = cell_key(job.cell, self.hashes.get(job.graph), worker.env)
+        self.progress.outdated += bool(prior) and key not in {row["key"] for row in prior}
+        others = [{name: env.get(name) for name in ("code", "fingerprint")} for env in self.progress.others]
         classes = dict.fromkeys(Named.of(implementation_of(cell)) for cell in job.cells)
-        checks = replace(self.sitting.checks, jobs=1)
-        return remote.Order(self.sitting.name, job.problem, job.graph, self.hashes.get(job.graph), job.cells,
-                            tuple(classes), tuple(prior), tuple(stood), checks, job.timing)  # fmt: skip
+        return remote.Order(self.progress.name, job.problem, job.graph, self.hashes.get(job.graph), job.cells,
+                            tuple(classes), tuple(prior), tuple(others), self.checks, job.timing)  # fmt: skip
 
     # -------------------------------------------------------------- what comes back
 
@@ -319,32 +315,32 @@ class DaskRunner:
 
     def take(self, name: str, pid: int | None, kind: str, what: Any) -> None:
         """Take a message of a task, or its end."""
-        errand = self.errands[name]
-        job = errand.job
+        task = self.tasks[name]
+        job = task.job
         if kind == "rows":
             self.keep(what)
         elif kind == "environment":
-            self._know(errand.chair, what)
-            if errand.stands and errand.pid not in (None, pid):
-                self._lost(errand, f"the worker {errand.chair.seat.worker} ended and came again", here=True)
-            errand.pid = pid
+            self._know(task.worker, what)
+            if task.awaited and task.pid not in (None, pid):
+                self._lost(task, f"the worker {task.worker.slot.worker} ended and came again", here=True)
+            task.pid = pid
         elif kind == "explained":
-            self.sitting.sink.explain(what)
+            self.progress.sink.explain(what)
         elif kind == "note":
             self.watcher.note(what)
         elif kind == "trouble":
             self.watcher.trouble(job.cell, *what)
         elif kind == "lacking":
-            self.sitting.lacking = self.sitting.lacking or what
-        elif not errand.stands:
+            self.progress.lacking = self.progress.lacking or what
+        elif not task.awaited:
             return
         elif kind == "step" and job.timing:
             self.watcher.step(job.cell, *what)
         elif kind == "failed":
-            errand.chair.at = None
-            self._end(job, "failed", what, errand.chair)
+            task.worker.task = None
+            self._end(job, "failed", what, task.worker)
         elif kind == "done":
-            self._done(errand)
+            self._done(task)
 
     def keep(self, rows: list[dict]) -> None:
         """Append the rows of a trial, or the one row of a cell without times, unless the run has them."""
@@ -353,46 +349,45 @@ class DaskRunner:
             if _single(last) in self.seen:
                 return
             self.seen.add(_single(last))
-        elif last["trial"] in self.sitting.finished.setdefault(last["key"], set()):
+        elif last["trial"] in self.progress.finished.setdefault(last["key"], set()):
             return
         else:
-            self.sitting.finished[last["key"]].add(last["trial"])
+            self.progress.finished[last["key"]].add(last["trial"])
         if last["graph_sha256"] is not None:
             self.hashes.setdefault(last["dataset"], last["graph_sha256"])
-        self.sitting.append(rows)
+        self.progress.append(rows)
 
-    def _know(self, chair: Chair, env: dict) -> None:
+    def _know(self, worker: _Worker, env: dict) -> None:
         """Remember the environment of a worker; it is on disk before the rows that name it."""
-        chair.env = env
-        known = self.sitting.env["workers"]
+        worker.env = env
+        known = self.progress.env["workers"]
         said = {name: value for name, value in env.items() if name != "key"}
         if known.get(env["key"]) != said:
             if env["key"] not in known:
-                self.sitting.others.append(env)
+                self.progress.others.append(env)
             known[env["key"]] = said
-            if self.sitting.new:
-                self.sitting.record()
+            self.progress.environment_changed()
 
-    def _done(self, errand: Errand) -> None:
+    def _done(self, task: _WorkerTask) -> None:
         """A task ended: it has its result, or its worker or its process was lost."""
-        future, who = errand.future, f"the worker {errand.chair.seat.worker}"
+        future, who = task.future, f"the worker {task.worker.slot.worker}"
         if future.status == "finished":
             try:
                 messages = future.result(timeout=REJOIN_SECONDS)
             except Exception as error:  # the worker was lost with its result
-                return self._lost(errand, f"{who} was lost: {error}")
+                return self._lost(task, f"{who} was lost: {error}")
             for kind, what in messages:  # events may have been lost on their way
                 if kind in ("rows", "environment", "lacking", "failed"):
-                    self.take(errand.name, errand.pid, kind, what)
-            if errand.stands:
-                errand.chair.at = None
-                if errand.job is not None:
-                    self._over(errand.job)
+                    self.take(task.name, task.pid, kind, what)
+            if task.awaited:
+                task.worker.task = None
+                if task.job is not None:
+                    self._over(task.job)
         elif future.status == "error":
-            self._lost(errand, f"{who}: {future.exception(timeout=REJOIN_SECONDS)}", here=True)
+            self._lost(task, f"{who}: {future.exception(timeout=REJOIN_SECONDS)}", here=True)
         else:  # cancelled: by a scheduler that went away, or one that gave the worker up
             self.workers.look()
-            self._lost(errand, f"{who} was lost")
+            self._lost(task, f"{who} was lost")
         return None
 
     def _look(self) -> None:
@@ -401,24 +396,24 @@ class DaskRunner:
             return
         self.looked, known = monotonic(), self.workers.look()
         now = {address for address, why in known.items() if why is None}
-        for address in self.chairs.keys() - now:
-            chair, why = self.chairs.pop(address), known.get(address)
+        for address in self.used.keys() - now:
+            worker, why = self.used.pop(address), known.get(address)
             self.lost_at = monotonic()
-            reason = f"the worker {address} on {chair.seat.host} was lost{f': {why}' if why else ''}"
-            if chair.at is not None:
-                self._lost(chair.at, reason)
+            reason = f"the worker {address} on {worker.slot.host} was lost{f': {why}' if why else ''}"
+            if worker.task is not None:
+                self._lost(worker.task, reason)
             elif why:
                 self.watcher.note(reason)
             if why:  # if it is one that this process started, another takes its place
                 liveness.kill_child(address)
-        if fresh := now - self.chairs.keys() - self.refused:
-            seats, faults = self.workers.came(fresh, [chair.seat for chair in self.chairs.values()])
-            self._refuse(fresh - {seat.worker for seat in seats}, faults)
-            for seat in seats:
-                self.watcher.note(f"a worker came: {seat.worker} on {seat.host}")
-                self.chairs[seat.worker] = Chair(seat)
-                graphs.provide(self.client, self.hashes, [seat.worker], self.watcher.note)
-                self._submit(self.chairs[seat.worker], None)
+        if fresh := now - self.used.keys() - self.refused:
+            slots, faults = self.workers.came(fresh, [worker.slot for worker in self.used.values()])
+            self._refuse(fresh - {slot.worker for slot in slots}, faults)
+            for slot in slots:
+                self.watcher.note(f"a worker came: {slot.worker} on {slot.host}")
+                self.used[slot.worker] = _Worker(slot)
+                graphs.provide(self.client, self.hashes, [slot.worker], self.watcher.note)
+                self._submit(self.used[slot.worker], None)
 
     def _refuse(self, workers: set[str], faults: list[str]) -> None:
         """Use some workers no more, and say why."""
@@ -426,16 +421,16 @@ class DaskRunner:
         for fault in faults:
             self.watcher.note(f"not used: {fault}")
 
-    def _lost(self, errand: Errand, reason: str, here: bool = False) -> None:
+    def _lost(self, task: _WorkerTask, reason: str, here: bool = False) -> None:
         """A worker ended while it was at a cell, which is tried once more; or, if it is still `here`, its process."""
-        chair, job, chair.at = errand.chair, errand.job, None
-        if errand.future is not None:
-            errand.future.cancel()
+        worker, job, worker.task = task.worker, task.job, None
+        if task.future is not None:
+            task.future.cancel()
         if not here:
             self.lost_at = monotonic()
-        if chair.env is None and here:  # it could not even begin
-            self.chairs.pop(chair.seat.worker, None)
-            self._refuse({chair.seat.worker}, [reason])
+        if worker.env is None and here:  # it could not even begin
+            self.used.pop(worker.slot.worker, None)
+            self._refuse({worker.slot.worker}, [reason])
         if job is None:
             return
         job.lost.append(reason)
@@ -443,15 +438,15 @@ class DaskRunner:
             self.watcher.note(f"  TRIED AGAIN: {job.graph} {job.cell.label()}: {reason}")
             self.pending.insert(0, job)
         else:
-            self._end(job, "failed", f"tried {ATTEMPTS} times: {'; then '.join(job.lost)}", chair)
+            self._end(job, "failed", f"tried {ATTEMPTS} times: {'; then '.join(job.lost)}", worker)
 
-    def _end(self, job: Job, status: str, reason: str, chair: Chair) -> None:
+    def _end(self, job: Job, status: str, reason: str, worker: _Worker) -> None:
         """Give up a cell, with one row that says why."""
         if job.timing:
-            env = chair.env or self.sitting.env
+            env = worker.env or self.progress.env
             task = Task(job.cell, cell_key(job.cell, self.hashes.get(job.graph), env))
-            like = next((row for row in self.rows if row["dataset"] == job.graph and row["graph_sha256"]), {})
-            row = new_row(task, self.sitting.name, None) | {name: like.get(name) for name in _GRAPH}
+            like = next((row for row in self.progress.rows if row["dataset"] == job.graph and row["graph_sha256"]), {})
+            row = new_row(task, self.progress.name, None) | {name: like.get(name) for name in _GRAPH}
             row |= {"graph_sha256": self.hashes.get(job.graph), "status": status, "reason": reason}
             self.keep([row | ({"worker": env["key"]} if "key" in env else {})])
             self.watcher.trouble(job.cell, status, reason)
@@ -471,10 +466,10 @@ class DaskRunner:
 
     def _differing(self, group: tuple[str, str]) -> Iterator[tuple[Cell, ...]]:
         """The cells of a query set, of which a sample was checked, whose answers are not all the same."""
-        jobs = [errand.job for errand in self.errands.values() if errand.job is not None and errand.job.timing]
+        jobs = [task.job for task in self.tasks.values() if task.job is not None and task.job.timing]
         cells = {cell_of(job.cell.columns()): job.cell for job in jobs if job.group == group}
         found: dict[str, dict[tuple, str]] = {}
-        for row in self.sitting.new:
+        for row in self.progress.new:
             if cell_of(row) in cells and row["checksum"] and row["status"] == "ok" and sampled(row["verified"]):
                 found.setdefault(row["query_set"], {})[cell_of(row)] = row["checksum"]
         for sums in found.values():
@@ -484,11 +479,11 @@ class DaskRunner:
     def _leave(self) -> None:
         """Have workers end what they do for this run. They see to it themselves if this cannot reach them."""
         liveness.resume_children()
-        for chair in self.chairs.values():
+        for worker in self.used.values():
             with suppress(Exception):  # it may be at nothing
-                chair.at.future.cancel()
+                worker.task.future.cancel()
         with suppress(Exception):
-            here = [address for address, why in self.workers.look().items() if why is None and address in self.chairs]
+            here = [address for address, why in self.workers.look().items() if why is None and address in self.used]
             liveness.run(self.client, remote.end, self.token, workers=here, on_error="return", seconds=ENDING_SECONDS)
 
 

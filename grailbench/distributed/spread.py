@@ -1,7 +1,7 @@
 """An index file on the workers of a cluster, and shards of pairs that they answer, in order and in bounded memory.
 
 Pairs go straight from this process to a worker as the bytes of their arrays, and come back as bits: neither passes the
-scheduler, which only places what holds the index (`held.Held`) on each worker and knows which workers live.
+scheduler, which only places what holds the index (`IndexHolder`) on each worker and knows which workers live.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grailbench.distributed import liveness
-from grailbench.distributed.facts import Facts, of_workers, require_same
-from grailbench.distributed.held import Held, Opener
+from grailbench.distributed.holder import IndexHolder, Opener
+from grailbench.distributed.shards import Shard, shard_error
+from grailbench.distributed.workers import Facts, of_workers, require_same
 from grailbench.errors import ClusterLost, GrailbenchError, InputError
 from grailbench.graph import mapped
 from grailbench.graph.arguments import shown
@@ -46,20 +47,6 @@ _log = logging.getLogger(__name__)
 
 class WorkerLost(Exception):
     """A worker did not answer; its shards are asked elsewhere."""
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Pairs that are asked at once: two columns of k ids, or what makes them.
-
-    make   called on the worker if that sees what `look` asks for, else here
-    ids    whether they are ids of the user, not vertices of the condensed graph
-    """
-
-    columns: np.ndarray | tuple | None = None
-    make: Callable[[], Any] | None = None
-    look: Callable[[], bool] | None = None
-    ids: bool = False
 
 
 @dataclass(eq=False)
@@ -162,7 +149,7 @@ class Spread:
                 taken.add((facts.machine, chosen[-1][1]))
         held = {
             facts.worker: self._client.submit(
-                Held, self.identity, actor=True, workers=[facts.worker], allow_other_workers=False, pure=False,
+                IndexHolder, self.identity, actor=True, workers=[facts.worker], allow_other_workers=False, pure=False,
                 retries=0,
             )
             for facts, _ in chosen
@@ -466,11 +453,6 @@ class _Stream:
             if gone:
                 self._asked.pop(asked, None)
                 asked.cancel()
-
-
-def shard_error(number: int, error: InputError) -> InputError:
-    """The error for pairs that are wrong, with the shard they are in, from 0."""
-    return InputError(f"shard {number + 1} of the pairs: {error}")
 
 
 def _address(client: Client) -> str:

@@ -343,7 +343,7 @@ class Run:
 
     @property
     def mixed(self) -> bool:
-        """True if its sittings were on different machines, so that its times cannot be compared with one another."""
+        """True if its sessions were on different machines, so that its times cannot be compared with one another."""
         return any(before.get("fingerprint") != self.fingerprint for before in self.environment.get("earlier", ()))
 
     @property
@@ -353,7 +353,7 @@ class Run:
 
 
 def load(run: str | os.PathLike | None = None) -> Run:
-    """Read a run, given its folder, its name or its pack (`runs.pack`), or None for the latest run that has a row.
+    """Read a run, given its folder, its name or its pack (`harness.pack`), or None for the latest run that has a row.
 
     The folder of a run in a pack is the pack's file, beside which nothing lies. Raises InputError when there is no such
     run, or no whole pack, and the errors of `read`.

@@ -1,4 +1,4 @@
-"""Runs on disk, and reading them; `bench.writer` writes them.
+"""Runs on disk, and reading them; `harness.writer` writes them.
 
 A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`; a recorded run has
 `trials.jsonl.gz` in place of the first, the same rows compressed, to which nothing is added. A row has the
@@ -75,7 +75,7 @@ def read_json(path: Path) -> dict:
 
 
 class _Implementation(BaseModel):
-    """The types of what an environment says of an implementation; see `runs.plugins.facts`."""
+    """The types of what an environment says of an implementation; see `harness.plugins.facts`."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -88,7 +88,7 @@ class _Implementation(BaseModel):
 
 
 class _Environment(BaseModel):
-    """The types of the fields of an environment; see `runs.environment` for the fields."""
+    """The types of the fields of an environment; see `harness.environment` for the fields."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 

@@ -84,7 +84,7 @@ def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
     return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)
 
 
-def weighed(cell: Cell) -> tuple[str, ...]:
+def phases_of_energy(cell: Cell) -> tuple[str, ...]:
     """The phases of a cell whose energy is measured if it is asked for; the last one of a problem that has none."""
     solved = problem(cell.problem)
     phases = tuple(each for each in solved.repeated if each != "ready" or cell.from_edges)

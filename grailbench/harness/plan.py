@@ -103,7 +103,7 @@ class Experiment(_WithAxes):
     problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
     datasets, sets    names of graphs, and of sets of the registry ('all' for every set)
     implementations   names as on the command line; each problem has a default
-    dim, search, ...  the axes, see `runs.axes` and `reachability.index.Params`
+    dim, search, ...  the axes, see `harness.axes` and `reachability.index.Params`
     queries, count    'random', or another kind that the problem has (reachability: 'balanced', or a file of
                       `u v [0|1]`); the number of pairs or sources, for which each problem has a default
     trials, warmup    timed and untimed passes of every cell; the answers are checked before both

@@ -41,7 +41,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     """Copy a run to `results/baselines/NAME` and add it to the manifest. Returns its new folder.
 
     Raises InputError when rows are damaged or the last trial is incomplete, when a cell failed or is wrong (unless its
-    implementation is wrong as printed), when a sitting was not made from a clean commit, and when the name is taken and
+    implementation is wrong as printed), when a session was not made from a clean commit, and when the name is taken and
     `replace` is False.
     """
     folder, home = results.find_run(run), baselines()

@@ -22,9 +22,9 @@ _EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late == late) for
 _CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of every version
 
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
-#: process; device_peak_bytes: peak memory of device arrays (`bench.peaks`); roots: without the super-root; read_ms:
+#: process; device_peak_bytes: peak memory of device arrays (`harness.peaks`); roots: without the super-root; read_ms:
 #: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
-#: for a cell timed from edges; energy: in a row after the trials of a cell of which it was asked, see `runs.energies`
+#: for a cell timed from edges; energy: in a row after the trials of a cell of which it was asked, see `energies`
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",

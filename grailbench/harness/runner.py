@@ -1,5 +1,5 @@
 """Executing a plan: the folder of the run is made or continued, graphs are fetched, and the cells of each graph are run
-(`sitting`). The rows of a trial are on disk when it ends.
+(`session`). The rows of a trial are on disk when it ends.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from grailbench.harness import folder as results
 from grailbench.harness import plugins, provenance
 from grailbench.harness.machines import by_machine
 from grailbench.harness.plan import Plan
-from grailbench.harness.provide import provide
-from grailbench.harness.resume import require_same
+from grailbench.harness.prepare import provide, require_same
+from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.rows import FORMAT, SOUND
-from grailbench.harness.sitting import Answered, Sitting, Watcher
+from grailbench.harness.session import Answered, Session
 from grailbench.harness.tasks import implementation_of, on_gpu, steps
 from grailbench.harness.writer import AGAIN, Writer, new_run, only_writer, repair
 from grailbench.problems.contract import Checks, Input, problem
@@ -31,7 +31,7 @@ from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import quoted, visible
 from grailbench.util.words import count
 
-Elsewhere = Callable[[Sitting, Plan], None]  #: runs the cells of a plan that need passes, and adds their rows
+Elsewhere = Callable[[Progress, Plan, Checks], None]  #: runs the cells of a plan that need passes, and adds their rows
 SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
 
 
@@ -137,17 +137,17 @@ def _run(
         record()
     writer = Writer(folder)
     others = [*env.get("workers", {}).values(), *(env.get("earlier", []) if elsewhere is not None else [])]
-    sitting = Sitting(writer, env, prior, watcher, checks, open_graph, record, answered, others=others)
+    progress = Progress(writer, env, prior, watcher, record, others)
     try:
         with prompt_interrupts(_before_exit(writer, folder)):
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
             if elsewhere is not None:
-                elsewhere(sitting, provided)
+                elsewhere(progress, provided, checks)
             else:
                 if load := machine.busy(env):
                     watcher.note(f"{load}: other work disturbs the times")
-                _run_graphs(sitting, provided)
+                _run_graphs(Session(progress, checks, open_graph, answered), provided)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
     except ClusterLost as error:
@@ -155,11 +155,11 @@ def _run(
     finally:
         gc.unfreeze()
         writer.close()
-    if known and not sitting.new:
+    if known and not progress.new:
         watcher.note("already complete: this run has every trial of its plan")
-    if sitting.outdated:
-        watcher.note(f"{sitting.outdated} cells had rows of other code or another machine and were taken anew")
-    return Finished(folder, provided, results.current(prior + sitting.new), sitting.lacking, env)
+    if progress.outdated:
+        watcher.note(f"{progress.outdated} cells had rows of other code or another machine and were taken anew")
+    return Finished(folder, provided, results.current(progress.rows), progress.lacking, env)
 
 
 def verify(
@@ -184,10 +184,10 @@ def verify(
     if simulate and (warning := _slow_simulation(plan)):
         watcher.note(warning)
     provided = provide(plan, fetch, watcher.note)
-    sitting = Sitting(None, env, [], watcher, checks, open_graph, answered=answered)
+    progress = Progress(None, env, [], watcher)
     watcher.began(None, provided, len(provided.cells))
-    _run_graphs(sitting, provided)
-    return Finished(None, provided, sitting.new, sitting.lacking, env)
+    _run_graphs(Session(progress, checks, open_graph, answered), provided)
+    return Finished(None, provided, progress.new, progress.lacking, env)
 
 
 def _require(plan: Plan) -> None:
@@ -204,15 +204,15 @@ def _require(plan: Plan) -> None:
         raise lacking
 
 
-def _run_graphs(sitting: Sitting, plan: Plan) -> None:
+def _run_graphs(session: Session, plan: Plan) -> None:
     """Run the cells of each graph in turn, after a note on cells that have more threads than there are cores."""
-    cores = sitting.env["cores"]
+    cores = session.progress.env["cores"]
     many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
     if many:
         threads = " and ".join(f"{number:,}" for number in many)
-        sitting.watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
+        session.watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
     for solved, name, cells in plan.groups():
-        sitting.graph(problem(solved), name, cells)
+        session.run(problem(solved), name, cells)
 
 
 def _slow_simulation(plan: Plan) -> str | None:
@@ -244,7 +244,7 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
     """The environment, with those of all earlier sessions, and a function that writes it and the plan.
 
     The plan is not written if the run has the `same` one. A `client` measures nothing itself: its environment says so
-    (`runs.machines`), and gets those of its workers.
+    (`harness.machines`), and gets those of its workers.
     """
     env = machine.environment()
     env |= {"fingerprint": machine.fingerprint(env), "at": results.now()}

@@ -1,6 +1,6 @@
 """Packing a run to be sent to others, without what is nobody's business; and judging a pack that was sent.
 
-What a pack is, and what it must be to be read at all, is in `runs.pack`.
+What a pack is, and what it must be to be read at all, is in `harness.pack`.
 """
 
 from __future__ import annotations
@@ -130,8 +130,8 @@ def _says(files: Mapping[str, bytes]) -> list[str]:
     """What files of a run say of the user's folders and name, a sentence each."""
     environment, _ = opened(files[results.ENVIRONMENT])
     found = []
-    for sitting in (environment, *environment.get("earlier", ())):
-        command = " ".join(map(str, sitting.get("command") or ()))
+    for session in (environment, *environment.get("earlier", ())):
+        command = " ".join(map(str, session.get("command") or ()))
         if command and _without(command) != command:
             found.append(f"{results.ENVIRONMENT} has the command: {command}")
     for name, content in files.items():

@@ -20,11 +20,12 @@ class Task:
     """The state of a cell during a run.
 
     key      see `cell_key`
-    done     the numbers of the trials that an earlier sitting finished
+    done     the numbers of the trials that an earlier session finished
     spent    seconds that its passes took
     verdict  the result of verification
     over     whether it was given up
     process  its own process, if it has one
+    has_energy  whether an earlier session measured its energy
     """
 
     cell: Cell
@@ -34,6 +35,7 @@ class Task:
     verdict: Verdict | None = None
     over: bool = False
     process: CellProcess | None = None
+    has_energy: bool = False
 
     @property
     def alike(self) -> tuple:

@@ -1,7 +1,7 @@
 """Writing a run: its folder is locked by one process, rows are appended one whole trial at a time and repaired after a
 kill, and finished trials are not repeated when a run continues.
 
-`runs.folder` describes and reads the folder.
+`harness.folder` describes and reads the folder.
 """
 
 from __future__ import annotations

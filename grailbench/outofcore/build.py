@@ -1,17 +1,73 @@
-"""All stages of a build out of memory, from a stream of edges to the arrays of an index on disk."""
+"""A build out of memory, from a stream of edges to the arrays of an index on disk, or to the file of an index."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.outofcore import blocks, edges, labels, levels
-from grailbench.outofcore.folder import STAGES, Folder, spare
+from grailbench.outofcore.blocks import EDGES
+from grailbench.outofcore.folder import SAVED, STAGES, Folder, spare
 from grailbench.outofcore.paged import Mapped
-from grailbench.outofcore.stored import EDGES
+from grailbench.outofcore.streams import Stream
+
+Save = Callable[[Dag, dict[str, np.ndarray], Path], None]  #: writes an index, of a graph and its arrays, to a file
+_FILE = "index"
+
+
+def file_of(folder: str | os.PathLike[str]) -> Path:
+    """The file in which `build_in` saved the index."""
+    return Path(folder) / SAVED / _FILE
+
+
+def build_in(
+    folder: Path,
+    stream: Stream,
+    memory: int,
+    dim: int,
+    seed: int,
+    save: Save,
+    resume: bool = False,
+    note: Callable[[str], None] | None = None,
+    block: int = EDGES,
+) -> dict[str, dict[str, Any]]:
+    """Builds an index of a stream of edges in a folder, and saves it there.
+
+    folder  keeps the stages until the index is saved, and then that
+    memory  bytes that the process may use
+    resume  go on with a build that was begun there: the edges are read again, and refused if they are others
+    note    is told of each stage when it is whole
+    block   edges of a block
+
+    Returns what the stages said of themselves. Raises what `build` raises, and InputError for another build's folder.
+    """
+    given = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first}
+    with closing(Folder(folder, given | {"dim": dim, "seed": seed}, resume, note)) as held:
+        finished = held.said(SAVED)
+        sorted_before = finished["stages"][STAGES[0]] if finished else held.said(STAGES[0])
+        if sorted_before and edges.checksum(stream.blocks(), stream.vertices) != sorted_before["checksum"]:
+            raise InputError("it holds a build of other edges", path=folder, remedy="name another folder")
+        if finished:
+            return finished["stages"]
+        dag, arrays, stages = build(
+            held, stream.blocks, stream.vertices, memory, dim, seed, stream.edges, block, stream.first
+        )
+
+        def write(to: Path) -> dict[str, Any]:
+            save(dag, arrays, to / _FILE)
+            return {"stages": stages}
+
+        room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices
+        whole = held.stage(SAVED, room, write)
+        held.drop(*STAGES)
+    return stages | {SAVED: {key: whole[key] for key in whole if key != "stages"}}
 
 
 def build(

@@ -19,7 +19,7 @@ from numba import njit
 
 from grailbench.graph.hashing import mixed
 from grailbench.outofcore import edges, levels
-from grailbench.outofcore.stored import Reader
+from grailbench.outofcore.blocks import Reader
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, nth, record_width, salts
 

@@ -25,9 +25,9 @@ from grailbench.report.draw import style
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
+from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.report.problems import shown
 from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def of_report(
     found: dict[str, Figure] = {}
     if report.cells:
         found |= of_cells(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
+    for figures in dict.fromkeys(wording(name).figures for name in report.run.problems):
         found |= figures(report.run.cells) if figures else {}
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
     found |= {figure.name: figure for figure in of_all}
@@ -235,7 +235,8 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
     lasts = {cell.last_phase for cell in cells}
     for head, cell, phase, stats in timed(cells):
         problem = "" if cell.problem == USUAL else cell.problem
-        title = ", ".join(filter(None, (problem, head["dataset"], head["queries"].removesuffix("all"))))
+        queries = "" if head["queries"] == "all" else head["queries"]
+        title = ", ".join(filter(None, (problem, head["dataset"], queries)))
         more = {"link": link(cell) if link else ""}
         if stats is None:
             word = cell.status.upper() + (f": {cell.reason}" if cell.reason else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from grailbench.compare.gate import Gate
 from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit, of_runs
@@ -14,16 +14,27 @@ from grailbench.report import figure
 from grailbench.report.figure import Axis, Figure, Marks, Panel
 from grailbench.report.page.sections import Block
 from grailbench.report.render.csv import csv
-from grailbench.report.table import Table
+from grailbench.report.table import Column, Table, of_rows
 from grailbench.util import words
-
-if TYPE_CHECKING:
-    import pandas
 
 Link = Callable[[Run, Cell], str]  #: the address of a cell of a run, for pages
 TITLE = "History"
 _PANELS = 12  # of the figure
 _CELLS = 40  # cells without a mark that the table of all has
+COLUMNS = (
+    "machine",
+    "dataset",
+    "configuration",
+    "phase",
+    "number",
+    "runs",
+    "began",
+    "code",
+    "median",
+    "low",
+    "high",
+    "change",
+)  # fmt: skip
 WORDS = {
     (TIME, "regression"): "SLOWER", (TIME, "improvement"): "faster", (COUNTERS, "regression"): "MORE WORK",
     (COUNTERS, "improvement"): "less work", (COUNTERS, "changed"): "changed", (STATUS, "regression"): "LOST",
@@ -51,8 +62,7 @@ def records(found: History) -> Iterator[dict]:
     """A record a mark, worst first, then one a point of each cell and phase, one a machine, and one a run that is
     compared with no other."""
     yield from map(_record, found.marks)
-    for line in frame(found).to_dict("records"):
-        yield {"kind": "point", **{name: None if value != value else value for name, value in line.items()}}
+    yield from ({"kind": "point", **row} for row in _rows(found, lines_of(found)))
     for machine in found.machines:
         marks = sum(mark.series.machine == machine.name for mark in found.marks)
         yield {"kind": "machine", "machine": machine.name, "runs": [run.name for run in machine.runs],
@@ -79,75 +89,85 @@ def _record(mark: Mark) -> dict:
 def marks_table(found: History, link: Link | None = None) -> Table:
     """A line a mark: the cell, what changed, between which codes, and by how much. With `link` the values of both sides
     lead to their cells."""
-    import pandas
+    several = [Column("machine", "machine")] if len(found.machines) > 1 else []
 
-    several = len(found.machines) > 1
-    heads = ["graph", "configuration", *(["machine"] if several else []), "what", "mark", "from", "to", "before",
-             "after", "ratio", "95 %"]  # fmt: skip
-    lines, links = [], []
-    for mark in found.marks:
-        names = [mark.series.dataset, mark.series.name, *([mark.series.machine] if several else []), mark.what,
-                 WORDS[mark.kind, mark.verdict], mark.before.code, mark.after.code]  # fmt: skip
-        ratio = "" if mark.ratio is None else words.fine_ratio(mark.ratio)
-        bounds = "" if mark.interval is None else span(mark.interval, words.fine_ratio)
-        lines.append([*names, *(_value(mark, value) for value in mark.values), ratio, bounds])
-        sides = [link(*point.found[-1]) if link else None for point in (mark.before, mark.after)]
-        links.append([*[None] * len(names), *sides, None, None])
-    made = list(map(_record, found.marks))
-    title = f"What 'grailbench compare' marks: {words.count(len(lines), 'change')}, worst first"
-    return Table("marks", title, heads, lines, frozenset(("before", "after", "ratio", "95 %")), keys=2 + several,
-                 records=made, file="marks", links=links if link else None, data=pandas.DataFrame(made))  # fmt: skip
+    def side(header: str, at: int) -> Column:
+        to = (lambda mark: link(*(mark.before, mark.after)[at].found[-1])) if link else None
+        return Column(header, lambda mark: _value(mark, mark.values[at]), str, to)
+
+    columns = [
+        Column("graph", "dataset"), Column("configuration", "configuration"), *several, Column("what", "what"),
+        Column("mark", lambda mark: WORDS[mark.kind, mark.verdict]), Column("from", "before_code"),
+        Column("to", "after_code"), side("before", 0), side("after", 1), Column("ratio", "ratio", words.fine_ratio),
+        Column("95 %", lambda mark: mark.interval, lambda bounds: span(bounds, words.fine_ratio)),
+    ]  # fmt: skip
+    title = f"What 'grailbench compare' marks: {words.count(len(found.marks), 'change')}, worst first"
+    rows = list(map(_record, found.marks))
+    return of_rows("marks", title, columns, rows, found.marks, keys=2 + len(several), file="marks")
 
 
 def _value(mark: Mark, value: object) -> str:
     return f"{words.brief(value)} ms" if mark.kind == TIME else words.grouped(value)
 
 
-def _ordered(found: History) -> list[Series]:
-    """The cells: those that are marked first, the worst before others."""
+class Line(NamedTuple):
+    """A point of a phase of a cell: its median, and what is marked between it and the point before."""
+
+    series: Series
+    phase: str
+    point: Point
+    median: float
+    mark: Mark | None
+
+
+def lines_of(found: History) -> list[Line]:
+    """All points of all cells: of those that are marked first, the worst before others."""
+    marks = {(id(each.series), each.what, each.after): each for each in found.marks if each.kind == TIME}
     marked = {id(mark.series): mark.series for mark in found.marks}
-    return [*marked.values(), *(series for series in found.series if id(series) not in marked)]
-
-
-def _marked(found: History) -> dict[tuple, Mark]:
-    """The marks of times by series, phase and the point that they end at."""
-    return {(id(each.series), each.what, each.after): each for each in found.marks if each.kind == TIME}
+    ordered = [*marked.values(), *(series for series in found.series if id(series) not in marked)]
+    return [Line(series, phase, point, median, marks.get((id(series), phase, point)))
+            for series in ordered for phase in found.phases for point, median in series.timed(phase)]  # fmt: skip
 
 
 def cells_table(found: History) -> Table:
     """Each cell over runs: a line a point of each phase, with its median, its spread and what is marked there; all
     cells with a mark, and `_CELLS` others."""
-    several, marks = len(found.machines) > 1, _marked(found)
-    heads = ["graph", "configuration", *(["machine"] if several else []), "phase", "code", "runs", "median ms",
-             "spread", "mark"]  # fmt: skip
-    lines, ends = [], set()
-    cells = _ordered(found)
+    several = [Column("machine", "machine")] if len(found.machines) > 1 else []
     most = len({id(mark.series) for mark in found.marks}) + _CELLS
-    for series in cells[:most]:
-        for phase in found.phases:
-            for point, median in series.timed(phase):
-                mark = marks.get((id(series), phase, point))
-                said = "" if mark is None else f"{WORDS[TIME, mark.verdict]}: {span(mark.interval)} times as long"
-                where = [series.dataset, series.name, *([series.machine] if several else []), phase]
-                numbers = [str(len(point.medians(phase))), words.brief(median), span(point.spread(phase), words.brief)]
-                lines.append([*where, point.code, *numbers, said])
-            ends.add(len(lines) - 1)
-    more = len(cells) - most
+    every = list({id(line.series): None for line in lines_of(found)})
+    shown = [line for line in lines_of(found) if id(line.series) in every[:most]]
+    columns = [
+        Column("graph", "dataset"), Column("configuration", "configuration"), *several, Column("phase", "phase"),
+        Column("code", "code"), Column("runs", lambda line: len(line.point.medians(line.phase)), str),
+        Column("median ms", "median", words.brief),
+        Column("spread", lambda line: line.point.spread(line.phase), lambda bounds: span(bounds, words.brief)),
+        Column("mark", _said),
+    ]  # fmt: skip
+    keys = [(id(line.series), line.phase) for line in shown]
+    ends = frozenset(at for at, key in enumerate(keys) if key != (keys[at + 1] if at + 1 < len(keys) else None))
     notes = ["Spread: the 95 % interval of the median; of several runs of one code the least and the greatest median."]
-    notes += [f"{words.count(more, 'more cell')} without a mark: --json and --out have them."] if more > 0 else []
-    return Table("history", "Each cell over runs", heads, lines, frozenset(("runs", "median ms", "spread")),
-                 keys=3 + several, ends=frozenset(ends), notes=notes)  # fmt: skip
+    if (more := len(every) - most) > 0:
+        notes.append(f"{words.count(more, 'more cell')} without a mark: --json and --out have them.")
+    rows = _rows(found, shown)
+    return of_rows("history", "Each cell over runs", columns, rows, shown, keys=3 + len(several), ends=ends,
+                   notes=notes, data=None)  # fmt: skip
+
+
+def _said(line: Line) -> str:
+    if line.mark is None:
+        return ""
+    return f"{WORDS[TIME, line.mark.verdict]}: {span(line.mark.interval)} times as long"
 
 
 def runs_table(found: History) -> Table:
     """A line a run in its order, with the number that the figure has for it."""
-    lines = [
-        [machine.name, str(number), run.name, began(run)[:19].replace("T", " "), commit(run), str(len(run.cells))]
-        for machine in found.machines
-        for number, run in enumerate(machine.runs, 1)
-    ]
-    heads = ["machine", "number", "run", "began", "commit", "cells"]
-    return Table("runs", "Runs, in the order in which they began", heads, lines, frozenset(("number", "cells")), keys=2)
+    rows = [
+        {"machine": machine.name, "number": number, "run": run.name, "began": began(run)[:19].replace("T", " "),
+         "commit": commit(run), "cells": len(run.cells)}
+        for machine in found.machines for number, run in enumerate(machine.runs, 1)
+    ]  # fmt: skip
+    columns = [Column(name, name, str if name in ("number", "cells") else None) for name in (rows or [{}])[0]]
+    return of_rows("runs", "Runs, in the order in which they began", columns, rows, keys=2, data=None)
 
 
 def tables(found: History, link: Link | None = None) -> list[Table]:
@@ -158,61 +178,55 @@ def tables(found: History, link: Link | None = None) -> list[Table]:
 # ------------------------------------------------------------------ figure
 
 
+def _rows(found: History, lines: Iterable[Line]) -> list[dict]:
+    """The median ms of each point and its spread; `change` is the ratio where one is marked."""
+    numbers, rows = _numbers(found), []
+    for line in lines:
+        first = line.point.found[0][0]
+        low, high = line.point.spread(line.phase) or (None, None)
+        rows.append({
+            "machine": line.series.machine, "dataset": line.series.dataset, "configuration": line.series.name,
+            "phase": line.phase, "number": numbers[line.series.machine, first.name],
+            "runs": " ".join(run.name for run, _ in line.point.found), "began": began(first), "code": line.point.code,
+            "median": line.median, "low": low, "high": high, "change": line.mark and line.mark.ratio,
+        })  # fmt: skip
+    return rows
+
+
 def _numbers(found: History) -> dict[tuple[str, str], int]:
     """The number of each run among those of its machine."""
     return {(each.name, run.name): n for each in found.machines for n, run in enumerate(each.runs, 1)}
 
 
-def frame(found: History) -> pandas.DataFrame:
-    """A line a cell, phase and point: the median ms and its spread; `change` is the ratio where one is marked."""
-    import pandas
-
-    numbers, marks, lines = _numbers(found), _marked(found), []
-    for series in _ordered(found):
-        for phase in found.phases:
-            for point, median in series.timed(phase):
-                first, mark = point.found[0][0], marks.get((id(series), phase, point))
-                lines.append({
-                    "machine": series.machine, "dataset": series.dataset, "configuration": series.name, "phase": phase,
-                    "number": numbers[series.machine, first.name], "runs": " ".join(run.name for run, _ in point.found),
-                    "began": began(first), "code": point.code, "median": median,
-                    **dict(zip(("low", "high"), point.spread(phase) or (None, None), strict=True)),
-                    "change": mark and mark.ratio,
-                })  # fmt: skip
-    columns = ["machine", "dataset", "configuration", "phase", "number", "runs", "began", "code", "median", "low",
-               "high", "change"]  # fmt: skip
-    return pandas.DataFrame(lines, columns=columns)
-
-
 def figures(found: History, link: Link | None = None) -> list[Figure]:
     """Medians over runs of the cells with the worst marks of times, of any cells if there is none. With `link` they
     lead to their cells."""
+    import pandas
+
+    groups: dict[tuple[Series, str], list[Line]] = {}
+    for line in lines_of(found):
+        groups.setdefault((line.series, line.phase), []).append(line)
     marked = dict.fromkeys((mark.series, mark.what) for mark in found.marks if mark.kind == TIME)
-    others = ((series, phase) for series in found.series for phase in found.phases if (series, phase) not in marked)
-    chosen = [each for each in (*marked, *others) if len(each[0].timed(each[1])) > 1][: max(len(marked), 4)]
-    numbers, marks = _numbers(found), _marked(found)
-    panels = []
-    for series, phase in chosen[:_PANELS]:
+    chosen = [key for key in (*marked, *(key for key in groups if key not in marked)) if len(groups[key]) > 1]
+    numbers, panels = _numbers(found), []
+    for series, phase in chosen[: max(len(marked), 4)][:_PANELS]:
         items, above = [], []
-        for point, median in series.timed(phase):
+        for _, _, point, median, mark in groups[series, phase]:
             number = float(numbers[series.machine, point.found[0][0].name])
-            if (mark := marks.get((id(series), phase, point))) is not None:
+            if mark is not None:
                 above.append((number, f"{point.code} {words.times(mark.ratio)}"))
             low, high = point.spread(phase) or (None, None)
-            items.append(figure.Mark(phase, number, median, _hint(point, median), low, high, open=mark is not None,
+            hint = f"{', '.join(run.name for run, _ in point.found)} ({point.code}): {words.brief(median)} ms"
+            items.append(figure.Mark(phase, number, median, hint, low, high, open=mark is not None,
                                      link=link(*point.found[-1]) if link else ""))  # fmt: skip
-        title = f"{series.dataset}: {series.name}, {phase}"
         several = f" ({series.machine})" if len(found.machines) > 1 else ""
-        panels.append(Panel(title + several, tuple(items), above=tuple(above)))
+        panels.append(Panel(f"{series.dataset}: {series.name}, {phase}{several}", tuple(items), above=tuple(above)))
     phases = tuple(phase for phase in found.phases if any(panel.items[0].series == phase for panel in panels))
     form = Marks(tuple(panels), phases, Axis("run", "linear"), Axis("ms"), lines=True)
     hidden = len(marked) - _PANELS
     missing = f"{words.count(hidden, 'more marked cell')}: see the tables and the CSV." if hidden > 0 else ""
-    return [Figure("history", frame(found), form, "" if panels else "Unavailable: no times of two runs.", missing)]
-
-
-def _hint(point: Point, median: float) -> str:
-    return f"{', '.join(run.name for run, _ in point.found)} ({point.code}): {words.brief(median)} ms"
+    data = pandas.DataFrame(_rows(found, lines_of(found)), columns=COLUMNS)
+    return [Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)]
 
 
 # ------------------------------------------------------------------ blocks of a page

@@ -21,7 +21,7 @@ import grailbench
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
-from grailbench.harness import cells, folder, pack, plan, resume
+from grailbench.harness import cells, folder, pack, plan, prepare
 from grailbench.harness.limits import ceilings
 from grailbench.outofcore.folder import Folder
 from grailbench.problems.reachability import queries
@@ -226,7 +226,7 @@ def plan_of(data: bytes, place: Place) -> str:
     place.write(sealed(data), folder.PLAN)
     try:
         folder.format_of(place.folder)
-        config = resume.stored_config(place.folder)
+        config = prepare.stored_config(place.folder)
     except InputError as error:
         raise InputError(str(error), path=place.path) from None
     try:

@@ -28,8 +28,8 @@ from grailbench.harness import runner
 from grailbench.harness.cells import cells
 from grailbench.harness.environment import usable_cores
 from grailbench.harness.plan import Plan
-from grailbench.harness.provide import provide
-from grailbench.harness.sitting import Watcher
+from grailbench.harness.prepare import provide
+from grailbench.harness.progress import Watcher
 from grailbench.harness.tasks import implementation_of
 from grailbench.harness.writer import new_run
 from grailbench.problems.contract import USUAL, Checks, problem

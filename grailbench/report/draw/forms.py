@@ -35,13 +35,13 @@ _SPREAD = 0.62  # share of the height of a line from its first trial to its last
 def _marks(form: Marks) -> list[Block]:
     """A block for each row of panels."""
     named = form.y.scale == "names"
-    if named:
+    if named and form.across == 1:
         form = replace(form, panels=tuple(part for panel in form.panels for part in _parts(panel)))
     across = max(1, min(form.across, len(form.panels)))
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
     found = []
     for row in rows(form.panels, across):
-        slanted = max(inches(name) for panel in row for _, name in (*panel.above, (0, "")))
+        slanted = max((inches(name) for panel in row for _, name in panel.above), default=0.0)
         over = slanted * 0.65 + 0.34 if slanted else 0.24 if any(panel.title for panel in row) else 0.1
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
         below = 0.42 if form.x.label or any(panel.x for panel in row) else 0.27

@@ -19,7 +19,6 @@ from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.page.sections import Block
 from grailbench.report.site.entries import Entry, by_implementation
 from grailbench.report.site.rounds import (
@@ -34,7 +33,7 @@ from grailbench.report.site.rounds import (
     tables,
     to,
 )
-from grailbench.report.table import Column, Table, of_rows
+from grailbench.report.table import Column, Footnotes, Table, of_rows
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
@@ -67,7 +66,7 @@ def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
     yield "heading", "What it is"
     known = registered(name, problem)
     if known is None:
-        yield "text", "This installation has no implementation of this name: the page is made from its rows alone."
+        yield "text", "This installation has no implementation of this name; the page is made from its rows alone."
     elif said := _paragraph(known):
         yield "text", said
     facts = [("problem", problem), *(_registered(known) if known is not None else ()), *_measured(name, own)]
@@ -216,7 +215,7 @@ def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
     mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
-        yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
+        yield "text", f"Not compared, as measured on several machines: {listing(mixed, 6)}."
 
 
 def _table(name: str, title: str, group: list[Round], up: str) -> Table:

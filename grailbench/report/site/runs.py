@@ -20,13 +20,12 @@ from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
 from grailbench.report import draw, measured, recorded
-from grailbench.report.footnotes import Footnotes
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
-from grailbench.report.table import Table
+from grailbench.report.table import Footnotes, Table
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
@@ -131,7 +130,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
     run = found.source.run
     yield "facts", found.facts
     if run.mixed:
-        yield "text", "Its sessions were on different machines: see Environment before comparing its times."
+        yield "text", "Its sessions ran on different machines; see Environment before comparing its times."
     if run.damage.torn or run.damage.rows:
         yield "text", "It was interrupted: an incomplete trial at the end is left out."
     data = Markup(

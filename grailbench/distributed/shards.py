@@ -12,16 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.distributed.held import columns_of
-from grailbench.distributed.spread import Shard, shard_error
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
 from grailbench.graph.readers.cells import ends_of, unrecognised
 from grailbench.util.outputs import protect, replaced
 
+SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
 _MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Pairs that are asked at once: two columns of k ids, or what makes them.
+
+    make   called on the worker if that sees what `look` asks for, else here
+    ids    whether they are ids of the user, not vertices of the condensed graph
+    """
+
+    columns: np.ndarray | tuple | None = None
+    make: Callable[[], Any] | None = None
+    look: Callable[[], bool] | None = None
+    ids: bool = False
 
 
 def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterator[Shard]:
@@ -94,6 +107,24 @@ def here(shards: Iterable[Shard], ask: Callable[[Any, Any], np.ndarray]) -> Iter
         except InputError as error:
             raise shard_error(number, error) from None
         yield int(answers.size), np.packbits(answers)
+
+
+def shard_error(number: int, error: InputError) -> InputError:
+    """The error for pairs that are wrong, with the shard they are in, from 0."""
+    return InputError(f"shard {number + 1} of the pairs: {error}")
+
+
+def columns_of(pairs: Any) -> tuple[Any, Any]:
+    """Two columns of k ids each, of an array of shape [k, 2] or of a tuple. Raises InputError for anything else."""
+    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
+        return pairs[:, 0].copy(), pairs[:, 1].copy()  # each in one piece, and with its mask if it has one
+    if isinstance(pairs, tuple | list) and len(pairs) == 2:
+        return pairs[0], pairs[1]
+    shape = f" of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else ""
+    raise InputError(
+        f"pairs as {type(pairs).__name__}{shape}: two columns (sources, targets), or an array of shape [k, 2] are "
+        "expected"
+    )
 
 
 # ------------------------------------------------------------------ arrays

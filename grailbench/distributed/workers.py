@@ -1,29 +1,36 @@
-"""What a worker has: its machine, its cores and GPUs, its versions; and whether it runs the code of this process."""
+"""What workers have: machine, cores and GPUs, versions, graphs; whether each runs the code of this process; and the
+slot that each gets, cores and GPUs of its machine that no other has."""
 
 from __future__ import annotations
 
 import os
 import platform
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grailbench.cuda import simulating
 from grailbench.cuda.installed import gpus
-from grailbench.distributed import liveness
+from grailbench.data.locate import locate
+from grailbench.distributed import graphs, liveness
 from grailbench.errors import MachineLacks
+from grailbench.graph.generate import generated_name
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import code_version, packages, usable_cores
 from grailbench.util import __version__
 from grailbench.util.memory import available
-from grailbench.util.words import listing
+from grailbench.util.words import count, listing
 
 if TYPE_CHECKING:
     from distributed import Client
 
 _SHOWN = 3  #: workers that an error names
+#: what starts a worker that can be used, for messages
+HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
+#: what a worker has of a graph that was asked for
+SAME, SENT, MADE, MISSING, OTHER = "there", "will be sent", "is generated there", "missing", "another"
 
 
 @dataclass(frozen=True)
@@ -162,3 +169,105 @@ def _machine() -> str:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return socket.gethostname()
+
+
+# ------------------------------------------------------------------ slots
+
+
+@dataclass(frozen=True)
+class WorkerSlot:
+    """A worker, which runs one task at a time, with the cores and GPUs that no other worker has.
+
+    cores    numbers of cores, ascending
+    gpus     as CUDA_VISIBLE_DEVICES names them
+    memory   bytes that it declares; None if it declares none
+    claims   the resources that a task there takes: all that the worker declares
+    """
+
+    worker: str
+    host: str
+    machine: str
+    cores: tuple[int, ...]
+    gpus: tuple[str, ...] = ()
+    memory: int | None = None
+    claims: tuple[tuple[str, float], ...] = ()
+
+
+def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tuple[list[WorkerSlot], list[str]]:
+    """A slot for each worker that declares its cores, beside those that are taken; and why the others got none.
+
+    A worker gets as many of the cores that its process may use as it declares, the lowest that are free, and GPUs
+    likewise.
+    """
+    slots, faults = list(taken), []
+    before = len(slots)
+    for each in workers:
+        mine = [slot for slot in slots if slot.machine == each.machine]
+        wanted, gpus = each.resources.get("cores"), int(each.resources.get("gpu", 0))
+        who = f"the worker {each.worker} on {each.host}"
+        free = [core for core in each.cores if not any(core in slot.cores for slot in mine)]
+        idle = [gpu for gpu in each.gpus if not any(gpu in slot.gpus for slot in mine)]
+        if not wanted or wanted < 1:
+            faults.append(f"{who} declares no cores (start it with: {HOW})")
+        elif int(wanted) > len(free):
+            faults.append(f"{who} declares {count(int(wanted), 'core')}, and {len(free)} are left to it on its machine")
+        elif gpus > len(idle):
+            faults.append(f"{who} declares {count(gpus, 'GPU')}, and {len(idle)} are left to it on its machine")
+        else:
+            memory = each.resources.get("memory")
+            slots.append(
+                WorkerSlot(
+                    each.worker, each.host, each.machine, tuple(free[: int(wanted)]), tuple(idle[:gpus]),
+                    None if memory is None else int(memory), tuple(sorted(each.resources.items())),
+                )
+            )  # fmt: skip
+    return slots[before:], faults
+
+
+# ------------------------------------------------------------------ all of it, for people
+
+
+def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """A record of each worker: the fields of `Facts`, and
+
+    pinned  the numbers of the cores that its tasks get; [] if it cannot be used
+    stored  how many graphs are in the cache there
+    graphs  what it has of each graph of `names`: 'there' (equal by sha256), 'will be sent', 'is generated there',
+            'missing' (here too), 'another' (its sha256 differs)
+    unlike  the versions that differ from those of this process, of Python and of packages
+    faults  why it cannot be used; [] if it can
+
+    Raises InputError for an unknown graph, MachineLacks naming a worker that cannot answer.
+    """
+    names, mine, found = [locate(name).name for name in names], here(), of_workers(client)
+    for address, why in liveness.heartbeats(client).look().items():
+        if why is not None:
+            raise MachineLacks(f"the worker {address} does not answer: {why} (end it, or let it go on)")
+    addresses = [each.worker for each in found]
+    slots, faults = allocate(found)
+    pinned = {slot.worker: list(slot.cores) for slot in slots}
+    there, kept = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
+    local = {name: graphs.digest_here(name) for name in names}
+    records = []
+    for each in found:
+        its = [fault for fault in faults if f" {each.worker} " in fault]
+        if other := differs(each, mine):
+            its.append(f"the worker {each.worker} on {each.host} has another grailbench: {other}")
+        had = {name: _had(name, local[name], there[each.worker][name]) for name in names}
+        its += [f"the worker {each.worker} has another {name}" for name, what in had.items() if what == OTHER]
+        its += [f"{name} is neither here nor on {each.worker}" for name, what in had.items() if what == MISSING]
+        versions = {"python": mine.python, **mine.packages}
+        theirs = {"python": each.python, **each.packages}
+        unlike = {name: theirs.get(name) for name in {**versions, **theirs} if versions.get(name) != theirs.get(name)}
+        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(kept[each.worker]),
+                        "graphs": had, "unlike": unlike, "faults": its})  # fmt: skip
+    return records
+
+
+def _had(name: str, here: str | None, there: str | None) -> str:
+    """What a worker has of a graph, by the sha256 here and there."""
+    if there is not None:
+        return SAME if here in (None, there) else OTHER
+    if generated_name(name) is not None:
+        return MADE
+    return MISSING if here is None else SENT

@@ -1,4 +1,4 @@
-"""What lives in a worker: an index file that is mapped once, and answers shards of pairs."""
+"""What a worker holds: an index file that is mapped once, and answers shards of pairs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from grailbench.distributed.shards import columns_of
 from grailbench.errors import InputError, MachineLacks, of_system
 from grailbench.graph import mapped
 from grailbench.util.faults import freeing
@@ -31,7 +32,7 @@ class Answering(Protocol):
 Opener = Callable[[Path, int, int | None], Answering]
 
 
-class Held:
+class IndexHolder:
     """An actor: the index file of one identity in one worker process.
 
     A worker that sees the file under the path of the client maps it there. Any other is sent the file in pieces, once,
@@ -124,16 +125,3 @@ class Held:
             raise of_system(error) from None
         found = self._index.answers(sources, targets, ids)
         return int(found.size), np.packbits(found)
-
-
-def columns_of(pairs: Any) -> tuple[Any, Any]:
-    """Two columns of k ids each, of an array of shape [k, 2] or of a tuple. Raises InputError for anything else."""
-    if isinstance(pairs, np.ndarray) and pairs.ndim == 2 and pairs.shape[1] == 2:
-        return pairs[:, 0].copy(), pairs[:, 1].copy()  # each in one piece, and with its mask if it has one
-    if isinstance(pairs, tuple | list) and len(pairs) == 2:
-        return pairs[0], pairs[1]
-    shape = f" of shape {pairs.shape}" if isinstance(pairs, np.ndarray) else ""
-    raise InputError(
-        f"pairs as {type(pairs).__name__}{shape}: two columns (sources, targets), or an array of shape [k, 2] are "
-        "expected"
-    )

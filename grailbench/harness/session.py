@@ -1,0 +1,269 @@
+"""A session, one execution of a run: the cells of each graph are verified, warmed up and timed in interleaved trials.
+
+Trials are the outer loop and cells the inner loop, shuffled for each trial, so that a drift of the machine affects all
+cells alike. The garbage collector is off while a phase is timed, and an index is freed when its trial ends, because
+graphs may have 25 million vertices. `executor` makes the passes; `progress` knows which trials are finished, and takes
+the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.harness import passes
+from grailbench.harness.executor import Executor, OpenGraph
+from grailbench.harness.plan import Cell
+from grailbench.harness.processes import LARGE
+from grailbench.harness.progress import Progress
+from grailbench.harness.rows import MEMORY
+from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, trial_rows, verified_row
+from grailbench.problems.contract import Checks, Input, Problem, Workload, problem
+from grailbench.util.guard import Outcome, guarded
+
+LARGE_SECONDS = 240.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
+Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
+
+
+class Session:
+    """One execution of a run in this process, from the start or continued.
+
+    opened  the graph that is open, which is not opened again
+    """
+
+    def __init__(
+        self,
+        progress: Progress,
+        checks: Checks,
+        open_graph: Callable[[str], Input] | None = None,
+        answered: Answered | None = None,
+        opened: OpenGraph | None = None,
+    ):
+        """open_graph: replaces the opening of graphs by the problem. answered: called once, with the answers of the
+        first cell that is verified as right."""
+        self.progress, self.watcher, self.checks = progress, progress.watcher, checks
+        self._open_graph, self._answered, self.opened = open_graph, answered, opened
+        self._primed: set[tuple] = set()  # configurations on the CPU whose kernels this process has
+
+    def run(self, solved: Problem, name: str, cells: list[Cell]) -> None:
+        """Run all cells of one problem on one graph."""
+        outcome = self.open(solved, name)
+        if outcome.status != "ok":
+            self._skip_all(name, cells, outcome)
+            return
+        tasks = self._tasks(cells)
+        if not tasks:
+            return
+        self._announce(tasks)
+        tasks = self._with_workloads(tasks)
+        with Executor(self.opened, tasks, self._give_up, self.watcher.note) as executor:
+            self._verify(executor, tasks)
+            workloads = {name: self.opened.workloads[name] for name in _query_sets(tasks)}
+            self.watcher.answered(self.opened.graph, workloads, [task.cell for task in tasks if not task.over])
+            if self.progress.sink is None:
+                self._append_verified(tasks)
+                return
+            executor.take_edges()
+            passes.freeze(first=True)
+            self._warm_up(executor, tasks)
+            passes.freeze(first=False)
+            self._time(executor, tasks)
+            self._measure_energy(executor, tasks)
+            self.watcher.timed(self.opened.graph)
+
+    # -------------------------------------------------------------- opening
+
+    def open(self, solved: Problem, name: str) -> Outcome:
+        """Open a graph in the form that a problem takes, unless it is the one that is open."""
+        if self.opened is not None and (self.opened.problem.name, self.opened.graph.name) == (solved.name, name):
+            return Outcome("ok")
+        self.opened = None  # its memory is needed
+        outcome = guarded(lambda: (self._open_graph or solved.open)(name))
+        if outcome.status == "ok":
+            self.opened = OpenGraph(solved, outcome.value)
+        return outcome
+
+    def _skip_all(self, name: str, cells: list[Cell], outcome: Outcome) -> None:
+        """End all cells of a graph that could not be opened."""
+        status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
+        self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
+        for cell in cells:
+            self._give_up(Task(cell, cell_key(cell, None, self.progress.env)), replace(outcome, status=status))
+
+    def _tasks(self, cells: list[Cell]) -> list[Task]:
+        """The tasks of the cells that still need passes."""
+        graph, found = self.opened.graph, []
+        for planned in cells:
+            cell = self._bounded(planned) if graph.edges >= LARGE else planned
+            task = self.progress.task(cell, graph.sha256)
+            if task is None:
+                continue
+            found.append(task)
+            if cell.warmup < planned.warmup:
+                self.watcher.step(cell, "without a warm-up", planned.warmup - cell.warmup)
+            if task.done:
+                self.watcher.step(cell, "done before", len(task.done))
+        return found
+
+    def _announce(self, tasks: list[Task]) -> None:
+        graph = self.opened.graph
+        self.watcher.opened(graph, len(tasks))
+        if any(task.cell.process == "own" for task in tasks) and graph.edges >= LARGE:
+            limits = " and ".join(sorted({f"{task.cell.time_limit:g} s" for task in tasks}))
+            self.watcher.note(
+                f"  a large graph: each cell in a process of its own, for {limits} at most (--time-limit)"
+            )
+
+    def _bounded(self, cell: Cell) -> Cell:
+        """The cell of a large graph, in a process of its own, which loads its kernels first and is warm when it was
+        verified, with a time limit, and asked as much as its problem thinks fit. A cell that is only verified, or whose
+        graph has no name that another process could open, stays as it is."""
+        if self.progress.sink is None or self._open_graph is not None:
+            return cell
+        asked = problem(cell.problem).part(cell.queries, implementation_of(cell), large=True)
+        return replace(cell, queries=asked, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
+
+    def _with_workloads(self, tasks: list[Task]) -> list[Task]:
+        """The tasks whose workload could be made. The others are given up.
+
+        Raises InputError when a file of queries is wrong.
+        """
+        for spec in dict.fromkeys(task.cell.queries for task in tasks):
+            outcome = guarded(lambda spec=spec: self.opened.workload(spec, self.checks))
+            if outcome.status != "ok" and spec.kind == "file":
+                raise InputError(f"on {self.opened.graph.name}: {outcome.reason}")
+            for task in tasks if outcome.status != "ok" else ():
+                if task.cell.queries == spec:
+                    self._give_up(task, outcome)
+        return [task for task in tasks if not task.over]
+
+    # -------------------------------------------------------------- passes
+
+    def _verify(self, executor: Executor, tasks: list[Task]) -> None:
+        """Make and judge one pass of each cell. Cells with wrong labels, wrong answers or other answers than the rest
+        are not timed."""
+        ahead, kept = executor.attempts_at_once(self.checks.jobs), None
+        for task in tasks:
+            if task.over:
+                continue
+            self.watcher.step(task.cell, "verifying", 0)
+            outcome = ahead[task.key].result() if task.key in ahead else executor.attempt(task)
+            self.watcher.step(task.cell, "verified")
+            workload = self._workload(task)
+            if outcome.status == "ok":
+                attempt = outcome.value
+                outcome = guarded(lambda task=task, w=workload, a=attempt: w.judge(task.key, a))
+            if outcome.status != "ok":
+                self._give_up(task, outcome)
+                continue
+            task.verdict = outcome.value
+            if task.verdict.fault:
+                self._give_up(task, Outcome("wrong", task.verdict.fault))
+            elif self._answered is not None and kept is None and task.verdict.method is None:  # else a number alone
+                kept = task, workload, attempt.answers
+        for name in _query_sets(tasks):
+            faults = self.opened.workloads[name].compare()
+            for task in tasks:
+                if not task.over and task.key in faults:
+                    self._give_up(task, Outcome("wrong", faults[task.key]))
+        if kept is not None and not kept[0].over:
+            self._answered(*kept[1:])
+            self._answered = None
+
+    def _append_verified(self, tasks: list[Task]) -> None:
+        """Add a row of each cell that is right, of a run that is only verified."""
+        rows = [self._verified_row(task) for task in tasks if not task.over]
+        self.progress.append([row | {"planned": None} for row in rows])
+
+    def _warm_up(self, executor: Executor, tasks: list[Task]) -> None:
+        for task in tasks:
+            if not task.over and not task.cell.warmup and task.process is None:
+                # the verified pass ran other kernels than the timed ones: kernels with counters
+                way = (task.cell.problem, task.cell.impl, repr(task.cell.params), task.cell.from_edges)
+                if way not in self._primed and guarded(lambda task=task: passes.prime(task.cell)).status == "ok":
+                    self._primed |= set() if on_gpu(task.cell) else {way}
+        for turn in range(max((task.cell.warmup for task in tasks), default=0)):
+            for task in tasks:
+                if task.over or turn >= task.cell.warmup:
+                    continue
+                self.watcher.step(task.cell, "warming up", 0)
+                outcome = executor.measure(task)
+                self.watcher.step(task.cell, "warming up")
+                if outcome.status != "ok":
+                    self._give_up(task, outcome)
+
+    def _time(self, executor: Executor, tasks: list[Task]) -> None:
+        for trial in range(max((task.cell.trials for task in tasks), default=0)):
+            turn = [t for t in tasks if not t.over and trial < t.cell.trials and trial not in t.done]
+            if not turn:
+                continue
+            order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
+            for task in (turn[place] for place in order):
+                doing = f"trial {trial + 1} of {task.cell.trials}"
+                self.watcher.step(task.cell, doing, 0)
+                outcome = executor.measure(task)
+                self.watcher.step(task.cell, doing)
+                if outcome.status != "ok":
+                    self._give_up(task, outcome)
+                elif outcome.value.checksum != task.verdict.checksum:
+                    reason = f"trial {trial}: answers differ from the verified ones"
+                    self._give_up(task, Outcome("wrong", reason))
+                else:
+                    run, graph = self.progress.name, self.opened.graph
+                    self.progress.append(trial_rows(task, run, graph, self._workload(task), trial, outcome.value))
+
+    def _measure_energy(self, executor: Executor, tasks: list[Task]) -> None:
+        """Measure the energy of cells of which it was asked, once all cells were timed, and add a row of it to each.
+        What could not be measured has the reason there, and keeps its times."""
+        told = {None}
+        for task in tasks:
+            if task.over or not task.cell.energy or task.has_energy:
+                continue
+            self.watcher.step(task.cell, "measuring its energy", 0)
+            found = executor.energy(task)
+            self.watcher.step(task.cell, "measuring its energy")
+            if (reason := found.get("reason")) not in told:
+                self.watcher.note(f"  no energy of {task.cell.label()}, and of others alike: {reason}")
+                told.add(reason)
+            row = self._verified_row(task)
+            self.progress.append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
+
+    def _workload(self, task: Task) -> Workload:
+        return self.opened.workloads[task.cell.queries.name]
+
+    def _verified_row(self, task: Task) -> dict:
+        return verified_row(task, self.progress.name, self.opened.graph, self._workload(task))
+
+    # -------------------------------------------------------------- giving up
+
+    def _give_up(self, task: Task, outcome: Outcome) -> None:
+        """End a cell, with one row that has the reason why it gets no more times."""
+        graph = None if self.opened is None else self.opened.graph
+        task.over = True
+        if task.process is not None:
+            task.process.close()
+        if outcome.status == "skipped" and graph is not None:
+            self.progress.lacking = self.progress.lacking or outcome.reason
+        if outcome.trace and self.progress.sink is not None:
+            self.progress.sink.explain(f"{task.cell.dataset}: {task.cell.label()}\n{outcome.trace}\n")
+        reason = outcome.reason
+        if outcome.status == "timeout":
+            reason += f" ({task.cell.time_limit:g} s)"
+        if outcome.status == "out of memory" and task.process is not None and task.cell.memory_limit is not None:
+            reason += f" (limit {task.cell.memory_limit:g} GiB)"
+        row = new_row(task, self.progress.name, graph)
+        row |= {"status": outcome.status, "reason": reason}
+        if outcome.status == "wrong" and task.verdict is not None and task.verdict.errors:
+            row["counters"] = task.verdict.errors
+        self.progress.append([row])
+        if graph is not None:
+            self.watcher.trouble(task.cell, outcome.status, reason)
+
+
+def _query_sets(tasks: list[Task]) -> list[str]:
+    """The names of the query sets of tasks, each once."""
+    return list(dict.fromkeys(task.cell.queries.name for task in tasks))
