@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.graph.csr import Dag, Graph
+from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 DAG_ARRAYS = ("offsets", "children", "levels", "order", "component", "parent_offsets", "parents")
 
@@ -25,6 +26,12 @@ def layers(deep=40, wide=8):
     starts = [(u, (u // wide + 1) * wide) for u in range((deep - 1) * wide)]
     edges = [(u, v) for u, first in starts for v in range(first, first + wide)]
     return deep * wide, edges
+
+
+def hub_words(dag: Dag) -> np.ndarray:
+    """The words of hubs that `sequential` makes, uint64[2 n]."""
+    params = Params(dim=1, filters=("hubs",))
+    return implementation("sequential").build(dag, params, NoTimer()).hubs
 
 
 def between_trees():

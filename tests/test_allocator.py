@@ -6,7 +6,6 @@ import simulated as _simulated  # noqa: F401
 
 from grailbench.cuda.allocator import Freed, room_for
 from grailbench.cuda.device_arrays import Part
-from grailbench.cuda.launch import _pack, _Unknown
 
 
 @pytest.mark.parametrize("size", [1, 511, 512, 513, 1 << 20, (1 << 20) + 1, 3 << 20, 10**9 + 7, 2**36 + 1])
@@ -45,18 +44,3 @@ def test_a_part_is_an_array_at_an_address():
     piece = row[2:5]
     assert (piece.device_ctypes_pointer.value, piece.shape, row[9:99].shape) == (4112, (3,), (3,))
     assert part.__cuda_array_interface__ == {"shape": (6, 4), "typestr": "<i4", "data": (4096, False), "version": 3}
-
-
-def test_arguments_are_packed_as_words():
-    words = []
-    key = _pack(
-        (Part(None, 64, (3,), np.dtype(np.int32)), (7, np.uint64(9)), Part(None, 8, (0,), np.dtype("i8"))), words
-    )
-    assert words == [0, 0, 3, 4, 64, 3, 4, 7, 9, 0, 0, 0, 8, 0, 0, 8]
-    other = _pack(
-        (Part(None, 64, (5,), np.dtype(np.int32)), (8, np.uint64(1)), Part(None, 8, (1,), np.dtype("i8"))), []
-    )
-    assert key == other
-    assert key != _pack((Part(None, 64, (3,), np.dtype(np.int64)), (7, np.uint64(9)), words and 1), [])
-    with pytest.raises(_Unknown):
-        _pack(1.5, [])

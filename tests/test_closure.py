@@ -20,14 +20,11 @@ from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMe
 from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
 from grailbench.graph.ids import Counted
-from grailbench.problems.closure import bits as kept
 from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure import check, index, sweep, warshall
 from grailbench.problems.closure import problem as closure_problem
-from grailbench.problems.closure import sweep as cpu_blocks
 from grailbench.problems.closure.gpu import sweep as gpu_sweep
-from grailbench.problems.closure.gpu import sweep as order
-from grailbench.problems.closure.index import Block, Closed, NoTimer, Params, Relation
+from grailbench.problems.closure.index import Block, NoTimer, Params, Relation
 from grailbench.problems.closure.problem import Closure, checksum
 from grailbench.problems.closure.sweep import condense
 from grailbench.problems.contract import Attempt, implementations
@@ -125,40 +122,27 @@ def test_components_are_the_oracles_and_in_topological_order(graph):
 
 @settings(max_examples=20)
 @given(graph=digraphs(), width=st.integers(1, 3), workers=st.integers(1, 3))
-def test_blocks_of_any_width_make_up_the_closure(graph, width, workers):
+def test_blocks_of_any_width_make_up_the_closure_and_so_do_their_pairs(graph, width, workers):
     vertices, edges = graph
     if not vertices:
         return
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sweep, "LEAST", 1)
-        patch.setattr(cpu_blocks, "LEAST", 1)
+        patch.setattr(sweep, "PIECE", 16)  # a thread for each pair
         condensed, right = condense(*rows_of(graph_of(*graph))), expected(*graph)
         whole = np.full((vertices, packed.words(vertices)), 2**64 - 1, np.uint64)
         assert np.array_equal(sweep.close(condensed, whole, workers), right.sum(1))
         assert np.array_equal(packed.unpack(whole), right)
-        blocks = cpu_blocks.Blocks(condensed, width, workers)
+        blocks = sweep.Blocks(condensed, width, workers)
         assert blocks.count() == right.sum()
         assert np.array_equal(blocks.reached, right.sum(1))
         assert len(list(blocks.spread())) == len(blocks) == -(-packed.words(vertices) // width)
         for free in (10**9, 0):
             patch.setattr(index.memory, "available", lambda free=free: free)
             assert np.array_equal(assembled(vertices, blocks.spread()), right)
-
-
-@settings(max_examples=20)
-@given(graph=digraphs(), width=st.integers(1, 3), workers=st.integers(1, 3))
-def test_pairs_are_those_of_the_closure_each_once(graph, width, workers):
-    vertices, edges = graph
-    if not vertices:
-        return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cpu_blocks, "PIECE", 16)  # a thread for each pair
-        blocks = cpu_blocks.Blocks(condense(*rows_of(graph_of(*graph))), width, workers)
         pieces = [piece.copy() for piece in blocks.pairs(1)]
-        assert np.array_equal(blocks.reached, expected(*graph).sum(1))
-    found = [tuple(pair) for piece in pieces for pair in piece.tolist()]
-    assert len(set(found)) == len(found)
-    assert set(found) == set(zip(*(ends.tolist() for ends in np.nonzero(expected(*graph))), strict=True))
+    found = sorted(tuple(pair) for piece in pieces for pair in piece.tolist())
+    assert found == list(zip(*(ends.tolist() for ends in np.nonzero(right)), strict=True))
     assert all(0 < len(piece) <= 64 * width for piece in pieces)
 
 
@@ -166,6 +150,7 @@ def test_pairs_are_those_of_the_closure_each_once(graph, width, workers):
 
 
 @pytest.mark.parametrize("name", ON_CPU)
+@example(graph=(1, [(0, 0)]))
 @given(graph=digraphs())
 def test_on_the_cpu_the_closure_is_the_oracles(name, graph):
     if graph[0]:
@@ -183,6 +168,8 @@ def test_any_number_of_workers_gives_the_same_bits(graph):
 
 @pytest.mark.parametrize("name", [name for name in ON_GPU if name not in {*BITS, *PAIRS}])
 @FEW
+@example(graph=(1, [(0, 0)]))
+@example(graph=(3, []))
 @given(graph=digraphs())
 def test_kernels_of_the_report_give_the_oracles_closure(name, graph):
     vertices = min(graph[0], SMALL)
@@ -193,28 +180,24 @@ def test_kernels_of_the_report_give_the_oracles_closure(name, graph):
 
 @pytest.mark.parametrize("name", BITS)
 @FEW
+@example(graph=(1, []))
+@example(graph=(2, [(1, 0)]))
 @given(graph=digraphs())
 def test_kernels_on_bits_give_the_oracles_closure(name, graph):
     if graph[0]:
         assert_closed(name, *graph)
 
 
-@pytest.mark.parametrize("spec", ["path-130", "cycle-129", "custom-150-0.012", "scale-free-140", "star-70"])
+@pytest.mark.parametrize("spec", ["path-130", "cycle-129", "custom-150-0.012"])
 @pytest.mark.parametrize("name", BITS)
 def test_kernels_on_bits_span_several_steps_and_strips(name, spec):
     graph = parse_shape(spec).graph()
     assert_closed(name, graph.vertices, edges_of(graph))
 
 
-@pytest.mark.parametrize("name", ON_CPU + ON_GPU)
-@pytest.mark.parametrize(("vertices", "edges"), [(1, []), (1, [(0, 0)]), (2, [(1, 0)]), (3, [])])
-def test_the_least_graphs_are_closed(name, vertices, edges):
-    assert_closed(name, vertices, edges)
-
-
 @settings(max_examples=6 if gateway.simulated else 60)
 @example(graph=(150, [(u, v) for u in range(150) for v in range(u + 7, min(u + 36, 150), 7)]), width=1, fewest=0)
-@given(graph=digraphs(), width=st.integers(1, 5), fewest=st.sampled_from([0, order.FEWEST]))
+@given(graph=digraphs(), width=st.integers(1, 5), fewest=st.sampled_from([0, gpu_sweep.FEWEST]))
 def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pairs(graph, width, fewest):
     vertices = min(graph[0], MOST)
     edges = [(u, v) for u, v in graph[1] if u < vertices and v < vertices]
@@ -222,9 +205,9 @@ def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pa
         return
     right = expected(vertices, edges)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(order, "FEWEST", fewest)
+        patch.setattr(gpu_sweep, "FEWEST", fewest)
         patch.setattr(gpu_sweep, "PIECE", 64)
-        given = order.ordered(graph_of(vertices, edges), NoTimer())
+        given = gpu_sweep.ordered(graph_of(vertices, edges), NoTimer())
         sets = gpu_sweep.Sets(given, vertices, width)
         assert sets.count() == right.sum()
         assert np.array_equal(sets.reached, right.sum(1))
@@ -240,35 +223,29 @@ def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pa
 @given(graph=digraphs().filter(lambda graph: 0 < graph[0] <= MOST), deep=st.booleans())
 def test_the_host_and_the_device_order_components_alike(graph, deep):
     found = []
-    for fewest in (order.FEWEST, 0):
+    for fewest in (gpu_sweep.FEWEST, 0):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(order, "FEWEST", fewest)
+            patch.setattr(gpu_sweep, "FEWEST", fewest)
             if deep:  # levels come from the host
                 patch.setattr(build, "walk_levels", partial(build.walk_levels, free=0, edges_a_level=10**6))
-            found.append(order.ordered(graph_of(*graph), NoTimer()))
+            found.append(gpu_sweep.ordered(graph_of(*graph), NoTimer()))
     (one, *counts), (other, *others) = found
     assert counts == others
-    for name, mine, theirs in zip(order.Order._fields, one, other, strict=True):
+    for name, mine, theirs in zip(gpu_sweep.Order._fields, one, other, strict=True):
         assert np.array_equal(*map(library.to_host, (mine, theirs))), name
 
 
-@pytest.mark.parametrize("fewest", [0, order.FEWEST])
+@pytest.mark.parametrize("fewest", [0, gpu_sweep.FEWEST])
 def test_vertices_of_many_children_share_the_threads_of_a_block(monkeypatch, fewest):
     """A hub above and one below, and two hubs on a level, with more children than `LONG` and than threads."""
-    monkeypatch.setattr(order, "FEWEST", fewest)
-    many = 3 * order.LONG
+    monkeypatch.setattr(gpu_sweep, "FEWEST", fewest)
+    many = 3 * gpu_sweep.LONG
     leaves = range(4, 4 + many)
     edges = [(0, 1), (0, 2), *((u, v) for u in (1, 2) for v in leaves), *((v, 3) for v in leaves)]
-    given = order.ordered(graph_of(4 + many, edges), NoTimer())
+    given = gpu_sweep.ordered(graph_of(4 + many, edges), NoTimer())
     assert given.long == 2
     sets = gpu_sweep.Sets(given, 4 + many, 9)
     assert sets.count() == expected(4 + many, edges).sum()
-
-
-def test_figure_2_of_the_report():
-    found = solved("floyd-warshall", graph_of(4, [(0, 1), (1, 2), (2, 3), (3, 1)]))
-    right = [[0, 1, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]]
-    assert packed.unpack(found.packed()).astype(int).tolist() == right
 
 
 def test_powers_stop_when_they_repeat():
@@ -345,7 +322,7 @@ def test_a_closure_in_blocks_is_compared_bit_by_bit(monkeypatch, steps):
     whole, parts = judged(graph), judged(graph, memory=8 * 150)
     assert (parts.fault, parts.positives) == (None, whole.positives)
     assert parts.checksum != whole.checksum
-    right = cpu_blocks.Blocks.spread
+    right = sweep.Blocks.spread
 
     def wrong(self):
         for block in right(self):
@@ -353,9 +330,9 @@ def test_a_closure_in_blocks_is_compared_bit_by_bit(monkeypatch, steps):
                 block.bits[101, 0] ^= np.uint64(1) << np.uint64(block.targets.tolist().index(7))
             yield block
 
-    monkeypatch.setattr(cpu_blocks.Blocks, "spread", wrong)
+    monkeypatch.setattr(sweep.Blocks, "spread", wrong)
     assert judged(graph, memory=8 * 150).fault.startswith("1 pairs are wrong, the first (101, 7): there is ")
-    monkeypatch.setattr(cpu_blocks.Blocks, "spread", lambda self: list(right(self))[1:])
+    monkeypatch.setattr(sweep.Blocks, "spread", lambda self: list(right(self))[1:])
     with pytest.raises(CheckFailed, match="every target once"):
         judged(graph, memory=8 * 150)
 
@@ -480,13 +457,6 @@ def test_a_graph_without_vertices_is_refused():
         Closure().workload(None, Opened(graph), Relation(graph), None)
 
 
-def test_a_closure_from_a_matrix_and_from_bits_is_the_same():
-    graph = parse_shape("custom-70-0.03").graph()
-    by_matrix, by_bits = solved("floyd-warshall", graph), solved("warshall-bits", graph)
-    assert isinstance(by_matrix, Closed)
-    assert np.array_equal(by_matrix.packed(), by_bits.packed())
-
-
 def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_path):
     from grailbench.graph.readers import read_graph
     from grailbench.problems.closure.export import export
@@ -497,23 +467,23 @@ def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_pat
 
 
 def test_memory_of_bits_serves_the_next_closure_once_nothing_refers_to_it():
-    kept.drop_reusable()
-    part = kept.reusable(70, 2)[3:]
+    packed.drop_reusable()
+    part = packed.reusable(70, 2)[3:]
     place = part.ctypes.data
-    assert kept.reusable(70, 2).ctypes.data != place - 3 * 16
-    kept.drop_reusable()
+    assert packed.reusable(70, 2).ctypes.data != place - 3 * 16
+    packed.drop_reusable()
     del part
-    (spare,) = kept._last
-    assert kept.reusable(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
-    kept.reusable(71, 2)
-    assert kept._last[0].size == 142
+    (spare,) = packed._last
+    assert packed.reusable(70, 2).ctypes.data == spare.ctypes.data == place - 3 * 16
+    packed.reusable(71, 2)
+    assert packed._last[0].size == 142
 
 
 #: `os` is emptied after the modules that were imported later, whose names are None by then
 OUTLIVING = """
 import os
-from grailbench.problems.closure import kept
-os.last = kept.empty(4, 4), kept
+from grailbench.problems.closure import bits
+os.last = bits.reusable(4, 4), bits
 """
 
 
@@ -550,7 +520,7 @@ def test_pairs_of_a_closure_are_streamed_to_a_file(session_cache, tmp_path, impl
 def test_a_stream_that_breaks_off_leaves_the_file_as_it_was(session_cache, tmp_path, monkeypatch):
     from grailbench.problems.closure.export import export
 
-    right = cpu_blocks.Blocks.pairs
+    right = sweep.Blocks.pairs
 
     def broken(self, piece=64):
         for number, found in enumerate(right(self, piece)):
@@ -558,7 +528,7 @@ def test_a_stream_that_breaks_off_leaves_the_file_as_it_was(session_cache, tmp_p
                 raise KeyboardInterrupt
             yield found
 
-    monkeypatch.setattr(cpu_blocks.Blocks, "pairs", broken)
+    monkeypatch.setattr(sweep.Blocks, "pairs", broken)
     (tmp_path / "c.pairs").write_bytes(b"before")
     for name, format in (("c.pairs", "pairs"), ("c.parquet", "parquet")):
         with pytest.raises(KeyboardInterrupt):
@@ -574,12 +544,3 @@ def test_a_closure_too_large_to_be_sorted_names_the_formats_that_are_not(session
         module.export("path-300", tmp_path / "c.tuwien", closure=True)
     with pytest.raises(InputError, match="makes no pairs"):
         module.export("path-300", tmp_path / "c.tuwien", closure=True, impl="condense-bits")
-
-
-def test_the_shipped_config_plans_every_implementation_on_every_kind_of_random_graph():
-    from grailbench.harness.plan import load_config, make_plan
-
-    cells = make_plan(load_config("closure")).cells
-    assert {cell.impl for cell in cells} == set(implementations("closure"))
-    assert {cell.dataset.rsplit("-", 2)[0].rstrip("-0123456789") for cell in cells} >= {"custom", "erdos-renyi"}
-    assert all(cell.trials == 10 and cell.problem == "closure" for cell in cells)

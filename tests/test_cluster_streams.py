@@ -265,7 +265,7 @@ def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch
     monkeypatch.setattr(client_side._Stream, "_send", lambda self, *shard: sent.append(shard) or send(self, *shard))
     cuts = [(first, min(first + 2_000, PAIRS)) for first in range(0, PAIRS, 2_000)]
     asked = (client_side.Shard(make=partial(slowly, files / "rows.npy", *cut), ids=True) for cut in cuts)
-    spread = index._inside.index.spread
+    spread = index._engine.index.spread
     answered = list(spread.stream(asked, patience=0.0))
     assert [count for count, _ in answered] == [last - first for first, last in cuts]
     assert (np.concatenate([bits for _, bits in answered]) == right).all()
@@ -292,7 +292,7 @@ def test_a_worker_with_another_version_is_refused(client, graph):
 
 def test_a_worker_with_another_index_is_refused(client, graph, pairs):
     index = gb.build(graph, "sequential", client=client)
-    index._inside.index.spread.identity = 64 * "0"
+    index._engine.index.spread.identity = 64 * "0"
     with pytest.raises(gb.InputError, match="this worker holds index .*, and was asked of 000000000000"):
         next(index.stream(pairs))
 

@@ -255,12 +255,14 @@ def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(report):
 
 @pytest.mark.slow
 def test_page_has_claims_and_figures_and_says_what_it_lacks(report, tmp_path):
-    from test_html import Page
+    from markup import Page
 
     from grailbench.report.page import page as page_of
 
     page = Page(page_of(report))
-    assert {f"computation-{n}.csv" for n in range(4, 8)} <= {a["download"] for a in page.all("a", **{"class": "csv"})}
+    assert {f"computation-{n}.csv" for n in range(4, 8)} <= {
+        a["download"] for a in page.attributes("a", **{"class": "csv"})
+    }
     for words in ("gpu-path device: home-made", "OOM d = 5", "no ncu.csv of Nsight Compute"):
         assert words in "".join(page.words)
     whole = page_of(report, profile=profile(tmp_path, WIDE))

@@ -115,7 +115,7 @@ def sums_that_begin_at(number):
 
 
 @pytest.mark.skipif(not gateway.simulated, reason="replaces a function of a kernel")
-@pytest.mark.parametrize("number", [2**31 - 3, 2**31 - 7, 2**32 - 3, 2**32 - 7, 3 * 2**31 - 5, 2**40 - 4])
+@pytest.mark.parametrize("number", [2**31 - 3, 2**32 - 7, 2**40 - 4])
 def test_sizes_of_trees_are_summed_beyond_two_to_the_32(number, monkeypatch):
     monkeypatch.setattr(_peel, "_place_siblings", sums_that_begin_at(number))
     assert_peeled_alike(dag_of(*between_trees()))
@@ -154,7 +154,7 @@ def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
     assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
 
 
-def test_a_batch_of_any_size_and_one_on_the_device_are_answered_alike():
+def test_batches_of_any_size_are_answered_alike():
     dag = dag_of(*DIAMOND)
     index = built("core-gpu", dag)
     us, vs = (each.astype(np.int32) for each in np.divmod(np.arange(64), 8))
@@ -162,9 +162,6 @@ def test_a_batch_of_any_size_and_one_on_the_device_are_answered_alike():
     assert ask(index, us[:5], vs[:5]) == whole[:5]
     assert ask(index, us[:0], vs[:0]) == []
     assert ask(index, np.tile(us, 3), np.tile(vs, 3)) == whole * 3
-    answers = cuda.to_device(np.full(64, 7, np.uint8))
-    index.answerer.answer_device(cuda.to_device(us), cuda.to_device(vs), answers)
-    assert answers.copy_to_host().tolist() == [int(each) for each in whole]
 
 
 def test_a_batch_that_does_not_fit_is_refused(monkeypatch):

@@ -18,7 +18,7 @@ from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.problems.contract import Spec, problem
-from grailbench.problems.counts import problem as check
+from grailbench.problems.counts import problem as counting
 from grailbench.problems.counts import sketch, sweep
 from grailbench.problems.counts.export import export
 from grailbench.problems.counts.index import Counted, NoTimer, Params, Solver, task_of
@@ -58,7 +58,7 @@ def some_dag(vertices=1500, edges=6000, seed=1):
 @example(drawn=(0, []), ancestors=False)
 def test_cpu_counts_and_the_reference_agree_with_the_naive_closure(drawn, ancestors):
     task, right = task_of(dag_of(*drawn), ancestors), naive_counts(*drawn, ancestors)
-    assert of_vertices(task, check.closed(task.offsets, task.children, task.order, task.sizes)) == right
+    assert of_vertices(task, counting.closed(task.offsets, task.children, task.order, task.sizes)) == right
     for name in ("counts", "search"):
         assert of_vertices(task, counted(name, task, threads=2).counts) == right, name
 
@@ -74,14 +74,14 @@ def test_blocks_of_few_columns_count_the_same(drawn, ancestors, block, threads):
     assert work["blocks"] == -(-form.columns.shape[0] // block)
 
 
-@pytest.mark.parametrize("block", [512, 1100, 2048])
+@pytest.mark.parametrize("block", [512, 2048])
 @pytest.mark.parametrize("ancestors", [False, True])
 def test_rows_of_many_words_count_the_same(block, ancestors):
     task = task_of(some_dag(), ancestors)
     form = reduced(task)
     assert form.columns.shape[0] > 1024  # two words and more, each with bits
     columns, work, _ = sweep.swept(form, 2, block)
-    right = check.closed(task.offsets, task.children, task.order, task.sizes)
+    right = counting.closed(task.offsets, task.children, task.order, task.sizes)
     assert expanded(task, form, columns).tolist() == right.tolist()
     assert work["rows_joined"] > work["rows_made"] > 0
 
@@ -113,7 +113,7 @@ def test_the_numbers_of_rows_begin_anew(monkeypatch):
         return rows
 
     monkeypatch.setattr(sweep, "_rows_for", late)
-    right = check.closed(task.offsets, task.children, task.order, task.sizes)
+    right = counting.closed(task.offsets, task.children, task.order, task.sizes)
     assert expanded(task, form, sweep.swept(form, 1)[0]).tolist() == right.tolist()
 
 
@@ -196,8 +196,8 @@ def test_a_wrong_count_is_found_by_the_closure(diamond, tmp_path, spoiled):
 @pytest.fixture
 def large(monkeypatch):
     """Graphs are large: nothing is closed, and one search is made."""
-    monkeypatch.setattr(check, "CLOSED", 0)
-    monkeypatch.setattr(check, "SCANNED", 0)
+    monkeypatch.setattr(counting, "CLOSED", 0)
+    monkeypatch.setattr(counting, "SCANNED", 0)
 
 
 def test_counts_of_large_graphs_are_searched_for_and_go_with_their_edges(diamond, tmp_path, large, spoiled):
@@ -216,7 +216,7 @@ def test_implementations_that_differ_where_none_was_searched_are_wrong(diamond, 
         counts[counts >= 4] += 1
 
     spoiled(more_below)
-    monkeypatch.setattr(check, "drawn_counts", lambda *given: np.empty(0, np.int64))
+    monkeypatch.setattr(counting, "drawn_counts", lambda *given: np.empty(0, np.int64))
     rows = measured(diamond, tmp_path, implementations=["toy", "counts"], queries=["ancestors"]).rows
     assert {row["status"] for row in rows} == {"wrong"}
     assert {row["reason"] for row in rows} == {"implementations differ in counts that no search checked"}
@@ -232,7 +232,7 @@ def test_who_searches_is_asked_drawn_vertices_of_a_large_graph():
 
 
 def test_drawn_vertices_are_the_same_for_all_and_checked(monkeypatch):
-    monkeypatch.setattr(check, "CLOSED", 0)
+    monkeypatch.setattr(counting, "CLOSED", 0)
     dag = some_dag(60, 200)
     task = task_of(dag)
 
@@ -243,7 +243,7 @@ def test_drawn_vertices_are_the_same_for_all_and_checked(monkeypatch):
     made = problem("counts").workload(Spec("all", 20, 3), Named(), task, None)
     where, ancestors = made.asked
     assert (made.size, where.shape[0], ancestors) == (20, 20, False)
-    right = np.array(of_vertices(task, check.closed(task.offsets, task.children, task.order, task.sizes)))[where]
+    right = np.array(of_vertices(task, counting.closed(task.offsets, task.children, task.order, task.sizes)))[where]
     drawn, found = made._searched(task.component[where])
     assert found.tolist() == right[drawn].tolist()
 
@@ -287,12 +287,14 @@ def test_estimates_depend_on_the_seed_and_not_on_threads():
 
 @pytest.mark.parametrize("small", [True, False])
 def test_estimates_are_verified_by_their_bounds(session_cache, tmp_path, monkeypatch, small):
-    monkeypatch.setattr(check, "CLOSED", check.CLOSED if small else 0)
+    monkeypatch.setattr(counting, "CLOSED", counting.CLOSED if small else 0)
     name = "random-n1500-k4-s1"
     done = measured(name, tmp_path, implementations=["counts-sketch", "counts"])
     done.check()
     (row,) = (row for row in done.rows if row["impl"] == "counts-sketch" and row["phase"] == "solve")
     assert (row["counters"]["error_permille"], row["verified"]) == (127, "closure" if small else "searches")
+    (seen,) = {row["counters"]["seen_permille"] for row in done.rows if "seen_permille" in (row["counters"] or {})}
+    assert 20 < seen < 300
     monkeypatch.setattr(sketch, "ERROR", 0.01)  # bars that are too short
     (row,) = measured(name, tmp_path / "again", implementations=["counts-sketch"]).rows
     assert row["status"] == "wrong"
@@ -368,10 +370,3 @@ def test_counts_go_without_what_is_for_closures(people, capsys, tmp_path):
     assert "counts are not written as 'tuwien'" in call(
         capsys, "export", people, tmp_path / "c", "--counts", "--format", "tuwien"
     )[2].replace("\n", " ")
-
-
-def test_estimates_say_how_far_off_they_were_seen(tmp_path, session_cache):
-    block = {"problem": "counts", "datasets": ["random-n300-k3-s1"], "implementations": ["counts-sketch"], "trials": 1}
-    done = run(make_plan(Config.model_validate({"experiment": [block]})), Notes(), fetch=False, out=tmp_path / "run")
-    (seen,) = {row["counters"]["seen_permille"] for row in done.rows if row["counters"]}
-    assert 20 < seen < 300

@@ -6,7 +6,7 @@ from stored import HOSTILE, row, store, trials
 from grailbench.errors import InputError
 from grailbench.harness.cells import cells, read
 from grailbench.report import measured
-from grailbench.report.detail import detail
+from grailbench.report.measured import detail
 from grailbench.report.pages import Page
 from grailbench.report.values import Expression
 

@@ -122,6 +122,12 @@ def test_words_of_arrays_and_numbers(layout):
     else:
         arrays = [0, 0, 24, 8, 64, 6, 4, 32, 8], [0, 0, 5, 4, 32, 5, 4], [0, 0, 0, 4, 0, 0, 4]
     assert found == [*arrays[0], *arrays[1], *rest[0], *arrays[2], *rest[1]]
+    keys = [
+        launch._pack((a_part(64, shape, kind), 7), []) for shape, kind in (((3,), "i4"), ((5,), "i4"), ((3,), "i8"))
+    ]
+    assert keys[0] == keys[1] != keys[2]
+    with pytest.raises(launch._Unknown):
+        packed(1.5)
 
 
 def as_numbas(array, address):

@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from dags import hub_words
 from fused_twin import records, sibling_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -62,21 +63,21 @@ def test_long_rows_are_ordered_tile_by_tile(how):
     assert_as_the_twin(dag_of(children + 1, edges), 1, 5, how)
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 2047, 2048, 2049, 5000])
+@pytest.mark.parametrize("length", [1, 2, 2047, 2048, 5000])
 def test_a_sibling_order_is_a_permutation(length):
     for h in (0, 12345, 2**32 - 1):
         assert np.array_equal(np.sort(sibling_order(length, h)), np.arange(length))
 
 
 @pytest.mark.parametrize("how", [{"shared": True}, {"shared": False, "narrow": 0}, {"shared": False}])
-@pytest.mark.parametrize("vertices", [0, 1, 2, 300])
+@pytest.mark.parametrize("vertices", [0, 1, 300])
 def test_no_vertex_one_and_a_chain(vertices, how):
     assert_as_the_twin(dag_of(vertices, [(v, v + 1) for v in range(vertices - 1)]), 2, 3, how)
 
 
 @pytest.mark.skipif(not gateway.simulated, reason="counts in the simulator")
 @pytest.mark.parametrize("narrow", [0, 3, 2048])
-@pytest.mark.parametrize("vertices", [0, 1, 10])
+@pytest.mark.parametrize("vertices", [0, 10])
 def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     met, simulator = [], gateway.cuda.jit.__module__.rpartition(".")[0]
     group = import_module(f"{simulator}.kernelapi").GridGroup
@@ -133,7 +134,7 @@ def assert_as_the_twin(dag, dim, seed, how):
     leveled_dag, lanes, words = labelled(dag, dim, seed, **how)
     expected = records(leveled_dag, salts(seed, range(dim)), dim, lanes.shape[1])
     assert np.array_equal(lanes, expected)
-    assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[leveled_dag.vertex])
+    assert np.array_equal(words.reshape(-1, 2), hub_words(dag).reshape(-1, 2)[leveled_dag.vertex])
 
 
 @MANY
@@ -174,20 +175,13 @@ def test_the_index_checks_its_labels_and_answers():
     assert np.array_equal(index.query_batch(u, v, NoTimer()), u <= v)
     assert index.counters["queries"] == 300
     on_device = index._replicas.records[0].lanes
-    lanes, _ = index._replicas.fetch()
-    lanes[-1, 0] = 0  # the last vertex reaches rank 0, and nobody above it knows
-    on_device.copy_to_device(lanes.ravel())
-    assert "do not contain" in index.check_labels(dag)
-
-
-def test_a_level_as_deep_as_a_parents_is_found():
-    dag = dag_of(3, [(0, 1), (1, 2)])
-    index = implementation("gpu-fused").build(dag, Params(dim=1), NoTimer())
-    on_device = index._replicas.records[0].lanes
-    lanes, _ = index._replicas.fetch()
-    lanes[3, 2] = lanes[2, 2]
-    on_device.copy_to_device(lanes.ravel())
-    assert index.check_labels(dag).endswith("(level)")
+    for lane, wrong in ((0, 0), (2 * 2, dag.depth - 2)):  # the last reaches rank 0, or is on the level of its parent
+        lanes, _ = index._replicas.fetch()
+        right, lanes[-1, lane] = lanes[-1, lane], wrong
+        on_device.copy_to_device(lanes.ravel())
+        assert "do not contain" in index.check_labels(dag)
+        lanes[-1, lane] = right
+        on_device.copy_to_device(lanes.ravel())
 
 
 def test_a_dag_of_two_roots_is_refused():
@@ -210,7 +204,7 @@ def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(real_graphs)
         numbered, lanes, words = labelled(dag, 2, 1, shared=False)
         for one, other in zip((lanes, words), index._replicas.fetch(), strict=True):
             assert np.array_equal(one, other), name
-        assert np.array_equal(words.reshape(-1, 2), hubs.hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
+        assert np.array_equal(words.reshape(-1, 2), hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
 
 
 @pytest.mark.gpu

@@ -15,7 +15,6 @@ from naive import closure
 from strategies import dag_of, digraphs
 
 from grailbench.cuda import block_group, gateway, warp_group
-from grailbench.cuda.gateway import cuda
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.problems.reachability.gpu.fused.batch import SearchSizes, usual
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
@@ -90,16 +89,13 @@ def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
         assert searcher.opened == index.counters["searches"] > 0
 
 
-def test_batches_of_other_sizes_and_on_the_device_answer_alike():
+def test_batches_of_other_sizes_answer_alike():
     dag = dag_of(*layered(5, 6))
     searcher = searcher_on(dag, Params(dim=1))
     u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
     whole = searcher.search(u, v)
     assert searcher.search(u[:7], v[:7]).tolist() == whole[:7].tolist()
     assert searcher.search(u[:0], v[:0]).tolist() == []
-    answers = cuda.to_device(np.full(u.size, 7, np.uint8))
-    searcher.search_device(cuda.to_device(u), cuda.to_device(v), answers)
-    assert answers.copy_to_host().tolist() == whole.astype(int).tolist()
     assert searcher.search(u, v).tolist() == whole.tolist()
 
 
@@ -114,15 +110,14 @@ def test_a_batch_that_does_not_fit_is_refused_before_anything_of_it_is_made(monk
         assert searcher.search(u[:k], v[:k]).shape == (k,)  # the lists of the larger batch serve the smaller
 
 
-def test_a_batch_answers_alike_after_a_larger_one_on_the_device():
+def test_a_batch_answers_alike_after_a_larger_one():
     dag = dag_of(*layered(5, 6))
     searcher = searcher_on(dag, Params(dim=1), SWEPT)
     u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
     some = searcher.search(u[:20], v[:20])
     assert some.any()
     assert searcher.swept
-    more = (cuda.to_device(np.tile(ends[::-1], 2)) for ends in (u, v))
-    searcher.search_device(*more, cuda.to_device(np.zeros(2 * u.size, np.uint8)))
+    searcher.search(*(np.tile(ends[::-1], 2) for ends in (u, v)))
     assert searcher.search(u[:20], v[:20]).tolist() == some.tolist()
 
 

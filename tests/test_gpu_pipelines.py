@@ -7,7 +7,7 @@ from commands import call_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import closure
-from pipelines import MANY, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
+from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 from strategies import dag_of, dags, digraphs
 
 from grailbench.cuda import describe, gateway
@@ -16,20 +16,23 @@ from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
 from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import pipeline, search
-from grailbench.problems.reachability.gpu import pipeline as path_pipeline
-from grailbench.problems.reachability.gpu import search as path_search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
-both = pytest.mark.parametrize("method", [pipeline, path_pipeline], ids=["gpu", "gpu-path"])
+METHODS = {"gpu": pipeline.label, "gpu-path": pipeline.label_by_paths}
+both = pytest.mark.parametrize("method", METHODS)
 SEARCHES = {  # by implementation: who labels, what searches its graph and labels, queries in a group
-    "gpu": (pipeline, lambda *made: search.Searcher(*made, 64), 64),
-    "gpu-32": (pipeline, lambda *made: search.Searcher(*made, 32), 32),
-    "gpu-path": (path_pipeline, path_search.PathSearcher, 64),
+    "gpu": ("gpu", lambda *made: search.Searcher(*made, 64), 64),
+    "gpu-32": ("gpu", lambda *made: search.Searcher(*made, 32), 32),
+    "gpu-path": ("gpu-path", search.PathSearcher, 64),
+}
+PHASES = {
+    "gpu": {"subsizes_dag", "parent_sssp", "edges_rc", "subsizes_dt", "post_order", "min_post", "overhead"},
+    "gpu-path": {"child_order", "dag_to_dt", "sizes", "post_order", "min_post", "overhead"},
 }
 
 
 def labelled(method, dag, params, shape):
-    return method.label(dag, params, NoTimer(), shape)
+    return METHODS[method](dag, params, NoTimer(), shape)
 
 
 # ------------------------------------------------------------------ labels
@@ -57,10 +60,37 @@ def test_several_roots_without_a_super_root_are_refused(method):
 @both
 def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(method, monkeypatch):
     monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
-    monkeypatch.setattr(method, "Work", None)
-    monkeypatch.setattr(method, "device_bytes", lambda *args: 5 << 30)
+    for name in ("Work", "PathWork"):
+        monkeypatch.setattr(pipeline, name, None)
+    for name in ("device_bytes", "path_device_bytes"):
+        monkeypatch.setattr(pipeline, name, lambda *args: 5 << 30)
     with pytest.raises(TooLittleMemory, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):
         labelled(method, dag_of(2, [(0, 1)]), Params(), SMALLEST)
+
+
+@both
+@pytest.mark.parametrize("vertices", [0, 1, 2, 9])
+def test_trees_and_the_super_root_alone_are_labelled_for_every_pair(method, vertices):
+    dag, params = dag_of(vertices, [((v - 1) // 2, v) for v in range(1, vertices)]), Params(dim=3)
+    assert dag.edges == dag.vertices - 1
+    assert_as_sequential(labelled(method, dag, params, SHAPES[1]), dag, params)
+
+
+@both
+def test_phases_are_the_columns_of_its_paper(method):
+    from grailbench.harness.timing import PhaseTimer
+
+    timer, dag = PhaseTimer(), dag_of(5, [(0, 1), (1, 2), (0, 3)])
+    ids = np.arange(5, dtype=np.int32)
+    with timer.phase("label"):
+        index = implementation(method).build(dag, Params(dim=2), timer)
+    with timer.phase("query"):
+        index.query_batch(ids, ids, timer)
+    assert {name for under, name in timer.phases if under == "label"} == PHASES[method]
+    assert [name for under, name in timer.phases if under == "query"] == ["cpu_filter", "gpu_search"]
+    assert {name for under, name in timer.phases if under == ""} == {"label", "query", "transfer", "allocate"}
+    parts = sum(ms for (under, _), ms in timer.phases.items() if under == "label")
+    assert parts == pytest.approx(timer.phases["", "label"])
 
 
 # ------------------------------------------------------------------ search

@@ -6,11 +6,11 @@ import hashlib
 import io
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from itertools import product
 
 import pytest
 from commands import call
+from markup import Page
 from stored import HOSTILE, everything, lost, row, store, trials, unguided
 
 from grailbench.errors import InputError
@@ -36,29 +36,6 @@ def text(run):
     return page_of(report)
 
 
-class Page(HTMLParser):
-    """Elements with their attributes, the text of all, and of scripts and styles apart."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.words, self.code, self._open = [], [], [], []
-        self.feed(text)
-
-    def handle_starttag(self, name, attributes):
-        self.elements.append((name, dict(attributes)))
-        self._open.append(name)
-
-    def handle_endtag(self, name):
-        while self._open and self._open.pop() != name:
-            pass
-
-    def handle_data(self, data):
-        (self.code if self._open and self._open[-1] in ("script", "style") else self.words).append(data)
-
-    def all(self, name, **wanted):
-        return [a for n, a in self.elements if n == name and all(a.get(k) == v for k, v in wanted.items())]
-
-
 @pytest.fixture(scope="module")
 def page(text):
     return Page(text)
@@ -73,20 +50,20 @@ def test_a_table_is_escaped_sorted_by_its_values_and_has_the_signs_of_statuses()
         frozenset({"ms"}), notes=[HOSTILE], values=[[None, 1.5034, "ok"], [None, None, "failed"]],
     )  # fmt: skip
     found = Page(html(shown))
-    assert [name for name, _ in found.elements if name in ("script", "img")] == []
+    assert [name for name, *_ in found.elements if name in ("script", "img")] == []
     assert "".join(found.words).count(HOSTILE) == 3
-    assert [a.get("data-by") for a in found.all("td", **{"class": "num"})] == ["1.5034"]
-    assert len(found.all("td", **{"class": "num bad"})) == 1
-    assert [a["class"] for a in found.all("span")] == ["status good", "status bad"]
+    assert [a.get("data-by") for a in found.attributes("td", **{"class": "num"})] == ["1.5034"]
+    assert len(found.attributes("td", **{"class": "num bad"})) == 1
+    assert [a["class"] for a in found.attributes("span")] == ["status good", "status bad"]
 
 
 def test_lines_of_a_graph_stay_together():
     lines = [["Kegg", "measured", "1"], ["", "printed", "2"], ["", "ratio", "0.5"], ["Human", "measured", "3"],
              ["", "printed", "4"], ["", "ratio", "0.75"]]  # fmt: skip
     found = Page(html(Table("t", "t", ["Data set", "", "ms"], lines, frozenset({"ms"}), ends=frozenset({2}))))
-    assert len(found.all("tbody")) == 2
-    assert [a["rowspan"] for a in found.all("th", scope="row")] == ["3", "3"]
-    assert len(found.all("table", **{"class": "sortable stacked"})) == 1
+    assert len(found.attributes("tbody")) == 2
+    assert [a["rowspan"] for a in found.attributes("th", scope="row")] == ["3", "3"]
+    assert len(found.attributes("table", **{"class": "sortable stacked"})) == 1
 
 
 def test_cells_lead_to_addresses_of_the_same_site_alone():
@@ -98,7 +75,7 @@ def test_cells_lead_to_addresses_of_the_same_site_alone():
     shown = Table("t", "t", ["graph", "ms", "status"], lines, frozenset({"ms"}), links=links)
     found = Page(html(shown))
     expected = [each for address in good for each in (address, good[0])] + [good[0]] * len(bad)
-    assert [a["href"] for a in found.all("a")] == expected
+    assert [a["href"] for a in found.attributes("a")] == expected
     assert '<a href="#c0"><span class="status good">✓ ok</span> [1]</a></td>' in html(shown)
 
 
@@ -106,23 +83,23 @@ def test_cells_lead_to_addresses_of_the_same_site_alone():
 
 
 def test_data_never_becomes_markup(page, text):
-    assert [a for a in page.all("script") if a] == []
-    assert len(page.all("script")) == 1
-    assert page.all("img") == []
+    assert [a for a in page.attributes("script") if a] == []
+    assert len(page.attributes("script")) == 1
+    assert page.attributes("img") == []
     assert "alert" not in "".join(page.code)
     assert HOSTILE in "".join(page.words)
-    assert "onerror" not in [key for _, attributes in page.elements for key in attributes]
+    assert "onerror" not in [key for attributes in page.attributes() for key in attributes]
 
 
 def test_only_the_page_s_own_script_and_style_sheet_may_work(page):
-    (policy,) = [a["content"] for a in page.all("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    (policy,) = [a["content"] for a in page.attributes("meta") if a.get("http-equiv") == "Content-Security-Policy"]
     sheet, script = page.code
     for kind, code in (("style", sheet), ("script", script)):
         digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
         assert f"{kind}-src 'sha256-{digest}';" in policy
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert not [a for _, a in page.elements if "style" in a or any(key.startswith("on") for key in a)]
+    assert not [a for a in page.attributes() if "style" in a or any(key.startswith("on") for key in a)]
 
 
 def test_the_same_run_gives_the_same_page(run, text):
@@ -131,18 +108,18 @@ def test_the_same_run_gives_the_same_page(run, text):
 
 
 def test_nothing_is_asked_of_a_network(page):
-    links = [v for _, attributes in page.elements for k, v in attributes.items() if k in ("href", "src", "action")]
+    links = [v for attributes in page.attributes() for k, v in attributes.items() if k in ("href", "src", "action")]
     assert links
     assert all(link.startswith(("#", "data:text/csv;")) for link in links)
     assert not re.search(r"url\((?!#)|@import|https?:", "".join(page.code))
-    assert not [v for _, a in page.elements for v in a.values() if v and re.search(r"url\((?!#)", v)]
+    assert not [v for a in page.attributes() for v in a.values() if v and re.search(r"url\((?!#)", v)]
 
 
 # ------------------------------------------------------------------ what it says
 
 
 def test_every_figure_and_published_table_has_its_data(page):
-    found = {a["download"]: a["href"] for a in page.all("a", **{"class": "csv"})}
+    found = {a["download"]: a["href"] for a in page.attributes("a", **{"class": "csv"})}
     usual = {
         f"{name}.csv" for name in CAPTIONS if name.partition("-")[0] not in ("computation", "closure", "traversal")
     }
@@ -155,7 +132,7 @@ def test_every_figure_and_published_table_has_its_data(page):
 
 
 def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
-    drawings = [a for a in page.all("svg") if a.get("aria-hidden") != "true"]
+    drawings = [a for a in page.attributes("svg") if a.get("aria-hidden") != "true"]
     assert len(drawings) > 4
     assert all(a.get("role") == "group" and len(a.get("aria-label", "")) > 20 for a in drawings)
 
@@ -209,7 +186,7 @@ def test_a_run_of_several_problems_has_all_of_them_on_its_page(tmp_path, capsys)
     for name in ("edges", "speedup", "closure", "cells"):
         assert f'<section id="{name}">' in text
     assert text.index('class="answer"') < text.index("<table")
-    assert len(Page(text).all("table", **{"class": "heat"})) == 2
+    assert len(Page(text).attributes("table", **{"class": "heat"})) == 2
     file = f"--html={tmp_path / 'page.html'}"
     assert call(capsys, "report", folder, file, "--reference", "naive")[0] == 0
     assert call(capsys, "report", folder, file, "--reference", "moon")[0] == 2

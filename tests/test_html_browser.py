@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from stored import HOSTILE, everything, store
+from stored import everything, store
 
 from grailbench.report import document
 from grailbench.report.page import write
@@ -53,31 +53,17 @@ def heat(page):
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_loads_alone_and_without_a_complaint(browser, file, width, scheme):
+def test_page_loads_alone_and_nothing_sticks_out(browser, file, width, scheme):
     browser.window(width, scheme=scheme)
     browser.open(file)
     browser.run("new Promise((done) => setTimeout(done, 50))")
     assert browser.errors == []
     assert browser.requests == [file.resolve().as_uri()]
-    assert browser.run("document.title").endswith("grailbench")
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_nothing_sticks_out_of_the_window(browser, file, width):
-    browser.window(width)
-    browser.open(file)
     browser.run('document.querySelectorAll("details").forEach((each) => { each.open = true; })')
     assert browser.run("document.documentElement.scrollWidth") == width
     outside = """[...document.querySelectorAll("main *:not(.scroll *)")]
       .filter((e) => e.getBoundingClientRect().right > innerWidth + 0.5).map((e) => e.outerHTML.slice(0, 120))"""
     assert browser.run(outside) == []
-    assert browser.run('[...document.querySelectorAll(".scroll")].some((e) => e.scrollWidth > e.clientWidth)')
-
-
-def test_hostile_names_are_only_text(page):
-    assert page.run("document.scripts.length") == 1
-    assert page.run('document.querySelectorAll("img").length') == 0
-    assert HOSTILE in column(page, "Mean ms by phase", 0)
 
 
 def test_click_on_a_header_sorts_by_number_and_again_turns_it_round(page):
@@ -160,16 +146,6 @@ def test_theme_is_the_system_s_until_the_button_turns_it(browser, file, scheme, 
     assert browser.run(ground) == colours[scheme]
     browser.run('document.querySelector(".theme").click()')
     assert browser.run(ground) == colours[other]
-
-
-def test_print_is_light_and_unfolded(browser, file):
-    browser.window(1000, scheme="dark", media="print")
-    browser.open(file)
-    browser.run('dispatchEvent(new Event("beforeprint"))')
-    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.run('[...document.querySelectorAll("details")].every((each) => each.open)')
-    boxes = '[...document.querySelectorAll(".scroll")]'
-    assert browser.run(f'{boxes}.every((each) => getComputedStyle(each).overflowX === "visible")')
 
 
 def test_links_of_marks_are_one_stop_of_the_keyboard_with_arrows_between_them(browser, tmp_path):

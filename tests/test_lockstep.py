@@ -40,9 +40,10 @@ def kernels():
     return [path for path in paths if "cuda.gateway" in path.read_text() or "cuda/" in path.as_posix()]
 
 
-@pytest.mark.parametrize("path", kernels(), ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_no_exchange_is_behind_a_condition(path):
-    assert exchanges_behind_a_condition(path.read_text()) == []
+def test_no_exchange_is_behind_a_condition():
+    found = {path.relative_to(ROOT): exchanges_behind_a_condition(path.read_text()) for path in kernels()}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert len(found) > 30
 
 
 @pytest.mark.parametrize(

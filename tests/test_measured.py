@@ -10,6 +10,7 @@ from test_tables import ENVIRONMENT, parallel, peer_rows, rows, unguided
 from grailbench.compare import ranking
 from grailbench.harness.cells import cells
 from grailbench.report import document, measured, rankings
+from grailbench.report.table import tabulate
 from grailbench.util.screen import Grid
 
 GRAIL, BFL = "peer:pyreachability-grail", "peer:pyreachability-bfl"
@@ -101,14 +102,12 @@ def test_a_look_alike_that_ran_in_the_place_of_a_graph_says_so():
     )
 
 
-def test_sizes_of_other_problems_stand_before_the_status_where_they_were_measured():
-    (cell,) = cells(rows(ms=(1.0,)) + rows(ms=(2.0,), index_bytes=2048, device_peak_bytes=1))
-    found = [measured.sizes(cell), {}]
-    assert found[0] == {"index_bytes": 2048, "device_peak_bytes": 1}
-    headers, lines, notes = measured.with_sizes(["graph", "status"], [["a", "ok"], ["b", "failed"]], found)
-    assert headers == ["graph", "held", "device peak", "status"]
-    assert lines == [["a", "2 KiB", "1 B", "ok"], ["b", "", "", "failed"]]
-    assert [note.partition(":")[0] for note in notes] == ["held", "device peak"]
+def test_sizes_have_columns_where_they_were_measured():
+    own = cells(rows(ms=(1.0,)) + rows(ms=(2.0,), index_bytes=2048, device_peak_bytes=1))
+    found = tabulate("sizes", "", [*measured.size_columns(), measured.STATUS], [*own, *cells(rows("human"))])
+    assert found.headers == ["held", "device peak", "status"]
+    assert found.lines == [["2 KiB", "1 B", "ok"], ["", "", "ok"]]
+    assert [note.partition(":")[0] for note in measured.size_notes(own)] == ["held", "device peak"]
 
 
 # ------------------------------------------------------------------ the report
@@ -135,7 +134,7 @@ def test_a_table_of_times_that_no_cell_is_of_is_not_made(change):
     found = report(rows(**change))
     assert [table.name for table in found.tables] == ["2.1"]
     assert "2.4" in found.left_out
-    assert report(rows("mine", **change)).others == []
+    assert report(rows("mine", **change)).every_table == []
 
 
 def test_a_table_is_made_for_a_cell_that_failed():
@@ -184,7 +183,7 @@ def test_places_are_by_the_geometric_mean_of_times_over_the_best_of_each_graph()
     ]  # fmt: skip
     headers, lines, _ = parts(rankings.table(first))
     assert headers == ["", "configuration", "all", "95 %", "kegg", "human"]
-    assert lines[0] == ["1", "sequential d=2 dfs", "1.41", "", "1.00", "2.00"]
+    assert lines[0] == ["1", "sequential d=2 dfs", "1.41", "1.41", "1.00", "2.00"]
     assert lines[-1] == ["", "best, ms", "", "", "2.00", "8.00"]
 
 

@@ -71,7 +71,7 @@ def test_the_heading_says_queries_and_threads(threads, said):
 
 def test_a_peer_without_a_cell_of_ours_like_it_is_named_and_paired_with_nothing():
     report = document.make(made(rows(dim=2) + peer(dim=5), ENVIRONMENT))
-    assert report.peers == []
+    assert report.part("peers") == []
     (said,) = report.unpaired
     assert "peer:pyreachability-grail d=5 on kegg is compared with nothing" in said
     assert "d=5 on random-" in said

@@ -226,7 +226,6 @@ def test_a_graph_is_written_as_its_format_is_read(name, tmp_path):
         ("adjacency", "4 3\n0 1 3 \n1 \n2 3 \n3 \n"),
         ("metis", "4 3\n2 4 \n\n4 \n\n"),
         ("dimacs", "p sp 4 3\na 1 2 1\na 1 4 1\na 3 4 1\n"),
-        ("gra", "graph_for_greach\n4\n0: 1 3 #\n1: #\n2: 3 #\n3: #\n"),
     ],
 )
 def test_a_format_looks_as_the_page_says(name, text, tmp_path):

@@ -109,7 +109,7 @@ def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
     assert line(rows, "rivals", "peer:slow (first 1,000 pairs)")["random, a pair"] == "50.0"
     assert not any("first" in name for each in rankings.rivals(cells(rows)) for name in [each.name])
     found = document.make(made(rows))
-    assert {"peer:slow"}.isdisjoint(place.name for each in found.rankings for place in each.places)
+    assert "peer:slow" not in {line[1] for table in found.part("ranking") for line in table.lines}
 
 
 WHOLE = ("rivals", "rivals-generated")
@@ -140,7 +140,7 @@ def test_tables_need_two_peers_and_real_and_generated_graphs_have_their_own():
 def test_a_run_with_many_peers_is_ranked_and_not_compared_pair_by_pair():
     few = document.make(made([*ours(), *peer("a"), *peer("b"), *peer("c")]))
     many = document.make(made([*ours(), *peer("a"), *peer("b"), *peer("c"), *peer("d", dim=7)]))
-    assert (len(few.peers), many.peers, many.unpaired) == (3, [], [])
+    assert (len(few.part("peers")), many.part("peers"), many.unpaired) == (3, [], [])
     assert many.shown[0].name == "rivals"
     assert "## Everybody in one ranking" in document.as_markdown(many)
     assert 'id="rivals"' in page_of(many)

@@ -9,7 +9,8 @@ import shutil
 
 import pytest
 from commands import call
-from sites import MARKS, Page, built
+from markup import Page
+from sites import MARKS, built
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
 from grailbench.errors import InputError, MachineLacks

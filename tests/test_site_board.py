@@ -1,13 +1,13 @@
 """The leaderboard's data and its default view, in Python: nothing lost on the way, nothing that runs, small enough."""
 
 import json
-from html.parser import HTMLParser
 
 import pandas
 import pytest
 from boards import decoded, many, page, source
 from hypothesis import given
 from hypothesis import strategies as st
+from markup import Page
 from stored import HOSTILE, everything, lost, trials
 
 from grailbench.harness.rows import SOUND
@@ -37,29 +37,8 @@ def stored():
                       source(more, odd, HOSTILE, SUBMITTED))  # fmt: skip
 
 
-class Elements(HTMLParser):
-    """The elements of a page, the addresses that it leads to, and the text of its JSON."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.found, self.links, self.json, self.texts, self._open = [], [], "", [], ""
-        self.feed(text)
-
-    def handle_starttag(self, name, attributes):
-        its = dict(attributes)
-        self.found.append(name)
-        self._open = its.get("type", "") if name == "script" else ""
-        if name == "a":
-            self.links.append(its["href"])
-
-    def handle_endtag(self, name):
-        self._open = ""
-
-    def handle_data(self, data):
-        if self._open == "application/json":
-            self.json += data
-        elif data.strip():
-            self.texts.append(data)
+def links(page):
+    return [attributes["href"] for attributes in page.attributes("a")]
 
 
 @given(st.lists(st.tuples(NAMES, NAMES, NAMES, MS, MS), min_size=1, max_size=6))
@@ -126,21 +105,22 @@ def test_default_view_is_the_fastest_of_each_graph_on_the_machine_with_most_cell
 
 def test_numbers_lead_to_their_rows_and_names_to_their_pages():
     entries = stored()
-    found = Elements(board.block(entries, up="../"))
+    found = Page(board.block(entries, up="../"))
     kinds = ("address", "graph_address", "implementation_address")
     ours = {f"../{getattr(entry, kind)}" for entry in entries for kind in kinds}
     ours |= {f"../{entry.source.address}" for entry in entries}
-    assert len(found.links) > 10
-    assert set(found.links) <= ours
+    assert len(links(found)) > 10
+    assert set(links(found)) <= ours
 
 
 def test_names_that_try_to_be_code_are_text():
     entries = stored()
-    found = Elements(board.block(entries))
-    assert found.found.count("script") == 1
-    assert "img" not in found.found
-    assert HOSTILE in found.json or json.dumps(HOSTILE)[1:-1].replace("<", "\\u003c") in found.json
-    assert json.loads(found.json)["cells"]["anchors"]
+    found = Page(board.block(entries))
+    assert len(found.all("script")) == 1
+    assert found.all("img") == []
+    (data,) = found.code
+    assert HOSTILE in data or json.dumps(HOSTILE)[1:-1].replace("<", "\\u003c") in data
+    assert json.loads(data)["cells"]["anchors"]
 
 
 def test_time_of_the_device_alone_is_never_without_that_from_edges():
@@ -150,7 +130,7 @@ def test_time_of_the_device_alone_is_never_without_that_from_edges():
     places, _ = board.default_view(data)
     keys = [column.key for column in board.shown_columns(data, places)]
     assert keys.index("answers") < keys.index("ready") < keys.index("alone")
-    texts = Elements(board.block(entries_of(source(rows)))).texts
+    texts = Page(board.block(entries_of(source(rows)))).words
     assert texts.count(board.UNMEASURED) == 2
 
 
@@ -190,7 +170,7 @@ def test_graph_without_such_a_time_is_counted():
 
 def test_run_that_was_submitted_says_so():
     rows = trials()
-    assert "1 (submitted)" in Elements(board.block(entries_of(source(rows, origin=SUBMITTED)))).texts
+    assert "1 (submitted)" in Page(board.block(entries_of(source(rows, origin=SUBMITTED)))).words
     assert "submitted" not in board.block(entries_of(source(rows)))
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from commands import call
-from dags import same_dag
+from dags import hub_words, same_dag
 from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,7 +36,7 @@ from grailbench.graph.leveled import by_level
 from grailbench.outofcore import blocks, edges, folder, labels, levels, search, streams
 from grailbench.outofcore import build as stages
 from grailbench.outofcore.index import Streamed
-from grailbench.problems.reachability import hubs, stored
+from grailbench.problems.reachability import stored
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
@@ -72,10 +72,10 @@ def assert_as_the_twin(index, drawn, dim, seed):
     dag = condense(graph_of(*drawn))
     own = index.graph.dag
     assert same_dag(Dag(*(getattr(own, name) for name in stored._DAG), own.duplicates, own.loops), dag)
-    inner, leveled, width = index._inside.index, by_level(dag), record_width(dim)
+    inner, leveled, width = index._engine.index, by_level(dag), record_width(dim)
     lanes = inner.records.lanes.reshape(-1, width)[dag.order]
     assert np.array_equal(lanes, records(leveled, salts(seed, range(dim)), dim, width))
-    assert np.array_equal(inner.hubs, hubs.hub_words(dag))
+    assert np.array_equal(inner.hubs, hub_words(dag))
     every = np.arange(drawn[0])
     found = np.unpackbits(index.matrix(every, every), axis=1, count=drawn[0]) if drawn[0] else []
     assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(*drawn)
@@ -180,7 +180,7 @@ def test_a_file_gives_the_index_that_its_graph_in_memory_gives(tmp_path, monkeyp
     graph = gb.Graph.from_edges(drawn.sources, drawn.targets, vertices=500)
     assert index.graph.checksum == graph.checksum
     held = gb.build(graph, "streamed", memory="500MB")
-    assert np.array_equal(index._inside.index.records.lanes, held._inside.index.records.lanes)
+    assert np.array_equal(index._engine.index.records.lanes, held._engine.index.records.lanes)
     index.save(tmp_path / "again.index")
     assert gb.load(tmp_path / "again.index", graph).implementation == "streamed"
 

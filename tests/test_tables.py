@@ -23,8 +23,7 @@ from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import cells
 from grailbench.harness.statistics import Stats
 from grailbench.report import document, published
-from grailbench.report.detail import detail
-from grailbench.report.measured import details
+from grailbench.report.measured import detail, details
 from grailbench.report.page import page as page_of
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render import records
@@ -262,7 +261,7 @@ def test_counts_that_differ_show_by_how_much():
 
 def test_counts_come_from_the_rows_when_the_file_is_not_here():
     found = cells(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
-    assert document.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
+    assert thesis.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
 
 
 def test_counts_that_cannot_be_had_say_why():

@@ -45,4 +45,4 @@ def test_only_cells_that_differ_in_workers_alone_are_compared():
 
 def test_a_report_has_the_table():
     report = document.make(made(timed("dask", 2, 5.0)))
-    assert [table.name for table in report.workers] == ["workers"]
+    assert [table.name for table in report.part("workers")] == ["workers"]

@@ -27,7 +27,7 @@ from grailbench.harness.rows import cell_of, ends_trial, sampled
 from grailbench.harness.runner import Finished
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
-from grailbench.report.footnotes import Footnotes
+from grailbench.report.table import Footnotes
 from grailbench.util import paths
 from grailbench.util.screen import Grid, apart, fold
 from grailbench.util.visible import visible

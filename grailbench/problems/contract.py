@@ -116,6 +116,7 @@ class Implementation(ABC):
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
     repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
+    label_free: ClassVar[bool] = False  #: True if it answers without label pairs; tables of papers have columns of it
     racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
     described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
 

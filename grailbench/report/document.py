@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from grailbench.compare import answer, ranking, stability
 from grailbench.compare.stability import Verdict
-from grailbench.errors import GrailbenchError, InputError, NothingMeasured
+from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
@@ -23,10 +23,9 @@ from grailbench.report import (
     rankings,
 )
 from grailbench.report.destination import folder_for, recorded, save
-from grailbench.report.papers import beside, computation, peers, thesis
+from grailbench.report.papers import Part, Place, computation, parts, peers, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.problems import shown
-from grailbench.report.published import COUNT_TABLES, PAPER_TABLES
+from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
@@ -35,34 +34,35 @@ from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 
 FOLDER = "report"
-MOST_PAIRED = 3  #: peers of a run of which each is compared with each of our configurations in a table of its own
+
+
+#: the parts of a report on reachability that are of no paper, before those of papers
+GENERAL = (
+    Part("rivals", lambda report: rankings.rivals(report.cells)),
+    Part("ranking", lambda report: map(rankings.table, ranking.with_peers(report.cells))),
+    Part("pays", lambda report: paying.pays(report.cells)),
+    Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells)),
+    Part("workers", lambda report: rankings.workers(report.cells)),
+    Part(measured.NAME, lambda report: [measured.table(report.cells, verdicts=report.verdicts)]),
+)
 
 
 @dataclass(frozen=True)
 class Report:
     """The tables of a run, whatever problems it has cells of.
 
-    tables    the published tables that the run's cells fit
-    others    the tables of graphs that are in no published table
-    peers     the comparisons with each peer, unless the run has more than `MOST_PAIRED`
-    left_out  names of the published tables that no cell of the run fits
-    claims    the checks of Computation 2020, if the run has that paper's graphs
-    problems  the tables of problems other than reachability
-    unpaired  sentences on the cells of peers that have no counterpart among our cells
+    names     of the tables that were asked for: then the report has only those, with every printed row; none for all
     verdicts  on the stability of the run's cells, by key
-    whole     False if tables were asked for by name: then the report has only those, with every printed row
     """
 
     run: Run
-    tables: list[Filled]
-    others: list[Filled] = field(default_factory=list)
-    peers: list[peers.Comparison] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-    claims: list[computation.Check] = field(default_factory=list)
-    problems: list[Table] = field(default_factory=list)
-    unpaired: list[str] = field(default_factory=list)
+    names: tuple[str, ...] = ()
     verdicts: Mapping[tuple, Verdict] = field(default_factory=dict)
-    whole: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """False if tables were asked for by name."""
+        return not self.names
 
     @property
     def title(self) -> str:
@@ -84,51 +84,65 @@ class Report:
         return answer.sentences(self.run.cells) if self.whole else []
 
     @cached_property
-    def rankings(self) -> list[ranking.Ranking]:
-        """The rankings, if the run has peers."""
-        return ranking.with_peers(self.cells) if self.whole else []
+    def _built(self) -> list[Filled]:
+        """The published tables that were asked for, or all if the run has cells of reachability."""
+        every = thesis.NAMES if self.cells else ()
+        names = every if self.whole else [name for name in self.names if name in thesis.NAMES]
+        graphs = thesis.graph_counts(self.cells, names)
+        return [thesis.build(name, self.cells, graphs) for name in names]
 
     @cached_property
-    def rivals(self) -> list[Table]:
-        """The best of ours against the best of the others, if the run has several peers."""
-        return rankings.rivals(self.cells) if self.whole else []
+    def tables(self) -> list[Filled]:
+        """The published tables that the run's cells fit, with its graphs, or those that were asked for."""
+        if not self.whole:
+            return self._built
+        return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
 
     @cached_property
-    def pays(self) -> list[Table]:
-        """From how many pairs an index pays, if the run has `sweep`."""
-        return paying.pays(self.cells) if self.whole else []
-
-    @cached_property
-    def tradeoffs(self) -> list[Table]:
-        """The front of build and query, and from how many queries a build pays, if the run has both an index and a
-        search without one, on one machine."""
-        return paying.tables(self.cells) if self.whole and not self.run.mixed else []
-
-    @cached_property
-    def workers(self) -> list[Table]:
-        """What workers of a cluster add, if the run has `dask`."""
-        return rankings.workers(self.cells) if self.whole else []
-
-    @property
     def every_table(self) -> list[Filled]:
-        """The published tables, then those of other graphs."""
-        return [*self.tables, *self.others]
+        """The published tables, then those of graphs that are in none."""
+        return [*self.tables, *(thesis.others(self.cells) if self.whole else ())]
+
+    @cached_property
+    def left_out(self) -> list[str]:
+        """Names of the published tables that no cell of the run fits."""
+        return thesis.left_out(self._built, self.cells) if self.whole else []
+
+    @cached_property
+    def claims(self) -> list[computation.Check]:
+        """The checks of Computation 2020, if the run has that paper's graphs."""
+        return computation.checks(self.cells) if self.whole else []
+
+    @cached_property
+    def unpaired(self) -> list[str]:
+        """Sentences on the cells of peers that have no counterpart among our cells."""
+        return peers.left_over(self.cells) if self.whole else []
+
+    @cached_property
+    def parts(self) -> dict[Part, list[Table]]:
+        """The tables of each part that has some, in the order in which they are shown."""
+        given = self.run.problems
+        asked = [USUAL, *given] if set(self.names) & set(thesis.NAMES) else given
+        chosen = [part for part in (*GENERAL, *parts()) if set(part.problems) & set(asked)]
+        with_part = {USUAL, *(name for part in chosen if part.place == Place.PROBLEMS for name in part.problems)}
+        chosen += [_all_cells(name) for name in given if name not in with_part]
+        found = {part: self._tables(part) for part in sorted(chosen, key=lambda part: _order(part, asked))}
+        return {part: tables for part, tables in found.items() if tables}
+
+    def _tables(self, part: Part) -> list[Table]:
+        """The tables of a part, or those of them that were asked for: printed ones, or of other problems."""
+        if self.whole or part.name == "printed":
+            return list(part.tables(self))
+        return [table for table in part.tables(self) if table.name in self.names] if USUAL not in part.problems else []
+
+    def part(self, name: str) -> list[Table]:
+        """The tables of the part with this name."""
+        return next((tables for part, tables in self.parts.items() if part.name == name), [])
 
     @cached_property
     def shown(self) -> list[Table]:
         """Every table except `details`, in the order in which they are shown."""
-        return [
-            *self.rivals,
-            *map(rankings.table, self.rankings),
-            *self.pays,
-            *self.tradeoffs,
-            *self.workers,
-            *([measured.table(self.cells, verdicts=self.verdicts)] if self.whole and self.cells else []),
-            *map(beside.table, self.every_table),
-            *([computation.claims_table(self.claims)] if self.claims else []),
-            *map(peers.table, self.peers),
-            *self.problems,
-        ]
+        return [table for tables in self.parts.values() for table in tables]
 
     @cached_property
     def details(self) -> Table:
@@ -194,98 +208,28 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    verdicts = stability.verdicts(run.cells, run.environment)
-    names, problems = list(dict.fromkeys(names)), _problem_tables(run, verdicts)
-    known = [*thesis.NAMES, *(table.name for table in problems)]
+    report = Report(run, verdicts=stability.verdicts(run.cells, run.environment))
+    if not (names := tuple(dict.fromkeys(names))):
+        return report
+    known = [*thesis.NAMES, *(table.name for part, tables in report.parts.items() if USUAL not in part.problems
+                              for table in tables)]  # fmt: skip
     for name in names:
         if name not in known:
             raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
-    found = run.of(USUAL)
-    printed = [name for name in names if name in thesis.NAMES] if names else thesis.NAMES if found else ()
-    graphs = graph_counts(found, printed)
-    built = [thesis.build(name, found, graphs) for name in printed]
-    if names:
-        return Report(run, built, problems=[table for table in problems if table.name in names],
-                      verdicts=verdicts, whole=False)  # fmt: skip
-    few = len(rankings.others(found)) <= MOST_PAIRED
-    compared = peers.compare(found) if few else []
-    return Report(
-        run=run,
-        tables=[thesis.of_graphs(t, found) for t in built if _belongs(t, found)],
-        others=thesis.others(found),
-        peers=compared,
-        left_out=_left_out(built, found),
-        claims=computation.checks(found),
-        problems=problems,
-        unpaired=peers.unpaired(found, compared) if few else [],
-        verdicts=verdicts,
-    )
+    return replace(report, names=names)
 
 
-def _problem_tables(run: Run, verdicts: Mapping[tuple, Verdict]) -> list[Table]:
-    """The tables of a run's problems other than reachability. Problems with the same maker share one table."""
-    tables: dict[Callable | str, Table] = {}
-    for name in run.problems:
-        make = shown(name).table
-        if name != USUAL and (make or name) not in tables:
-            tables[make or name] = make(run.cells, verdicts) if make else measured.table(run.of(name), name, verdicts)
-    further = [more for name in run.problems if (more := shown(name).more)]
-    return [*tables.values(), *(table for more in dict.fromkeys(further) for table in more(run.cells))]
+def _all_cells(problem: str) -> Part:
+    """The table of all cells of a problem that has no part."""
+    return Part(problem, lambda report: [measured.table(report.run.of(problem), problem, report.verdicts)],
+                (problem,), Place.PROBLEMS)  # fmt: skip
 
 
-def _left_out(built: list[Filled], found: list[Cell]) -> list[str]:
-    """Names of the tables that no cell of the run fits; those of the GPU only if the run has cells of a GPU."""
-    gpu = thesis.on_gpu(found)
-    asked = [t for t in built if t.name not in PAPER_TABLES and (gpu or t.name not in thesis.GPU_TABLES)]
-    return [t.name for t in asked if not _belongs(t, found)]
-
-
-def _belongs(table: Filled, found: list[Cell]) -> bool:
-    """Whether the report on a run shows a table that was not asked for by name.
-
-    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
-    of the table, and those of Computation 2020 the graphs of that paper.
-    """
-    if table.name in PAPER_TABLES:
-        return computation.of_paper(found)
-    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
-    if table.name in thesis.GPU_TABLES:
-        return thesis.on_gpu(own)
-    return bool(own) if table.name in COUNT_TABLES else any(map(thesis.fits, table.rows))
-
-
-def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mapping | str]:
-    """Vertices and edges of the run's published graphs, or the reason why they are unknown.
-
-    They are counted in the graph's file here if its sha256 is that of the rows; else they come from the rows.
-    """
-    wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
-    printed = {dataset for name in wanted for dataset in published.table(name).rows}
-    printed |= {f"{dataset}{thesis.LIKE}" for dataset in printed}
-    newest: dict[str, Cell] = {}
-    for cell in found:
-        if cell.dataset in printed and (cell.vertices is not None or cell.dataset not in newest):
-            newest[cell.dataset] = cell
-    return {name: _counts(name, cell) for name, cell in newest.items()}
-
-
-def _counts(name: str, cell: Cell) -> Mapping | str:
-    from grailbench.data.library import describe
-    from grailbench.data.registry import registry
-
-    reason = "the run has no counts of it, and its file is not here to be counted"
-    try:
-        found = describe(registry()[name]) if name in registry() else {"vertices": None}
-        if found["vertices"] is not None and found["sha256"] == cell.graph_sha256:
-            return found
-    except GrailbenchError as error:
-        reason = str(error)
-    if cell.vertices is None or cell.edges is None:
-        return cell.reason or reason
-    counts = {"vertices": cell.vertices, "edges": cell.edges}
-    if cell.roots is not None:
-        counts |= {"file_vertices": cell.vertices - 1, "file_edges": cell.edges - cell.roots}
-    return counts
+def _order(part: Part, problems: list[str]) -> tuple[int, ...]:
+    """Orders the parts of a report: those of no paper, then by place, then by problem as in the run."""
+    if part in GENERAL:
+        return 0, GENERAL.index(part)
+    return 1, part.place, min(problems.index(name) for name in part.problems if name in problems)
 
 
 def show(report: Report, details: bool = False) -> Iterator:
@@ -307,7 +251,7 @@ def show(report: Report, details: bool = False) -> Iterator:
 
 
 def _not_here(report: Report) -> str:
-    return f"No cell of the run is for table {', '.join(report.left_out)}: --table NUMBER shows one all the same."
+    return f"No cell of the run belongs to table {', '.join(report.left_out)}; --table NUMBER shows one anyway."
 
 
 def as_markdown(report: Report) -> str:

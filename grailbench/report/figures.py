@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
-from grailbench.harness.statistics import Stats
+from grailbench.harness.statistics import Mean, Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
@@ -25,9 +25,9 @@ from grailbench.report.draw import style
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
+from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.report.problems import shown
 from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def of_report(
     found: dict[str, Figure] = {}
     if report.cells:
         found |= of_cells(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(shown(name).figures for name in report.run.problems):
+    for figures in dict.fromkeys(wording(name).figures for name in report.run.problems):
         found |= figures(report.run.cells) if figures else {}
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
     found |= {figure.name: figure for figure in of_all}
@@ -235,7 +235,8 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
     lasts = {cell.last_phase for cell in cells}
     for head, cell, phase, stats in timed(cells):
         problem = "" if cell.problem == USUAL else cell.problem
-        title = ", ".join(filter(None, (problem, head["dataset"], head["queries"].removesuffix("all"))))
+        queries = "" if head["queries"] == "all" else head["queries"]
+        title = ", ".join(filter(None, (problem, head["dataset"], queries)))
         more = {"link": link(cell) if link else ""}
         if stats is None:
             word = cell.status.upper() + (f": {cell.reason}" if cell.reason else "")
@@ -308,7 +309,7 @@ def speedups(cells: Iterable[Cell], reference: str, phase: str, others: Iterable
             rows = {row.config: row for row in own.itertuples()}
             tiles = (_ratio(rows.get(config), medians.get((dataset, queries, config), ())) for config in configs)
             lines.append((graph_label(next(own.itertuples())), tuple(tiles)))
-        means = {mean.config: mean for mean in frames.mean_speedups(part)}
+        means = frames.mean_slowdowns(part)
         ends.append(len(lines))
         words = ("geometric mean", queries, "generated graphs" if generated else "")
         lines.append((", ".join(filter(None, words)), tuple(_mean(means.get(config)) for config in configs)))
@@ -324,8 +325,8 @@ def _ratio(row, medians: Iterable[tuple[str, str]]) -> Tile:
     return Tile(text, depth, hint=f"{short(row.ms)} ms", times=tuple(medians))
 
 
-def _mean(mean: frames.MeanSpeedup | None) -> Tile:
-    return Tile(BLANK) if mean is None else Tile(*_tinted(mean.speedup), over=frames.over(mean))
+def _mean(mean: Mean | None) -> Tile:
+    return Tile(BLANK) if mean is None else Tile(*_tinted(1 / mean.value), over=frames.over(mean))
 
 
 def _tinted(speedup: float) -> tuple[str, float]:

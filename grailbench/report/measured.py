@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.compare.measures import median
 from grailbench.compare.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
@@ -14,9 +14,7 @@ from grailbench.harness.energies import METERS, SUMMED
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report.detail import detail
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import WORDS, Table, numbers
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, ms, short, size
 
 if TYPE_CHECKING:
@@ -26,38 +24,32 @@ NAME = "cells"
 TITLE = "What was measured: medians of the trials"
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the table of cells.
-
-    value  takes a cell to its value, and `text` the value to its text
-    key    True if the column is part of a cell's identity
-    usual  values that need not be shown: a column that has only these is left out
-    """
-
-    header: str
-    value: Callable[[Cell], object]
-    text: Callable[[object], str] = str
-    key: bool = False
-    usual: tuple = ()
-
-
 def rate(cell: Cell) -> float | None:
     """The median rate of a sound cell, in its problem's unit, or None."""
     return Stats.of(list(cell.rates.values())).median if cell.sound and cell.rates else None
 
 
-def joules(cells: Iterable[Cell], phase: str, foot: Footnotes, meter: str | None = None) -> str:
-    """The joules of a phase of the first of some cells of which energy was asked, by a meter or by all, with a footnote
-    that says why there are none or a meter is missing."""
-    for cell in cells:
-        if cell.energies:
-            found = cell.joules(phase, meter)
-            why = cell.energies.why(phase) if cell.sound else cell.reason
-            if found is None:
-                return BLANK + foot.mark([why] if why else [])
-            return short(found) + foot.mark([why] if why and meter is None else [])
-    return BLANK
+def joules(
+    header: str, phase: str, meter: str | None = None, of: Callable[[Any], Cell | None] | None = None, none: str = BLANK
+) -> Column:
+    """A column of the joules of a phase, by a meter or by all, with notes that say why there are none or a meter is
+    missing.
+
+    of    the cell of a thing of which energy was asked, `none` being shown where there is none; by default the thing
+          itself, if it is sound
+    """
+    of = of or (lambda cell: cell if cell.energies and cell.sound else None)
+
+    def said(thing: object) -> str:
+        return none if (cell := of(thing)) is None else short(cell.joules(phase, meter)) or BLANK
+
+    def notes(thing: object) -> list[str]:
+        if (cell := of(thing)) is None:
+            return []
+        why = cell.energies.why(phase) if cell.sound else cell.reason
+        return [why] if why and (meter is None or cell.joules(phase, meter) is None) else []
+
+    return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), said=said, notes=notes)
 
 
 def weighed(cells: Iterable[Cell], problem: str) -> list[str]:
@@ -82,8 +74,12 @@ def energy_notes(cells: Iterable[Cell], phases: Iterable[str]) -> list[str]:
     ]
 
 
-#: columns of rows that hold sizes in bytes, and their headers in tables of other problems
-SIZES = {"index_bytes": "held", "host_peak_bytes": "host peak", "device_peak_bytes": "device peak"}
+#: columns of rows that hold sizes in bytes: their headers in tables of other problems, and what they are
+SIZES = {
+    "index_bytes": ("held", "held: bytes that it holds beyond its input."),
+    "host_peak_bytes": ("host peak", "host peak: resident memory at most, of cells in a process of their own."),
+    "device_peak_bytes": ("device peak", "device peak: our arrays on the device at most."),
+}
 
 
 def sizes(cell: Cell) -> dict[str, int]:
@@ -91,34 +87,28 @@ def sizes(cell: Cell) -> dict[str, int]:
     return {name: value for name in SIZES if (value := getattr(cell, name)) is not None}
 
 
-def with_sizes(
-    headers: list[str], lines: list[list[str]], found: Iterable[dict[str, int]]
-) -> tuple[list[str], list[list[str]], list[str]]:
-    """Add columns of sizes before the last column of a table, for the sizes that any cell has.
-
-    `found` has the `sizes` of each line's cell. Returns the headers, the lines and notes on the sizes.
-    """
-    found = list(found)
-    shown = [name for name in SIZES if any(name in each for each in found)]
-    headers = [*headers[:-1], *(SIZES[name] for name in shown), headers[-1]]
-    lines = [
-        [*line[:-1], *(size(each[name]) if name in each else "" for name in shown), line[-1]]
-        for line, each in zip(lines, found, strict=True)
+def size_columns() -> list[Column]:
+    """A column for each size that a cell has."""
+    return [
+        Column(header, lambda cell, name=name: getattr(cell, name), size, usual=(None,))
+        for name, (header, _) in SIZES.items()
     ]
-    return headers, lines, [_SIZE_NOTES[name] for name in shown]
 
 
-_SIZE_NOTES = {
-    "index_bytes": "held: bytes that it holds beyond its input.",
-    "host_peak_bytes": "host peak: resident memory at most, of cells in a process of their own.",
-    "device_peak_bytes": "device peak: our arrays on the device at most.",
-}
+def size_notes(cells: Iterable[Cell], held: bool = True) -> list[str]:
+    """What the columns of sizes in a table of these cells are; `held`: whether one is of what an index holds."""
+    cells, names = list(cells), list(SIZES)[not held :]
+    return [SIZES[name][1] for name in names if any(getattr(cell, name) is not None for cell in cells)]
+
+
+#: the column of a cell's status, with a note on the reason for it
+STATUS = Column("status", lambda cell: cell.status, notes=lambda cell: [cell.reason] if cell.reason else [])
 
 
 def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
     """The columns of the table of these cells of a problem."""
     solved = contract.problem(problem)
-    every = (
+    return [
         Column("graph", lambda c: c.dataset, key=True),
         Column("implementation", lambda c: c.impl, key=True),
         *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True, usual=_usual(a, problem)) for a in axes.shown()),
@@ -128,15 +118,14 @@ def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,))
           for phase in (*solved.phases, "ready")),
         Column(solved.rate, rate, short, usual=(None,)),
-        *(Column(f"{phase} J", lambda c, phase=phase: c.joules(phase), short) for phase in weighed(cells, problem)),
+        *(joules(f"{phase} J", phase, none="") for phase in weighed(cells, problem)),
         Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
         Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
         Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
         Column("positives" if problem == USUAL else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
         Column("checked by", lambda c: c.verified, usual=(None,)),
-        Column("status", lambda c: c.status),
-    )  # fmt: skip
-    return [each for each in every if not each.usual or any(each.value(cell) not in each.usual for cell in cells)]
+        STATUS,
+    ]  # fmt: skip
 
 
 def _usual(axis: axes.Axis, problem: str) -> tuple:
@@ -163,31 +152,16 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     key). For problems other than reachability the CSV has
     one line per cell and phase.
     """
-    shown, foot = columns(cells, problem), Footnotes()
-    phases = weighed(cells, problem)
-    lines, values = [], []
-    for cell in ordered(cells):
-        found = [each.value(cell) for each in shown]
-        line = ["" if value is None else each.text(value) for each, value in zip(shown, found, strict=True)]
-        for at, header in enumerate(each.header for each in shown):
-            if cell.energies and cell.sound and header in (f"{phase} J" for phase in phases):
-                line[at] = joules([cell], header.removesuffix(" J"), foot)
-        line[-1] = foot.status(line[-1], cell.reason)
-        lines.append(line)
-        values.append(found)
-    headers = [each.header for each in shown]
+    shown, phases, own = columns(cells, problem), weighed(cells, problem), ordered(cells)
     notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
-    if any(cell.search for cell in cells) and "search" not in headers:
+    if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
-    notes += [_SIZE_NOTES[name] for name, header in SIZES.items() if header in headers]
-    notes += energy_notes(cells, phases)
+    notes += [*size_notes(cells, held=False), *energy_notes(cells, phases)]
     usual, phases = problem == USUAL, (*contract.problem(problem).phases, "ready")
-    return Table(
-        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", headers, lines,
-        frozenset(headers).difference(WORDS), keys=sum(each.key for each in shown), notes=[*notes, *foot.lines()],
-        values=values, file="" if usual else problem,
-        records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in ordered(cells)],
-        data=None if usual else detail(ordered(cells), verdicts),
+    return tabulate(
+        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", shown, own, notes=notes,
+        records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in own],
+        file="" if usual else problem, data=None if usual else detail(own, verdicts),
     )  # fmt: skip
 
 
@@ -235,39 +209,53 @@ def _weighed(cell: Cell, phases: Iterable[str]) -> dict:
 _SUMMARY = [axis for axis in axes.shown() if axis.summary]
 
 
-_TIMES = ("mean", "95 % of mean", "median", "95 % of median", "min", "IQR")
+#: statistics of times, as text
+_TIMES: dict[str, Callable[[Stats], str]] = {
+    "mean": lambda s: ms(s.mean),
+    "95 % of mean": lambda s: f"{ms(s.low)}..{ms(s.high)}",
+    "median": lambda s: ms(s.median),
+    "95 % of median": lambda s: f"{ms(s.median_low)}..{ms(s.median_high)}",
+    "min": lambda s: ms(s.least),
+    "IQR": lambda s: ms(s.iqr),
+    "outliers": lambda s: str(s.outliers or ""),
+    "drift": lambda s: "" if s.drift is None else f"{s.drift:+.0%}",
+}
+
+
+class _Line(NamedTuple):
+    """A phase of a cell, within `under`; '' and no times for a cell without times."""
+
+    cell: Cell
+    under: str
+    phase: str
+    times: Stats | None
 
 
 def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
     key); notes say why cells have no times.
 
-    Its CSV, `grailbench.report.detail`, has the cells of reachability only: each other problem has its own file.
+    Its CSV, `detail`, has the cells of reachability only: each other problem has its own file.
     """
     own = [cell for cell in found if cell.problem == USUAL]
-    named = len(own) < len(found)
-    foot = Footnotes()
-    keys = ["Data set", *(["problem"] if named else []), "implementation", *(axis.header for axis in _SUMMARY),
-            "query set", "phase"]  # fmt: skip
-    headers = [*keys, "n", *_TIMES, "outliers", "drift", *(["stability"] if verdicts else []), "positives", "status"]
-    lines = []
-    for cell in found:
-        start = [cell.dataset, *([cell.problem] if named else []), cell.impl, *_choices(cell), cell.query_set]
-        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
-            times = ["0", *[""] * 8] if s is None else [
-                str(s.trials), ms(s.mean), f"{ms(s.low)}..{ms(s.high)}",
-                ms(s.median), f"{ms(s.median_low)}..{ms(s.median_high)}",
-                ms(s.least), ms(s.iqr), str(s.outliers or ""),
-                "" if s.drift is None else f"{s.drift:+.0%}",
-            ]  # fmt: skip
-            if verdicts:
-                times.append(_stability(cell, "" if under else phase, verdicts.get(cell.key)))
-            end = ["" if cell.positives is None else str(cell.positives), foot.status(cell.status, cell.reason)]
-            lines.append([*start, f"{under}/{phase}" if under else phase, *times, *end])
-    return Table(
-        "details", "All cells (ms)", headers, lines, numbers(headers), keys=len(keys), notes=foot.lines(), file="cells",
-        data=detail(own, verdicts) if own else None, units=dict.fromkeys(_TIMES, "ms"),
-    )  # fmt: skip
+    columns = [
+        Column("Data set", lambda at: at.cell.dataset, key=True),
+        Column("problem", lambda at: at.cell.problem, key=True, usual=() if len(own) < len(found) else (USUAL,)),
+        Column("implementation", lambda at: at.cell.impl, key=True),
+        *(Column(axis.header, lambda at, axis=axis: _choice(at.cell, axis), key=True) for axis in _SUMMARY),
+        Column("query set", lambda at: at.cell.query_set, key=True),
+        Column("phase", lambda at: f"{at.under}/{at.phase}" if at.under else at.phase, key=True),
+        Column("n", lambda at: at.times.trials if at.times else 0),
+        *(Column(name, lambda at, text=text: at.times and text(at.times)) for name, text in _TIMES.items()),
+        *([Column("stability", lambda at: _stability(at.cell, "" if at.under else at.phase, verdicts.get(at.cell.key)))]
+          if verdicts else []),
+        Column("positives", lambda at: at.cell.positives),
+        replace(STATUS, value=lambda at: at.cell.status, notes=lambda at: STATUS.notes(at.cell)),
+    ]  # fmt: skip
+    lines = [_Line(cell, *phase, times) for cell in found for phase, times in cell.phases.items() or [(("", ""), None)]]
+    units = {name: "ms" for name in [*_TIMES][:6]}
+    return tabulate("details", "All cells (ms)", columns, lines, values=None, file="cells", units=units,
+                    data=detail(own, verdicts) if own else None)  # fmt: skip
 
 
 def _stability(cell: Cell, phase: str, said: Verdict | None) -> str:
@@ -279,9 +267,60 @@ def _stability(cell: Cell, phase: str, said: Verdict | None) -> str:
     return UNKNOWN if said.unknown else STABLE
 
 
-def _choices(cell: Cell) -> list[str]:
-    """The cell's value on each axis of `_SUMMARY`. The column of threads shows the GPUs of a cell that has several."""
-    texts = {axis.name: str(cell.shown(axis) or "") for axis in _SUMMARY}
-    if (cell.devices or 1) > 1:
-        texts["threads"] = f"{cell.devices} GPUs"
-    return list(texts.values())
+def _choice(cell: Cell, axis: axes.Axis) -> str:
+    """The cell's value on an axis of `_SUMMARY`. The column of threads shows the GPUs of a cell that has several."""
+    if axis.name == "threads" and (cell.devices or 1) > 1:
+        return f"{cell.devices} GPUs"
+    return str(cell.shown(axis) or "")
+
+
+# ------------------------------------------------------------------ statistics of all phases
+
+
+def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
+    """A table with one row for each cell and phase: configuration, trials, mean and median with their bounds, minimum
+    and IQR (ms), outliers, drift (a fraction, if it is a warning), what the verdict of `runs.stability` on its cell
+    says (`verdicts`, by key) and the rules by which this phase is unstable, energy of a call (joules, idle_watts, and
+    the meters of both, such as 'gpu+cpu'; only phases of the runner have it), peak memory, status and reason.
+
+    A cell without times has one row with an empty phase. Filters are those of `Cell.filtering`.
+    """
+    import pandas
+
+    early = [axis.name for axis in axes.AXES if not axis.late]
+    late = [axis.name for axis in axes.AXES if axis.late]
+    values = ("kind", "stands_for", "queries", "positives", "verified")
+    after = ("host_peak_bytes", "device_peak_bytes", "status", "reason")
+    out = []
+    for cell in measured:
+        said = (verdicts or {}).get(cell.key)
+        base = {"dataset": cell.dataset, "impl": cell.impl, **cell.axes, "filters": cell.filtering, "seed": cell.seed,
+                "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*values, *after)}}  # fmt: skip
+        for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
+            times = {} if s is None else {
+                "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
+                "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
+                "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
+            }  # fmt: skip
+            times |= said_of(said, phase, under)
+            out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_meters(cell, under, phase)})
+    columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
+               "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
+               "stability", "unstable_by", "joules", "idle_watts", "meters", *after]  # fmt: skip
+    return pandas.DataFrame(out, columns=columns)
+
+
+def said_of(said: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
+    """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any; nothing
+    of a part of a phase."""
+    if said is None:
+        return {}
+    rules = said.of(phase) if phase else said.rules
+    return {"stability": said.word, "unstable_by": "" if under else "; ".join(rules)}
+
+
+def _meters(cell: Cell, under: str, phase: str) -> dict[str, Any]:
+    if under or (joules := cell.joules(phase)) is None:
+        return {}
+    meters = "+".join(cell.energies.meters(phase))
+    return {"joules": joules, "idle_watts": cell.energies.idle_watts(phase), "meters": meters}

@@ -11,8 +11,7 @@ from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, Run, of_machine, read
 from grailbench.harness.plan import UNNAMED, shipped_configs
 from grailbench.harness.rows import SOUND
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import Table
+from grailbench.report.table import Footnotes, Table
 from grailbench.util import words
 
 _UNKNOWN = "recorded from code that no commit has"

@@ -1,10 +1,10 @@
-"""A table as data, independent of its output format. `report.render` has the renderers."""
+"""A table as data, independent of its output format, and its columns; `report.render` has the renderers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from grailbench.harness import axes
 from grailbench.harness.statistics import Interval
@@ -71,44 +71,134 @@ def numbers(headers: Iterable[str], words: Iterable[str] = WORDS) -> frozenset[s
     return frozenset(name for i, name in enumerate(headers) if i and name not in words)
 
 
-class Column(NamedTuple):
-    """A column of a table that is made of rows of typed values.
+@dataclass(frozen=True)
+class Column:
+    """A column of a table that has a line for each of some things: cells, graphs, comparisons, rows of typed values.
 
-    header  of the column
-    value   a key of the row, or a function of the thing that the row is of
-    text    takes a value other than None to its text; the column is one of numbers then. None for a column of texts
-    link    takes the thing to the address that the cell leads to, or None; None for a column without links
+    header  its header
+    value   the value of a thing, None where there is none; or a key of its row
+    text    the text of a value; None for a column of texts
+    link    the address that the cell of a thing leads to, or None; None for a column without links
+    said    the text of a thing, where it says more than the value
+    none    the text of None; None for that of the table
+    notes   notes on the value of a thing, which stand below the table
+    usual   values that need not be shown: a column that has only these is left out
+    key     True if it identifies a line
     """
 
     header: str
     value: str | Callable[[Any], object]
     text: Callable[[Any], str] | None = None
     link: Callable[[Any], str | None] | None = None
+    said: Callable[[Any], str] | None = None
+    none: str | None = None
+    notes: Callable[[Any], Iterable[str]] | None = None
+    usual: tuple = ()
+    key: bool = False
+
+    def of(self, thing: object, row: Mapping[str, object]) -> object:
+        """The value of a thing and its row."""
+        return row[self.value] if isinstance(self.value, str) else self.value(thing)
+
+    def word(self, thing: object, value: object, none: str) -> str:
+        """The text of a thing that has this value; `none` is that of None in the table."""
+        if self.said is not None:
+            return self.said(thing)
+        if value is None:
+            return none if self.none is None else self.none
+        return (self.text or str)(value)
+
+
+def tabulate(
+    name: str,
+    title: str,
+    columns: Iterable[Column],
+    things: Iterable[Any],
+    *,
+    rows: Sequence[Mapping[str, object]] = (),
+    notes: Iterable[str] = (),
+    after: Iterable[str] = (),
+    words: Iterable[str] = WORDS,
+    none: str = "",
+    **more: Any,
+) -> Table:
+    """A table with a line for each thing and those of the columns that are needed.
+
+    rows   the row of each thing, if columns have keys of rows
+    notes  sentences below it; those of the columns follow, numbered, and then `after`
+    words  the headers of columns of text
+    none   the text of a missing value
+    more   further fields of the `Table`
+    """
+    columns, things = list(columns), list(things)
+    found = [[column.of(*each) for column in columns] for each in zip(things, rows or [{}] * len(things), strict=True)]
+    needed = [
+        at for at, column in enumerate(columns)
+        if not column.usual or any(line[at] not in column.usual for line in found)
+    ]  # fmt: skip
+    shown, values = [columns[at] for at in needed], [[line[at] for at in needed] for line in found]
+    foot = Footnotes()
+    lines = [
+        [
+            column.word(thing, value, none) + (foot.mark(column.notes(thing)) if column.notes else "")
+            for column, value in zip(shown, line, strict=True)
+        ]
+        for thing, line in zip(things, values, strict=True)
+    ]
+    linked = [
+        [column.link(thing) if column.link and value is not None else None
+         for column, value in zip(shown, line, strict=True)]
+        for thing, line in zip(things, values, strict=True)
+    ]  # fmt: skip
+    headers = [column.header for column in shown]
+    more = {
+        "right": numbers(headers, words), "keys": sum(column.key for column in shown) or 1, "values": values,
+        "links": linked if any(column.link for column in shown) else None,
+    } | more  # fmt: skip
+    return Table(name, title, headers, lines, notes=[*notes, *foot.lines(), *after], **more)
 
 
 def of_rows(
     name: str, title: str, columns: list[Column], rows: list[dict], things: Sequence[Any] = (), **more: Any
 ) -> Table:
-    """A table with a line for each row, whose records and CSV are the rows.
+    """A table with a line for each row, whose records and CSV are the rows; columns with a `text` are of numbers.
 
     things  what each row is of, by default the rows themselves
-    more    further fields of the table
+    more    further arguments of `tabulate`
     """
     import pandas
 
-    lines, values, links = [], [], []
-    for row, thing in zip(rows, things or rows, strict=True):
-        found = [(each, row[each.value] if isinstance(each.value, str) else each.value(thing)) for each in columns]
-        lines.append([BLANK if value is None else (each.text or str)(value) for each, value in found])
-        values.append([_key(value) if each.text else None for each, value in found])
-        links.append([each.link(thing) if each.link and value is not None else None for each, value in found])
+    made = tabulate(name, title, columns, things or rows, rows=rows, none=BLANK,
+                    **{"records": rows, "data": pandas.DataFrame(rows), **more})  # fmt: skip
     numeric = frozenset(column.header for column in columns if column.text)
-    return Table(
-        name, title, [column.header for column in columns], lines, numeric, values=values, links=links,
-        **{"records": rows, "data": pandas.DataFrame(rows), **more},
-    )  # fmt: skip
+    keys = [[_key(value) if header in numeric else None for header, value in zip(made.headers, line, strict=True)]
+            for line in made.values]  # fmt: skip
+    return replace(made, right=numeric, values=keys)
 
 
 def _key(value: object) -> object:
     """What a value is sorted by: an interval by its low end, a word in place of a number by nothing."""
     return value.low if isinstance(value, Interval) else None if isinstance(value, str) else value
+
+
+class Footnotes:
+    """Numbered notes below a table, to which cells refer by number, so that a text appears once.
+
+    Numbers notes in the order of their first use; equal notes have one number.
+    """
+
+    def __init__(self):
+        self.numbers: dict[str, int] = {}
+
+    def mark(self, notes: Iterable[str]) -> str:
+        """' [1]' or ' [1,3]' for the notes, '' for none."""
+        marks = [str(self.numbers.setdefault(note, len(self.numbers) + 1)) for note in notes]
+        return f" [{','.join(marks)}]" if marks else ""
+
+    def status(self, word: str, reason: str | None) -> str:
+        """'skipped [1]', or the word alone if there is no reason."""
+        return word + self.mark([reason] if reason else [])
+
+    def lines(self) -> list[str]:
+        """'[1] note', in order."""
+        return [f"[{number}] {note}" for note, number in self.numbers.items()]

@@ -109,11 +109,3 @@ def sweep_backward(offsets, children, order, words, counts):
                 words[c + c + _1] |= word
             if counts is not None:
                 counts[HUB_SCANNED] += offsets[u + _1] - offsets[u]
-
-
-def hub_words(dag: Dag) -> np.ndarray:
-    """Returns the complete words, uint64[2 n], F(v) at 2 v and B(v) at 2 v + 1."""
-    words = seeded(dag)
-    sweep_forward(dag.offsets, dag.children, dag.order, words, None)
-    sweep_backward(dag.offsets, dag.children, dag.order, words, None)
-    return words

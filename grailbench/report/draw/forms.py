@@ -28,20 +28,20 @@ def blocks(form: Marks | Bars | Grid) -> list[Block]:
 
 _PLOT = 1.9, 2.6  # height in inches of a panel with two numeric axes: side by side with others, or alone
 _LETTERS = 48, 26  # most letters of a name on an axis: of a panel alone, or side by side with others
-_MOST = TALL - 0.7  # height of the axes of a panel of names; a longer one goes on below, on the same axis
+_MOST = TALL - 0.7  # inches: height of the axes of a panel of trials; a longer one goes on below, on the same axis
 _SPREAD = 0.62  # share of the height of a line from its first trial to its last
 
 
 def _marks(form: Marks) -> list[Block]:
     """A block for each row of panels."""
     named = form.y.scale == "names"
-    if named:
+    if any(mark.trials for panel in form.panels for mark in panel.items):
         form = replace(form, panels=tuple(part for panel in form.panels for part in _parts(panel)))
     across = max(1, min(form.across, len(form.panels)))
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
     found = []
     for row in rows(form.panels, across):
-        slanted = max(inches(name) for panel in row for _, name in (*panel.above, (0, "")))
+        slanted = max((inches(name) for panel in row for _, name in panel.above), default=0.0)
         over = slanted * 0.65 + 0.34 if slanted else 0.24 if any(panel.title for panel in row) else 0.1
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
         below = 0.42 if form.x.label or any(panel.x for panel in row) else 0.27
@@ -57,7 +57,7 @@ def _marks(form: Marks) -> list[Block]:
 
 
 def _parts(panel: Panel) -> list[Panel]:
-    """A panel of names in parts that fit a page, with one range of values."""
+    """A panel of trials in parts that fit a page, with one range of values."""
     found = rows(_names(panel), max(1, int(_MOST / _line(panel))))
     shared = panel.shared or f"{panel.title} {id(panel)}"
     return [replace(panel, items=tuple(mark for mark in panel.items if str(mark.y) in names), shared=shared)

@@ -14,16 +14,14 @@ from grailbench.harness.statistics import PENALTY
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import draw, figures, floors, frames, measured, paying, rankings, tradeoffs
-from grailbench.report.document import Report
+from grailbench.report.document import GENERAL, Report
 from grailbench.report.figure import Figure, Grid
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.papers import computation
+from grailbench.report.papers import Place, computation, wording
 from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.report.problems import shown
 from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
-from grailbench.report.table import Table
+from grailbench.report.table import Column, Footnotes, Table, tabulate
 from grailbench.util.words import count, gib, listing, short, times
 
 MEANS = (
@@ -77,17 +75,17 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
     found = [
         Section("summary", "Summary", list(_summary(report))),
         Section("rivals", "Everybody in one ranking", [
-            block for table in report.rivals
+            block for table in report.part("rivals")
             for block in _tables([table], last=0 if table.name == rankings.RIVALS else 2)
         ]),
-        Section("ranking", "Ranking", _tables(_named(report, ["ranking"]), last=1)),
-        Section("pays", "From how many pairs an index pays", _tables(report.pays)),
+        Section("ranking", "Ranking", _tables(report.part("ranking"), last=1)),
+        Section("pays", "From how many pairs an index pays", _tables(report.part("pays"))),
         Section("tradeoffs", "Trade-offs", _tradeoffs(report)),
-        Section("workers", "What workers add", _tables(report.workers)),
+        Section("workers", "What workers add", _tables(report.part("workers"))),
         *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
         *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
         Section("cells", "All cells", [
-            *_tables(_named(report, [measured.NAME])),
+            *_tables(report.part(measured.NAME)),
             _folded("Every cell and phase with its statistics", cells, len(report.details.lines)),
         ]),
         Section("trials", "Every trial", _trials(report)),
@@ -99,41 +97,43 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
 def _reachability(report: Report, reference: str, phase: str, profile: Path | None) -> list[Section]:
     drawn = figures.of_cells(report.cells, report.tables, reference, phase, profile)
     paper = [figure for name, figure in drawn.items() if name.startswith("computation-")]
-    published = {filled.name for filled in report.every_table}
+    printed = report.part("printed")
     return [
         Section("printed", "Printed against measured", [
-            *_figure(drawn["printed"]), *_tables(_named(report, published - set(COUNT_TABLES))),
+            *_figure(drawn["printed"]), *_tables(table for table in printed if table.name not in COUNT_TABLES),
         ]),
         Section("phases", "Where the time goes", [*_figure(drawn["phases"]), *_phases(drawn["phase-table"])]),
         Section("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
         Section("edges", "Time against edges", _figure(drawn["edges"])),
         Section("speedup", "Speed-up", _speedup(drawn["speedup"], report)),
         Section("claims", computation.TITLE, [
-            *_tables(_named(report, ["claims"])), *(block for figure in paper for block in _headed(figure)),
+            *_tables(report.part("claims")), *(block for figure in paper for block in _headed(figure)),
         ] if report.claims else []),
         Section("peers", "Peers", [
-            *_tables(_named(report, ["peers"]), last=2), *(("text", line) for line in report.unpaired),
+            *_tables(report.part("peers"), last=2), *(("text", line) for line in report.unpaired),
         ]),
+        *(Section(part.name, tables[0].title, _tables(tables)) for part, tables in report.parts.items()
+          if USUAL in part.problems and part.place == Place.MORE and part not in GENERAL),
         Section("counters", "Counters", [*_figure(drawn["counters"]), *_counters(report)]),
-        Section("graphs", "Graphs", _tables(_named(report, COUNT_TABLES))),
+        Section("graphs", "Graphs", _tables(table for table in printed if table.name in COUNT_TABLES)),
     ]  # fmt: skip
 
 
 def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[str, list[Block]]]:
     """Each table of a problem other than reachability: its name, and blocks of the table, figures and speed-ups."""
     names = [name for name in report.run.problems if name != USUAL]
-    drawn = [figure for make in dict.fromkeys(shown(name).figures for name in names) if make and report.whole
+    drawn = [figure for make in dict.fromkeys(wording(name).figures for name in names) if make and report.whole
              for figure in make(report.run.cells).values() if figure.drawable]  # fmt: skip
-    for table in report.problems:
-        blocks = _tables([table])
-        blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
-        for name in names:
-            if table.name in (name, shown(name).tables.removesuffix("s")):
+    for part, tables in report.parts.items():
+        for table in tables if USUAL not in part.problems else ():
+            blocks = _tables([table])
+            blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
+            for name in (name for name in names if name in part.problems and table.name == part.name):
                 phases = list(contract.problem(name).ranked)
                 found = _heat(report.run.of(name), references[name], phases[0], phases)
                 if not found.grid.empty:
                     blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
-        yield table.name, blocks
+            yield table.name, blocks
 
 
 def _references(report: Report, wanted: str | None) -> dict[str, str]:
@@ -149,11 +149,6 @@ def _references(report: Report, wanted: str | None) -> dict[str, str]:
     if refused and len(refused) == len(found):
         raise refused[0]
     return found
-
-
-def _named(report: Report, names: Iterable[str]) -> list[Table]:
-    names = set(names)
-    return [table for table in report.shown if table.name in names]
 
 
 def _tables(found: Iterable[Table], last: int = 0) -> list[Block]:
@@ -193,14 +188,14 @@ def _summary(report: Report) -> Iterator[Block]:
     if report.left_out:
         lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
     yield "lines", lines
-    foot = Footnotes()
-    troubled = [
-        [each.graph, listing(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
-        for each in frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True)
-    ]
-    if troubled:
+    if troubled := frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True):
+        columns = [
+            Column("graph", lambda each: each.graph),
+            Column("configuration", lambda each: listing(each.configs, 6, "configuration")),
+            Column("status", lambda each: each.status, notes=lambda each: [each.reason] if each.reason else []),
+        ]
         title = "Cells without times, with fewer than planned, or sampled"
-        yield "table", Table("troubled", title, ["graph", "configuration", "status"], troubled, notes=foot.lines())
+        yield "table", tabulate("troubled", title, columns, troubled)
 
 
 def _tradeoffs(report: Report) -> list[Block]:

@@ -14,6 +14,7 @@ from functools import cache
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
+from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Table
@@ -302,3 +303,6 @@ def claims_table(found: list[Check]) -> Table:
         "claims", TITLE, headers, lines, frozenset({"theirs", "ours"}), notes=notes, records=records, file="claims",
         data=pandas.DataFrame(records),
     )  # fmt: skip
+
+
+PARTS = (Part("claims", lambda report: [claims_table(report.claims)] if report.claims else [], place=Place.CLAIMS),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import Cell
 from grailbench.report import measured
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import Table, numbers
+from grailbench.report.papers import Part, Place
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, short
 
 PROBLEM = "counts"
@@ -19,54 +20,38 @@ SKETCH = "counts-sketch"
 def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """Medians in ms of what counts all vertices; of what searches from each drawn vertex, the time that all would take
     at that rate. Records have the rates, and why cells are unstable, by the verdicts on them by key."""
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.problem == PROBLEM:
-            groups.setdefault((cell.dataset, _direction(cell)), []).append(cell)
-    own = [cell for group in groups.values() for cell in group]
-    known, found = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
-    whole = sorted((c for c in found if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
-    searching = sorted((c for c in found if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
+            found.setdefault((cell.dataset, _direction(cell)), []).append(cell)
+    groups = [_Group(*place, own) for place, own in found.items()]
+    own = [cell for group in groups for cell in group.cells]
+    known, named = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
+    whole = sorted((c for c in named if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
+    searching = sorted((c for c in named if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
     weighed = any(cell.energies for cell in own if cell.impl == ON_GPU)
-    headers = [
-        "graph", "of every vertex", "vertices", "pairs", *(f"{_name(*each)} ms" for each in whole),
-        "from edges ms", *(["J of the GPU"] if weighed else []), "sketch's error",
-        *(f"{_name(*each)}, s" for each in searching), "status",
-    ]  # fmt: skip
-    lines, records, foot = [], [], Footnotes()
-    for (graph, direction), group in groups.items():
-        exact = [cell for cell in group if cell.impl in EXACT]
-        on_gpu = [cell for cell in exact if cell.impl == ON_GPU]
-        size = next((cell.queries for cell in exact if cell.sound and cell.queries), None)
-        pairs = next((cell.positives for cell in exact if cell.sound), None)
-        sketch = next((cell for cell in group if cell.impl == SKETCH and cell.sound), None)
-        ready = {cell.impl: measured.median(cell, "ready") for cell in exact}
-        line = [graph, direction, grouped(size), grouped(pairs)]
-        record = {"dataset": graph, "direction": direction, "vertices": size, "pairs": pairs}
-        for impl, threads in whole:
-            found = _cell(group, impl, threads)
-            record[_name(impl, threads)] = time = found and measured.median(found, "solve")
-            line.append(short(time) or BLANK)
-        fastest = min((each for each in ready.values() if each is not None), default=None)
-        record["from edges"], record["sketch error"] = fastest, error = fastest, _error(sketch)
-        line.append(short(fastest) or BLANK)
-        line += [measured.joules(on_gpu, "solve", foot, "gpu")] if weighed else []
-        line += [BLANK if error is None else f"{100 * error:.1f} %"]
-        for impl, threads in searching:
-            found = _cell(group, impl, threads)
-            rate = found and measured.rate(found)
-            asked_all = found is not None and size is not None and found.queries == size
-            record[f"{_name(impl, threads)} vertices/s"] = rate
-            seconds = short(size / rate) if rate and size else ""
-            line.append((seconds if asked_all else f"about {seconds} [{short(rate)}/s]") if seconds else BLANK)
-        status = sorted({cell.status for cell in group}) or [""]
-        reasons = [f"{cell.label}: {cell.reason}" for cell in group if cell.reason]
-        line.append(", ".join(status) + foot.mark(reasons))
-        lines.append(line)
-        if verdicts is not None:
-            known = [cell for cell in group if cell.key in verdicts]
-            record["unstable"] = [f"{cell.label}: {why}" for cell in known for why in verdicts[cell.key].reasons]
-        records.append({"table": PROBLEM, **record})
+    columns = {  # by their names in records
+        "dataset": Column("graph", lambda group: group.graph, key=True),
+        "direction": Column("of every vertex", lambda group: group.direction, key=True),
+        "vertices": Column("vertices", lambda group: group.size, grouped),
+        "pairs": Column("pairs", lambda group: group.first("positives"), grouped),
+        **{_name(*each): Column(f"{_name(*each)} ms", _solved(*each), short, none=BLANK) for each in whole},
+        "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
+        **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if weighed else {}),
+        "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
+        **{f"{_name(*each)} vertices/s": Column(f"{_name(*each)}, s", _rate(*each), said=_seconds(*each))
+           for each in searching},
+    }  # fmt: skip
+    status = Column(
+        "status",
+        lambda group: ", ".join(sorted({cell.status for cell in group.cells})),
+        notes=lambda group: [f"{cell.label}: {cell.reason}" for cell in group.cells if cell.reason],
+    )
+    records = [
+        {"table": PROBLEM, **{name: column.value(group) for name, column in columns.items() if name}}
+        | ({} if verdicts is None else {"unstable": _unstable(group, verdicts)})
+        for group in groups
+    ]
     notes = [
         "Medians of solve, from the condensed graph in the host's memory to all counts there; from edges: the faster "
         "of the exact ones, from raw edges. A vertex does not count itself; pairs are the sum of all counts.",
@@ -74,12 +59,83 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "that were drawn, and all would take so long at that rate.",
         *(["J: of the GPU's whole board, in solve of counts-gpu, by the driver's counter."] if weighed else []),
         "The sketch's error is the root mean square of its relative error over the vertices that were checked.",
-        *foot.lines(),
     ]
-    data = measured.table(own, PROBLEM, verdicts).data if own else None
-    return Table(PROBLEM, "Descendants and ancestors of every vertex", headers, lines,
-                 numbers(headers, ("graph", "of every vertex", "status")), keys=2, notes=notes, records=records,
-                 file=PROBLEM, data=data)  # fmt: skip
+    return tabulate(
+        PROBLEM, "Descendants and ancestors of every vertex", [*columns.values(), status], groups, notes=notes,
+        words=("graph", "of every vertex", "status"), records=records, file=PROBLEM,
+        data=measured.table(own, PROBLEM, verdicts).data if own else None,
+    )  # fmt: skip
+
+
+class _Group(NamedTuple):
+    """The cells of a graph and a direction."""
+
+    graph: str
+    direction: str
+    cells: list[Cell]
+
+    @property
+    def exact(self) -> list[Cell]:
+        """Those that count exactly."""
+        return [cell for cell in self.cells if cell.impl in EXACT]
+
+    @property
+    def size(self) -> int | None:
+        """The number of vertices."""
+        return next((cell.queries for cell in self.exact if cell.sound and cell.queries), None)
+
+    @property
+    def ready(self) -> float | None:
+        """The shortest time of an exact one from edges."""
+        times = (measured.median(cell, "ready") for cell in self.exact)
+        return min((ms for ms in times if ms is not None), default=None)
+
+    @property
+    def on_gpu(self) -> Cell | None:
+        """The exact one on a GPU of which energy was asked."""
+        return next((cell for cell in self.exact if cell.impl == ON_GPU and cell.energies), None)
+
+    @property
+    def error(self) -> float | None:
+        """The relative error that was seen of the estimates; None where no row has it."""
+        sketch = next((cell for cell in self.cells if cell.impl == SKETCH and cell.sound), None)
+        seen = ((sketch.counters or {}) if sketch else {}).get("seen_permille")
+        return None if seen is None else seen / 1000
+
+    def first(self, name: str) -> Any:
+        """An attribute of the first sound exact one."""
+        return next((getattr(cell, name) for cell in self.exact if cell.sound), None)
+
+    def cell(self, impl: str, threads: int) -> Cell | None:
+        """The sound cell of an implementation with so many threads."""
+        found = (cell for cell in self.cells if (cell.impl, cell.threads or 0) == (impl, threads) and cell.sound)
+        return next(found, None)
+
+
+def _solved(impl: str, threads: int) -> Callable[[_Group], float | None]:
+    return lambda group: (cell := group.cell(impl, threads)) and measured.median(cell, "solve")
+
+
+def _rate(impl: str, threads: int) -> Callable[[_Group], float | None]:
+    return lambda group: (cell := group.cell(impl, threads)) and measured.rate(cell)
+
+
+def _seconds(impl: str, threads: int) -> Callable[[_Group], str]:
+    """The seconds that all vertices take, or would take at the rate of those that were drawn."""
+
+    def said(group: _Group) -> str:
+        cell, rate = group.cell(impl, threads), _rate(impl, threads)(group)
+        if not rate or not group.size:
+            return BLANK
+        seconds = short(group.size / rate)
+        return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
+
+    return said
+
+
+def _unstable(group: _Group, verdicts: Mapping[tuple, Verdict]) -> list[str]:
+    return [f"{cell.label}: {why}" for cell in group.cells if cell.key in verdicts
+            for why in verdicts[cell.key].reasons]  # fmt: skip
 
 
 def _direction(cell: Cell) -> str:
@@ -90,12 +146,4 @@ def _name(impl: str, threads: int) -> str:
     return impl if not threads else f"{impl}, {'one thread' if threads == 1 else f'{threads} threads'}"
 
 
-def _cell(group: Iterable[Cell], impl: str, threads: int) -> Cell | None:
-    found = (cell for cell in group if (cell.impl, cell.threads or 0) == (impl, threads) and cell.sound)
-    return next(found, None)
-
-
-def _error(sketch: Cell | None) -> float | None:
-    """The relative error that was seen of a cell of estimates; None where no row has it."""
-    seen = ((sketch.counters or {}) if sketch else {}).get("seen_permille")
-    return None if seen is None else seen / 1000
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),)

@@ -9,11 +9,13 @@ from grailbench.compare.measures import median
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import OTHERS
+from grailbench.report.papers import Part, Place
 from grailbench.report.table import Table
 from grailbench.util.words import count, listing, ms, ratio
 
 OURS = "sequential"
 PHASES = ("label", "query", "ready")
+MOST_PAIRED = 3  #: peers of a run of which each is compared with each of our configurations in a table of its own
 USUAL_DIM = 2  #: our label pairs in a comparison with a peer that has no label pairs
 NOTE = (
     "One machine, one run, trials interleaved. A peer's build condenses the graph too, ours is handed a condensed one: "
@@ -181,3 +183,20 @@ def _means(comparison: Comparison) -> Iterator[dict]:
     for phase in PHASES:
         mean, graphs = comparison.geometric_mean(phase)
         yield {**_head(comparison, None, phase), "geometric_mean": mean, "graphs": graphs}
+
+
+def compared(cells: list[Cell]) -> list[Comparison]:
+    """The comparisons of `compare`; none of a run with more than `MOST_PAIRED` peers."""
+    return compare(cells) if _few(cells) else []
+
+
+def left_over(cells: list[Cell]) -> list[str]:
+    """The sentences of `unpaired` on the cells that `compared` leaves out; none of a run with more peers."""
+    return unpaired(cells, compare(cells)) if _few(cells) else []
+
+
+def _few(cells: Iterable[Cell]) -> bool:
+    return len({cell.impl for cell in cells if cell.impl.startswith(OTHERS)}) <= MOST_PAIRED
+
+
+PARTS = (Part("peers", lambda report: map(table, compared(report.cells)), place=Place.PEERS),)

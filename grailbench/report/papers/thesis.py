@@ -11,13 +11,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from grailbench.errors import InputError
+from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness.cells import Cell, batches, together
 from grailbench.report import published
-from grailbench.report.papers.beside import Entry, Filled, Row
-from grailbench.report.papers.columns import GPU_TABLES, LIKE, OTHER_LABELS, OTHER_SEARCH, Ours, feeds, in_print, on_gpu
-from grailbench.report.papers.entries import NOT_RUN, other_queries, time, unprinted
-from grailbench.report.papers.feeds import CPU, FEEDS
+from grailbench.report.papers import Part, Place, beside
+from grailbench.report.papers.beside import NOT_RUN, Entry, Filled, Row, other_queries, time, unprinted
+from grailbench.report.papers.computation import of_paper
+from grailbench.report.papers.feeds import (
+    CPU,
+    FEEDS,
+    GPU_TABLES,
+    LIKE,
+    OTHER_LABELS,
+    OTHER_SEARCH,
+    Ours,
+    feeds,
+    in_print,
+    on_gpu,
+)
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES, PRINTED_THREADS
 
 TIME_TABLES = tuple(FEEDS)
@@ -126,58 +137,54 @@ def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
     return replace(table, rows=[row for row in table.rows if row.dataset in present])
 
 
+#: tables of graphs that are in no published one: their names and captions
+_OTHERS = {
+    "other-graphs": "Graphs that no thesis table has (all times in ms)",
+    "look-alikes": "Look-alikes and other generated graphs, never compared with print (all times in ms)",
+    OTHER_LABELS: "GPU labeling of graphs that no thesis table has (all times in ms)",
+    OTHER_SEARCH: "GPU search on graphs that no thesis table has (all times in ms)",
+}
+
+
 def others(cells: Iterable[Cell]) -> list[Filled]:
     """The graphs that are in no published table, in the thesis's columns without printed values: real and imported
-    graphs, then generated ones, which include look-alikes, then the tables of the GPU. Empty tables are left out."""
+    graphs, then generated ones, which include look-alikes, then the tables of the GPU, with the columns that have a
+    cell. Empty tables are left out."""
     cells = list(cells)
     printed = {d for name in ("2.4", "2.5", "2.6") for d in published.table(name).rows}
     out = []
-    for generated, name, caption in (
-        (False, "other-graphs", "Graphs that no thesis table has (all times in ms)"),
-        (True, "look-alikes", "Look-alikes and other generated graphs, never compared with print (all times in ms)"),
-    ):
-        graphs = _by_graph(cell for cell in cells if cell.generated == generated and cell.dataset not in printed)
+    for name, caption in _OTHERS.items():
+        gpu, fed = name in (OTHER_LABELS, OTHER_SEARCH), feeds(name)
+        if gpu:
+            graphs = {graph: own for graph, own in _by_graph(filter(in_print(name), cells)).items() if on_gpu(own)}
+        else:
+            generated = name == "look-alikes"
+            graphs = _by_graph(c for c in cells if c.generated == generated and c.dataset not in printed)
+        belongs = on_gpu if gpu else _any_taken
         ours = Ours(name, [cell for own in graphs.values() for cell in own])
         rows = [
             Row(
                 dataset,
-                dataset + asked,
-                {**{column: unprinted(part, feed) for column, feed in CPU.items()}, **ours.entries(part)},
+                f"{dataset} (generated){asked}" if gpu and own[0].generated else dataset + asked,
+                {**{column: unprinted(part, feed) for column, feed in fed.items()}, **ours.entries(part)},
             )
             for dataset, own in graphs.items()
-            for asked, part in _batches(own, lambda part: any(feed.takes(c) for feed in CPU.values() for c in part))
+            for asked, part in (_batches(own, belongs) if ours.searching else [("", together(own))])
         ]
-        rows = [row for row in rows if fits(row)]
-        if rows:
-            notes = [*_method_notes(rows), *ours.notes()]
-            out.append(Filled(name, caption, ("Data set", *CPU, *ours.columns), rows, "", notes))
-    return [*out, *_gpu_others(cells)]
-
-
-def _gpu_others(cells: list[Cell]) -> list[Filled]:
-    """The columns of tables 6.1-6.6 for graphs that are not in these tables and are no look-alikes of theirs."""
-    out = []
-    for name, caption in (
-        (OTHER_LABELS, "GPU labeling of graphs that no thesis table has (all times in ms)"),
-        (OTHER_SEARCH, "GPU search on graphs that no thesis table has (all times in ms)"),
-    ):
-        graphs = _by_graph(filter(in_print(name), cells))
-        graphs = {dataset: own for dataset, own in graphs.items() if on_gpu(own)}
-        ours = Ours(name, [cell for own in graphs.values() for cell in own])
-        rows = [
-            Row(
-                dataset,
-                f"{dataset} (generated){asked}" if own[0].generated else dataset + asked,
-                {**{column: unprinted(part, feed) for column, feed in feeds(name).items()}, **ours.entries(part)},
-            )
-            for dataset, own in graphs.items()
-            for asked, part in (_batches(own, on_gpu) if ours.searching else [("", together(own))])
-        ]
-        columns = [c for c in (*feeds(name), *ours.columns) if any(row.entries[c].cell is not None for row in rows)]
-        if columns:
-            notes = [*ours.notes(), *_method_notes(rows)]
+        columns = (*fed, *ours.columns)
+        if gpu:
+            columns = tuple(c for c in columns if any(row.entries[c].cell is not None for row in rows))
+        else:
+            rows = [row for row in rows if fits(row)]
+        if rows and columns:
+            notes = [*ours.notes(), *_method_notes(rows)] if gpu else [*_method_notes(rows), *ours.notes()]
             out.append(Filled(name, caption, ("Data set", *columns), rows, "", notes))
     return out
+
+
+def _any_taken(cells: list[Cell]) -> bool:
+    """Whether a cell fills a column of the tables of the CPU."""
+    return any(feed.takes(cell) for feed in CPU.values() for cell in cells)
 
 
 def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tuple[str, list[Cell]]]:
@@ -234,3 +241,61 @@ def _method_notes(rows: list[Row]) -> list[str]:
     if orders:
         notes.append(f"Children visited in {' or '.join(orders)} order; the thesis visits them in random order.")
     return notes
+
+
+def belongs(table: Filled, found: list[Cell]) -> bool:
+    """Whether the report on a run shows a table that was not asked for by name.
+
+    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
+    of the table, and those of Computation 2020 the graphs of that paper.
+    """
+    if table.name in PAPER_TABLES:
+        return of_paper(found)
+    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
+    if table.name in GPU_TABLES:
+        return on_gpu(own)
+    return bool(own) if table.name in COUNT_TABLES else any(map(fits, table.rows))
+
+
+def left_out(built: Iterable[Filled], found: list[Cell]) -> list[str]:
+    """Names of the tables that no cell of the run fits; those of the GPU only if the run has cells of a GPU."""
+    gpu = on_gpu(found)
+    asked = [t for t in built if t.name not in PAPER_TABLES and (gpu or t.name not in GPU_TABLES)]
+    return [t.name for t in asked if not belongs(t, found)]
+
+
+def graph_counts(found: Iterable[Cell], names: Iterable[str]) -> dict[str, Mapping | str]:
+    """Vertices and edges of the run's published graphs, or the reason why they are unknown.
+
+    They are counted in the graph's file here if its sha256 is that of the rows; else they come from the rows.
+    """
+    wanted = [name for name in names or COUNT_TABLES if name in COUNT_TABLES]
+    printed = {dataset for name in wanted for dataset in published.table(name).rows}
+    printed |= {f"{dataset}{LIKE}" for dataset in printed}
+    newest: dict[str, Cell] = {}
+    for cell in found:
+        if cell.dataset in printed and (cell.vertices is not None or cell.dataset not in newest):
+            newest[cell.dataset] = cell
+    return {name: _counts(name, cell) for name, cell in newest.items()}
+
+
+def _counts(name: str, cell: Cell) -> Mapping | str:
+    from grailbench.data.library import describe
+    from grailbench.data.registry import registry
+
+    reason = "the run has no counts of it, and its file is not here to be counted"
+    try:
+        found = describe(registry()[name]) if name in registry() else {"vertices": None}
+        if found["vertices"] is not None and found["sha256"] == cell.graph_sha256:
+            return found
+    except GrailbenchError as error:
+        reason = str(error)
+    if cell.vertices is None or cell.edges is None:
+        return cell.reason or reason
+    counts = {"vertices": cell.vertices, "edges": cell.edges}
+    if cell.roots is not None:
+        counts |= {"file_vertices": cell.vertices - 1, "file_edges": cell.edges - cell.roots}
+    return counts
+
+
+PARTS = (Part("printed", lambda report: map(beside.table, report.every_table), place=Place.PRINTED),)

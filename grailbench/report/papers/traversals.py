@@ -8,16 +8,18 @@ is the time from edges (`ready`) where it was timed: all searches of a trial, wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
-from grailbench.report.detail import said_of
-from grailbench.report.footnotes import Footnotes
-from grailbench.report.table import Table, numbers
-from grailbench.util.words import BLANK, ms, short
+from grailbench.report.measured import said_of
+from grailbench.report.papers import Part, Place
+from grailbench.report.table import Column, Table, tabulate
+from grailbench.util.words import BLANK, ms, short, size
 
 if TYPE_CHECKING:
     import pandas
@@ -50,7 +52,7 @@ def cells(
     ms        of one search, as all times except `ready`, which is the time of all searches
     rate      edges a second
     steps     levels or rounds of a search
-    stability, unstable_by  of the verdicts on cells, by key (`runs.detail.said_of`)
+    stability, unstable_by  of the verdicts on cells, by key (`measured.said_of`)
 
     If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
@@ -113,9 +115,6 @@ def wrong_shares(found: pandas.DataFrame) -> list[str]:
 
 # ------------------------------------------------------------------ the table
 
-HEADERS = ["Graph", "problem", "implementation", "n", "prepare ms", "ms a search", "steps a search", "us a step",
-           "launches", "transfer ms", "MTEPS", "CPU / this", "from edges ms", "CPU / this, from edges",
-           "status"]  # fmt: skip
 #: implementations on one core, of which the fastest of a run is compared with
 _CPU = {"bfs": ("sequential",), "sssp": ("dijkstra", "buckets"), "apsp": ("dijkstra",)}
 
@@ -123,42 +122,58 @@ _CPU = {"bfs": ("sequential",), "sssp": ("dijkstra", "buckets"), "apsp": ("dijks
 def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """A line of medians per cell, by problem, then by graph; records and CSV are those of `cells`."""
     found = cells(measurements, full=True, verdicts=verdicts)
-    cpu: dict[tuple, float] = {}
-    for r in found.itertuples():
-        for column in ("ms", "ready") if r.impl in _CPU[r.problem] else ():
-            place, value = (r.problem, r.dataset, column), getattr(r, column)
-            if value is not None and value == value:
+    lines = [SimpleNamespace(**line) for line in measured.plain(found)]
+    whole, cpu = any(line.ready is not None for line in lines), {}
+    for line in lines:
+        for column in ("ms", "ready") if line.impl in _CPU[line.problem] else ():
+            if (value := getattr(line, column)) is not None:
+                place = line.problem, line.dataset, column
                 cpu[place] = min(value, cpu.get(place, value))
-    lines, foot = [], Footnotes()
-    for r in found.itertuples():
-        base, whole = (cpu.get((r.problem, r.dataset, column)) for column in ("ms", "ready"))
-        lines.append([
-            r.dataset, r.problem, r.impl, _text("{:.0f}".format, r.trials, "0"), _text(ms, r.prepare), _text(ms, r.ms),
-            _text("{:,.0f}".format, r.steps), short(1000 * r.ms / r.steps if r.steps else None),
-            _text("{:,.0f}".format, r.launches), _text(ms, r.transfer), short(r.rate / 1e6),
-            short(base and base / r.ms), _text(ms, r.ready, BLANK),
-            short(whole and whole / r.ready) or _text(lambda _: "", r.ready, BLANK),
-            foot.status(r.status, r.reason),
-        ])  # fmt: skip
+
+    def over(column: str) -> Callable[[Any], float | None]:
+        def ratio(line: Any) -> float | None:
+            base, own = cpu.get((line.problem, line.dataset, column)), getattr(line, column)
+            return None if base is None or own is None else base / own
+
+        return ratio
+
+    def column(header: str, name: str, text: Callable[[Any], str] = str, **more: Any) -> Column:
+        return Column(header, attrgetter(name), text, **more)
+
+    columns = [
+        column("Graph", "dataset", key=True),
+        column("problem", "problem", key=True),
+        column("implementation", "impl", key=True),
+        column("n", "trials", "{:.0f}".format, none="0"),
+        column("prepare ms", "prepare", ms),
+        column("ms a search", "ms", ms),
+        column("steps a search", "steps", "{:,.0f}".format),
+        Column("us a step", lambda line: 1000 * line.ms / line.steps if line.steps else None, short),
+        column("launches", "launches", "{:,.0f}".format),
+        column("transfer ms", "transfer", ms),
+        Column("MTEPS", lambda line: None if line.rate is None else line.rate / 1e6, short),
+        Column("CPU / this", over("ms"), short),
+        column("from edges ms", "ready", ms, none=BLANK),
+        Column("CPU / this, from edges", over("ready"), short,
+               said=lambda line: BLANK if line.ready is None else short(over("ready")(line))),
+        *(Column(header, lambda line, name=name: line.sizes.get(name), size, usual=(None,))
+          for name, (header, _) in measured.SIZES.items()),
+        measured.STATUS,
+    ]  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
         "the result left there; a step is a level or a round.",
         "MTEPS: million edges of the part reached a second, each once, harmonic mean over the sources (Graph500). Of "
         "searches together (many, fused-many) it is the edges of all over the time of all, and a search has a share.",
         "From edges: all searches of a trial, from raw edges in memory to distances on the host."
-        if found.ready.notna().any()
+        if whole
         else f"From edges: {NOT_FROM_EDGES}.",
         *wrong_shares(found),
-        *foot.lines(),
     ]
-    headers, lines, more = measured.with_sizes(HEADERS, lines, found.sizes)
+    after = [note for name, (_, note) in measured.SIZES.items() if any(name in line.sizes for line in lines)]
     data = found.drop(columns=list(MORE))
-    return Table(
-        PROBLEM, PROBLEM, headers, lines, numbers(headers), keys=3, notes=[*notes, *more], records=measured.plain(data),
-        file=PROBLEM, data=data,
-    )  # fmt: skip
+    return tabulate(PROBLEM, PROBLEM, columns, lines, notes=notes, after=after, records=measured.plain(data),
+                    file=PROBLEM, data=data)  # fmt: skip
 
 
-def _text(text: Callable[[float], str], value: float | None, none: str = "") -> str:
-    """A value as text, or `none` for None and NaN."""
-    return none if value is None or value != value else text(value)
+PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], PROBLEMS, Place.PROBLEMS),)

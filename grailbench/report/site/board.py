@@ -29,7 +29,7 @@ from grailbench.harness.rows import SOUND
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report.page import asset
-from grailbench.report.problems import shown
+from grailbench.report.papers import wording
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import SUBMITTED, Entry, Source, anchor
 from grailbench.util import words
@@ -144,7 +144,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     impl_pages = {(entry.cell.impl, entry.cell.problem): _stem(entry.implementation_address) for entry in entries}
     whole = {cell.query_set: cell.whole_set for cell in cells}
     return {
-        "problems": [{"name": name, "title": shown(name).title or name, "columns": columns(name),
+        "problems": [{"name": name, "title": wording(name).title or name, "columns": columns(name),
                       "scale": 1e-6 if contract.problem(name).rate in _MILLIONS else 1} for name in problems],
         "sets": [[name, _sets()[name]] for name in sets],
         "graphs": {"name": [visible(name) for name, _ in graphs], "set": [sets[name] for _, name in graphs],

@@ -12,7 +12,7 @@ from pathlib import Path
 from grailbench.errors import NothingMeasured
 from grailbench.harness.cells import Run
 from grailbench.report import history
-from grailbench.report.detail import detail
+from grailbench.report.measured import detail
 from grailbench.report.page import asset, rendered
 from grailbench.report.page.sections import Block, Section
 from grailbench.report.render.csv import of_frame

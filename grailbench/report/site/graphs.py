@@ -59,10 +59,10 @@ def _about(name: str, own: list[Entry], recorded: Outline | None) -> Iterator[Bl
     elif cell is not None and cell.kind == "imported":
         yield (
             "text",
-            "A graph that was imported from a file on the machine that measured it; it is not in the registry.",
+            "Imported from a file on the machine that measured it; it is not in the registry.",
         )
     else:
-        yield "text", "This installation knows no graph of this name: the page is made from its rows alone."
+        yield "text", "This installation knows no graph of this name; the page is made from its rows alone."
     facts = [*_counts(own, recorded), *(_registered(dataset) if dataset is not None else ())]
     command = _command(name, dataset)
     yield "facts", [*facts, *([("how to get it", command)] if command else [])]
@@ -81,7 +81,7 @@ def _generated(name: str) -> str | None:
     if base in generate.HOME_MADE:
         return (
             f"Generated, no real graph: a random DAG of the size of {base}, a home-made graph of Computation 2020 "
-            "whose file cannot be had. It stands for that one."
+            "whose file is not available. It stands for that one."
         )
     if name in generate.look_alikes():
         return (
@@ -134,7 +134,7 @@ def _registered(dataset: Dataset) -> Iterator[tuple[str, str]]:
     if dataset.closure is not None:
         yield "closure", f"{dataset.closure.pairs:,} pairs, and {dataset.closure.cyclic:,} vertices on cycles"
     yield "comes from", " or ".join(dataset.sources)
-    yield "licence", "the registry knows none: ask where it comes from"
+    yield "licence", "unknown to the registry; ask its source"
     yield "file", f"{dataset.graph_file}, format {dataset.format}"
     for row in dataset.published:
         if row.erratum:
@@ -201,7 +201,7 @@ def _budgets(own: list[Entry], up: str) -> Iterator[Block]:
     yield "heading", "Best of each budget"
     mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
     if mixed:
-        yield "text", f"In no comparison, since measured on several machines: {listing(mixed, 6)}."
+        yield "text", f"Not compared, as measured on several machines: {listing(mixed, 6)}."
     compared: dict[tuple, list[Entry]] = {}
     for entry in own:
         if (at := machine(entry)) is not None:

@@ -165,6 +165,7 @@ class Core(Implementation):
     counts = ("queries", *answer.SIZES, "queries_to_labels", *SEARCHED[1:])
     neutral = (*Implementation.neutral, *answer.SIZES, "queries_to_labels")
     axes = frozenset({"threads", "memory"})
+    label_free = True
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:

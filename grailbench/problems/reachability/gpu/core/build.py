@@ -145,11 +145,6 @@ class Answerer:
             answers[opened] = self._inner.query_batch(rows, columns, timer)
         return answers
 
-    def answer_device(self, sources, targets, answers) -> None:
-        """As `answer`, with int32[k] and uint8[k] on the device, for an index with a closure or of a forest. Waits."""
-        launch_of(self.held, sources, targets, answers).launch()
-        cuda.synchronize()
-
 
 _MOST_BLOCKS = 4096
 MOST_EDGES = 2**31 - 1

@@ -110,6 +110,7 @@ class CoreGpu(Implementation):
     neutral = (*Implementation.neutral, *answer.SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
+    label_free = True
 
     @classmethod
     def require(cls) -> None:

@@ -321,16 +321,6 @@ class Searcher:
         answers[:] = batch.host_answers
         return answers
 
-    def search_device(self, sources, targets, answers) -> None:
-        """As `search`, with all arrays on the device: int32[k] sources and targets; writes answers, uint8[k]. Waits."""
-        counts = cuda.to_device(np.zeros(COUNTS, np.int32))
-        for stage in self._stages(sources, targets, answers, counts):
-            stage.launch()
-        found = counts.copy_to_host()
-        if self._count(found):
-            self._sweep(int(found[LOST]), answers)
-            cuda.synchronize()
-
     def _stages(self, sources, targets, answers, counts) -> tuple[Prepared, ...]:
         """Returns the launches that filter and search, and leave the open queries in the second list."""
         k = sources.shape[0]
