@@ -84,7 +84,7 @@ def files(tmp_path_factory, pairs):
 
 
 def tally(index):
-    return index._inside.index.spread.tally
+    return index._engine.index.spread.tally
 
 
 def joined(stream):
@@ -272,7 +272,7 @@ def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch
     monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
     cuts = [(first, min(first + 2_000, PAIRS)) for first in range(0, PAIRS, 2_000)]
     asked = (client_side.Shard(make=partial(slowly, files / "rows.npy", *cut), ids=True) for cut in cuts)
-    spread = index._inside.index.spread
+    spread = index._engine.index.spread
     answered = list(spread.stream(asked, patience=0.0))
     assert [count for count, _ in answered] == [last - first for first, last in cuts]
     assert (np.concatenate([bits for _, bits in answered]) == right).all()
@@ -300,7 +300,7 @@ def test_a_worker_with_another_version_is_refused(client, graph):
 
 def test_a_worker_with_another_index_is_refused(client, graph, pairs):
     index = gb.build(graph, "sequential", client=client)
-    index._inside.index.spread.identity = 64 * "0"
+    index._engine.index.spread.identity = 64 * "0"
     with pytest.raises(gb.InputError, match="this worker holds index .*, and was asked of 000000000000"):
         next(index.stream(pairs))
 
@@ -328,10 +328,10 @@ def test_an_index_that_a_worker_does_not_see_is_sent_once(client, graph, pairs, 
     monkeypatch.setattr(client_side, "PIECE", 50_000)
     gb.build(graph, "sequential", seed=3).save(path := tmp_path / "x.index")
     index = gb.load(path, client=client)
-    assert index._inside.index.spread.sent == 2 * path.stat().st_size
+    assert index._engine.index.spread.sent == 2 * path.stat().st_size
     assert (joined(index.stream(pairs, shard=SHARD)) == right).all()
     again = gb.load(path, client=client)
-    assert again._inside.index.spread.sent == 0
+    assert again._engine.index.spread.sent == 0
     assert (joined(again.stream(pairs, shard=SHARD)) == right).all()
 
 
