@@ -180,12 +180,6 @@ class _OnGpu(Implementation):
     needs = ("gpu",)
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
         """Allocates on host and device. Raises MachineLacks if the device has too little memory."""
         cls.require()

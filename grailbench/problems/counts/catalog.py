@@ -286,12 +286,6 @@ class CountsGpu(Implementation):
     counts = ("vertices_left", "columns", "passes", "levels")
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
         cls.require()
         return _OnGpu(task)

@@ -7,7 +7,6 @@ their time.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections import deque
@@ -21,6 +20,7 @@ import numpy as np
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
+from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.index import (
@@ -60,14 +60,6 @@ class _Traversal(Problem):
     @property
     def ranked(self):
         return {"solve": self.searches, "ready": f"{self.searches} from edges"}
-
-    def params(self, **axes) -> Params:
-        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
-
-    def open(self, name: str):
-        from grailbench.data.library import open_raw
-
-        return open_raw(name)
 
     def data(self, graph, spec: Spec) -> Network:
         """Returns the graph in CSR form; if the problem has weights, with those of the file or else drawn ones."""
@@ -112,8 +104,7 @@ class Bfs(_Traversal):
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the workload of `count` random sources. Raises InputError for any query set but 'random'."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="its sources are 'random'")
+        self.only(text, "its sources are 'random'")
         return Spec("random", count, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> Searches:
@@ -195,8 +186,7 @@ class Apsp(_Traversal):
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the only workload: all pairs; the seed is that of drawn weights. Raises InputError for any other."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        self.only(text, "it takes all pairs")
         return Spec("all", 0, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> AllPairs:
@@ -352,12 +342,12 @@ class Searches(Workload):
         self._reached |= found.reached
         if not wrong:
             marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
-            return Verdict(None, sum(self._reached.values()), marks, None, attempt.counters, attempt.memory)
+            return attempt.verdict(None, sum(self._reached.values()), marks)
         source, distances, told = found.first
         why = _wrong(self.network, self.size, source, distances, told, self.ids.label_of)
         errors = {"searches": len(found.marks), "wrong_searches": wrong}
         fault = f"{wrong} of {len(found.marks)} searches are wrong: {why}"
-        return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
+        return attempt.verdict(fault, None, "", errors=errors)
 
 
 class AllPairs(Workload):
@@ -393,10 +383,10 @@ class AllPairs(Workload):
         if not fault and found != self._right:
             fault = self._fault(distances)
         if fault:
-            return Verdict(fault, None, "", None, attempt.counters, attempt.memory)
+            return attempt.verdict(fault, None, "")
         if not self._right:
             self._right, self._reached = found, int((distances != FAR).sum())
-        return Verdict(None, self._reached, found, None, attempt.counters, attempt.memory)
+        return attempt.verdict(None, self._reached, found)
 
     def _fault(self, distances: np.ndarray) -> str | None:
         with ThreadPoolExecutor(_cores()) as pool:
@@ -426,4 +416,4 @@ def _cores() -> int:
 
 
 def _joined(marks: list[str]) -> str:
-    return hashlib.sha256("".join(marks).encode()).hexdigest()[:16]
+    return contract.checksum("".join(marks).encode())
