@@ -28,7 +28,7 @@ from grailbench.util import faults
 from grailbench.util.words import first
 
 _SHOWN = 3
-DEVICE_PAYS = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
+DEVICE_FROM = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
 _DISPUTED = 1_024  # queries per question to the oracle when implementations disagree
 
 
@@ -191,7 +191,7 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
     asked = dag, queries.u[which], queries.v[which], seconds
     rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
-    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_PAYS else None
+    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_FROM else None
     queries.method = "sweep" if found is None else "sweep on the GPU"
     queries.answers[which], queries.known[which] = swept_answers(*asked) if found is None else found
 

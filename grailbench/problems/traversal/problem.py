@@ -266,9 +266,9 @@ class Answers:
 
 def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver, found: Found | None) -> Answers:
     """Certifies the distances from each source as they come, on all cores, `rounds` times. found: what searches
-    together told of themselves, which must be true of the distances."""
+    together claimed of themselves, which must be true of the distances."""
     answers, waiting, cores = Answers(), deque(), _cores()
-    told = [None] * asked.size if found is None else _marks(found)
+    claimed = [None] * asked.size if found is None else _marks(found)
 
     def take() -> None:
         turn, source, distances, mine, task = waiting.popleft()
@@ -281,7 +281,9 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
 
     with ThreadPoolExecutor(cores) as pool:
         for turn in range(rounds):
-            for source, mine, distances in zip(asked.tolist(), told, solver.solve_each(asked, NoTimer()), strict=True):
+            for source, mine, distances in zip(
+                asked.tolist(), claimed, solver.solve_each(asked, NoTimer()), strict=True
+            ):
                 task = pool.submit(_certify, network, asked.size, source, distances, mine)
                 waiting.append((turn, source, distances, mine, task))
                 if len(waiting) > 2 * cores:
@@ -291,17 +293,19 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
     return answers
 
 
-def _certify(network: Network, count: int, source: int, distances: np.ndarray, told: str | None):
+def _certify(network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None):
     """Returns the mark of a search, None if it is wrong, and how many vertices it reaches."""
-    if _wrong(network, count, source, distances, told) is not None:
+    if _wrong(network, count, source, distances, claimed) is not None:
         return None, 0
     check.refuse_long(distances)
     summary = check.summary(network.offsets, distances)
-    return check.checksum(distances) if told is None else _written(summary), int(summary[0])
+    return check.checksum(distances) if claimed is None else _written(summary), int(summary[0])
 
 
-def _wrong(network: Network, count: int, source: int, distances: np.ndarray, told: str | None, name=int) -> str | None:
-    """Returns what is wrong with one of `count` searches, or None. told: what it found (`_marks`), if not only
+def _wrong(
+    network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None, name=int
+) -> str | None:
+    """Returns what is wrong with one of `count` searches, or None. claimed: what it found (`_marks`), if not only
     distances; name: gives the id of a vertex."""
     fault = check.shape_fault(distances, (network.vertices,)) or check.fault(network, source, distances, name)
     if fault:
@@ -309,8 +313,8 @@ def _wrong(network: Network, count: int, source: int, distances: np.ndarray, tol
     scipy = check.scipy_suffices(network, count)
     if scipy and not np.array_equal(check.scipy_distances(network, [source])[0], distances):
         return f"from {name(source)}: scipy has other distances"
-    if told is not None and told != (due := _written(check.summary(network.offsets, distances))):
-        return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {told} were found"
+    if claimed is not None and claimed != (due := _written(check.summary(network.offsets, distances))):
+        return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {claimed} were found"
     return None
 
 
@@ -333,7 +337,7 @@ class Searches(Workload):
     def describe(self) -> str:
         """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
         known = f", {sum(self._reached.values()):,} vertices reached" if len(self._reached) == self.size else ""
-        return f"{count(self.size, 'source')}{_weighed(self.network)}{known}"
+        return f"{count(self.size, 'source')}{_weights(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Every search of every round must be right."""
@@ -343,8 +347,8 @@ class Searches(Workload):
         if not wrong:
             marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
             return attempt.verdict(None, sum(self._reached.values()), marks)
-        source, distances, told = found.first
-        why = _wrong(self.network, self.size, source, distances, told, self.ids.label_of)
+        source, distances, claimed = found.first
+        why = _wrong(self.network, self.size, source, distances, claimed, self.ids.label_of)
         errors = {"searches": len(found.marks), "wrong_searches": wrong}
         fault = f"{wrong} of {len(found.marks)} searches are wrong: {why}"
         return attempt.verdict(fault, None, "", errors=errors)
@@ -373,7 +377,7 @@ class AllPairs(Workload):
     def describe(self) -> str:
         """Returns a description, such as '16 of 25 pairs have a path, drawn weights'."""
         known = "" if self._reached is None else f"{self._reached:,} of "
-        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weighed(self.network)}"
+        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weights(self.network)}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Certifies every row, unless the matrix equals one that was certified before."""
@@ -403,7 +407,7 @@ class AllPairs(Workload):
         return None
 
 
-def _weighed(network: Network) -> str:
+def _weights(network: Network) -> str:
     """Returns a remark on the weights, such as ', weights of the file'; '' if there are none."""
     if network.weights is None:
         return ""
