@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,9 @@ MIRROR = os.environ.get("GRAILBENCH_MIRROR")
 # A shell has its background jobs ignore SIGINT, and what they start: then nothing that a test interrupts would hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.pop("COLUMNS", None)  # a terminal's width is no test's, but those that set it
+# Tests start hundreds of processes, and rewrite the asserts of their modules: compiled modules are kept.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 def pytest_collection_modifyitems(items):

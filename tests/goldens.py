@@ -23,6 +23,7 @@ from tempfile import TemporaryDirectory
 import click
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # not the one that is installed
 GRAPH, SMALL = "kegg-like", "erdos-renyi-60-0.05"
 SLOW = "peer:pyreachability-"  #: in Python, some of them for many minutes
 #: fields of a row that depend on the machine, the moment or the text of the code
@@ -65,50 +66,44 @@ def reports() -> Iterator[tuple[str, str]]:
                 yield f"{name}.{file.name}", file.read_text()
 
 
-def rows(simulate: bool) -> Iterator[tuple[str, str]]:
-    """The rows of one trial of every implementation, on the host or in the simulator of a GPU."""
+def rows(simulate: bool = False) -> Iterator[tuple[str, str]]:
+    """The rows of one trial of every implementation; of those that need a GPU what the simulator says of the cells."""
     listed = [json.loads(line) for line in grailbench("list", "implementations", "--json")[1].splitlines()]
     for problem in dict.fromkeys(each["problem"] for each in listed):
         own = [each for each in listed if each["problem"] == problem and ("gpu" in each["needs"]) == simulate]
         names = [each["name"] for each in own if "dask" not in each["needs"] and not each["name"].startswith(SLOW)]
         if not names:
             continue
+        pairs = problem == "reachability"
         words = [word for name in names for word in ("--impl", name)]
-        count = ["--count", 60 if simulate else 2000] if problem == "reachability" else []
-        small = [*count, "--trials", 1, "--warmup", 0, "--no-fetch"]
+        words += ["--dataset", GRAPH if pairs and not simulate else SMALL, "--trials", 1, "--warmup", 0, "--no-fetch"]
+        words += ["--count", 60 if simulate else 2000] if pairs else []
+        if simulate:
+            yield problem, grailbench("run", "--problem", problem, *words, "--simulate")[1]
+            continue
         with TemporaryDirectory() as folder:
             out = Path(folder, "run")
-            way = ["--simulate"] if simulate else []
-            grailbench(
-                "run",
-                "--problem",
-                problem,
-                "--dataset",
-                GRAPH if problem == "reachability" and not simulate else SMALL,
-                *words,
-                *small,
-                *way,
-                "--out",
-                out,
-            )
+            grailbench("run", "--problem", problem, *words, "--out", out)
             found = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
-        said = sorted(json.dumps(_lasting(row), sort_keys=True) for row in found)
-        yield f"{problem}{'-simulated' if simulate else ''}", "\n".join(said)
+        yield problem, "\n".join(sorted(json.dumps(_lasting(row), sort_keys=True) for row in found))
 
 
 def _lasting(row: dict) -> dict:
     return {name: value for name, value in row.items() if name not in VARY}
 
 
-def labels() -> Iterator[tuple[str, str]]:
+def labels(simulate: bool = False) -> Iterator[tuple[str, str]]:
     """A hash of each array that an index of each implementation has, on small random graphs."""
     import numpy as np
 
     import grailbench as gb
+    from grailbench.cuda import simulate as in_simulator
     from grailbench.problems.contract import implementations
 
+    if simulate:
+        in_simulator()
     for name, made in sorted(implementations().items()):
-        if "dask" in made.needs or "gpu" in made.needs or name.startswith("peer:"):
+        if "dask" in made.needs or ("gpu" in made.needs) != simulate or name.startswith("peer:"):
             continue
         said = []
         for graph, n, degree in _SMALL:
@@ -119,7 +114,7 @@ def labels() -> Iterator[tuple[str, str]]:
             if graph == "chain":
                 u, v = np.arange(n - 1), np.arange(1, n)
             index = gb.build(gb.Graph.from_edges(u, np.minimum(v, n - 1), vertices=n), name)
-            arrays = sorted(_arrays(index._inside.index, set()))
+            arrays = sorted(_arrays(index._engine.index, set()))
             said += [f"{graph} {len(arrays)} {hashlib.sha256(''.join(arrays).encode()).hexdigest()}"]
         yield name, "\n".join(said)
 
@@ -148,9 +143,10 @@ PARTS = {
     "help": helps,
     "plans": plans,
     "reports": reports,
-    "rows": lambda: rows(False),
-    "simulated": lambda: rows(True),
+    "rows": rows,
     "labels": labels,
+    "simulated": lambda: rows(simulate=True),
+    "simulated-labels": lambda: labels(simulate=True),
 }
 
 

@@ -7,7 +7,8 @@ from grailbench.harness.cells import cells
 from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, floors
 from grailbench.report.pages import Page
-from grailbench.report.papers import counting, datalog
+from grailbench.report.papers import closures as datalog
+from grailbench.report.papers import counting
 
 SIZE = {"usroad": (129_165, 165_435, 871_365_688, 0), "wiki-vote": (8_298, 103_689, 11_945_832, 1_300)}
 COUNTED = {("solve", "host_to_device"): 1.0, ("solve", "condense"): 7.0, ("solve", "allocate"): 0.5,

@@ -50,18 +50,8 @@ def read_text(tmp_path, name, text, format=None, **options):
         ("g.csv", "ann,bob\r\nbob,eve\r\n", {}, "its first line is an edge and no header"),
         ("g.csv", "a,b\nann,bob\nbob,eve\n", {"source": "a", "target": "b"}, "from column 'a' to column 'b'"),
         ("g.csv", "ann,bob\nbob,eve\n", {"header": False}, "from column '1' to column '2'"),
-        (
-            "g.csv",
-            "edge_id,from_node,to_node,length\n1,ann,bob,5\n2,bob,eve,6\n",
-            {},
-            "'from_node' to column 'to_node'",
-        ),
-        (
-            "g.csv",
-            ':START_ID,role,:END_ID,:TYPE\nann,"lead",bob,IN\nbob,x,eve,IN\n',
-            {},
-            "':START_ID' to column ':END_ID'",
-        ),
+        ("g.csv", "edge_id,from_node,to_node\n1,ann,bob\n2,bob,eve\n", {}, "'from_node' to column 'to_node'"),
+        ("g.csv", ":START_ID,role,:END_ID\nann,x,bob\nbob,x,eve\n", {}, "':START_ID' to column ':END_ID'"),
         ("g.csv", ":END_ID(P),:START_ID(A-x)\nbob,ann\neve,bob\n", {}, "':START_ID(A-x)' to column ':END_ID(P)'"),
         ("g.csv", ",target,source\n0,bob,ann\n1,eve,bob\n", {}, "'source' to column 'target'"),
         ("g.csv", "Source Node;Destination Id\nann;bob\nbob;eve\n", {}, "'Source Node' to column 'Destination Id'"),
@@ -199,38 +189,13 @@ def test_bad_columns_of_parquet(tmp_path, columns, why):
         ("g.csv", "source,target\n", {}, "line 1: the file holds no edge"),
         ("g.csv", "# a\n", {}, "the file holds nothing but comments"),
         ("g.csv", "ab\ncd\n", {}, "line 1: one column; an edge needs two"),
-        (
-            "g.csv",
-            "a,b\nann,bob\n",
-            {},
-            "line 1: no columns.*: 'a', 'b' .--source COLUMN --target COLUMN; with --no-header",
-        ),
-        (
-            "g.csv",
-            "id,parent\n2,1\n3,1\n",
-            {},
-            "line 1: no columns that are named as source and target: 'id', 'parent'",
-        ),
+        ("g.csv", "a,b\nann,bob\n", {}, "line 1: no columns.*: 'a', 'b' .--source COLUMN --target.*; with --no-header"),
+        ("g.csv", "id,parent\n2,1\n3,1\n", {}, "line 1: no columns that are named as source.*: 'id', 'parent'"),
         ("g.csv", "0,1,5\n1,2,5\n", {}, "line 1: no columns that are named as source and target: '0', '1', '5'"),
         ("g.csv", "0,1,5\n1,2,5\n", {"header": False}, "line 1: no columns that are named as source and target"),
-        (
-            "g.csv",
-            "from,source,to\na,b,c\n",
-            {},
-            "line 1: its edges may go from 'source' to 'to' or 'from' to 'to' |from",
-        ),
-        (
-            "g.csv",
-            "head,relation,tail\na,b,c\n",
-            {},
-            "line 1: its edges may go from 'tail' to 'head' or 'head' to 'tail'",
-        ),
-        (
-            "g.csv",
-            "u,v,Type\na,b,Directed\nb,c,x\n",
-            {},
-            "line 3: 'x' in column 'Type': Directed or Undirected is expected",
-        ),
+        ("g.csv", "from,source,to\na,b,c\n", {}, "line 1: its edges may go from '(source|from)' to 'to' or"),
+        ("g.csv", "head,relation,tail\na,b,c\n", {}, "line 1: its edges may go from 'tail' to 'head' or 'head' to"),
+        ("g.csv", "u,v,Type\na,b,Directed\nb,c,x\n", {}, "line 3: 'x' in column 'Type': Directed or Undirected is"),
         ("g.csv", "# source,target\n", {"header": False}, "the file holds nothing but comments"),
         ("g.csv", b"a,b\nx,\xff\n", {}, "line 2: no UTF-8 text, at byte 6"),
         ("g.csv", "who,whom\na,b\n", {"source": "wo", "target": "whom"}, "line 1: no column is named 'wo'.*mean who"),
@@ -287,18 +252,9 @@ def test_dot(tmp_path):
       subgraph { e -> f } -> g;
     }"""
     found = read_text(tmp_path, "g.dot", text)
-    assert sorted(named_edges(found)) == sorted(
-        [
-            ("a", "b"),
-            ("b", "c"),
-            ('New "York"', "a"),
-            ('New "York"', "b"),
-            ("d", "a"),
-            ("e", "f"),
-            ("e", "g"),
-            ("f", "g"),
-        ]
-    )
+    york = 'New "York"'
+    edges = {("a", "b"), ("b", "c"), (york, "a"), (york, "b"), ("d", "a"), ("e", "f"), ("e", "g"), ("f", "g")}
+    assert (set(named_edges(found)), found.graph.edges) == (edges, 8)
     assert set(found.ids.names) == {"a", "b", "c", 'New "York"', "d", "alone", "e", "f", "g"}
     assert found.notes == ()
 

@@ -109,7 +109,7 @@ def test_torn_header_chooses_no_allocation(tmp_path):
     assert len(huge) == len(whole)
     assert huge != whole
     path.write_bytes(huge)
-    with pytest.raises(store.Damaged, match="another type or shape"):
+    with pytest.raises(store.Damaged, match="does not fit"):
         store.load_graph(path)
 
 
@@ -147,7 +147,7 @@ def test_an_array_larger_than_the_file_is_damage_though_all_say_so(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(entry, content)
         archive.writestr("meta.json", json.dumps({"kind": "graph", "arrays": {"sources": said, "targets": said}}))
-    with pytest.raises(store.Damaged, match="larger than the file"):
+    with pytest.raises(store.Damaged, match="does not fit"):
         store.load_graph(path)
 
 
@@ -301,7 +301,7 @@ def test_failed_write_leaves_the_old_file_and_no_other(tmp_path):
     store.save_graph(tmp_path / "g.npz", some_graph(1))
     with pytest.raises(TypeError, match="not JSON serializable"):
         store.save_graph(tmp_path / "g.npz", some_graph(2), {"bad": object()})
-    assert os.listdir(tmp_path) == ["g.npz"]
+    assert sorted(os.listdir(tmp_path)) == ["cache", "g.npz"]
     assert store.graph_sha256(store.load_graph(tmp_path / "g.npz")[0]) == store.graph_sha256(some_graph(1))
 
 
@@ -333,4 +333,4 @@ def test_two_processes_that_write_at_once_leave_one_whole_file_at_every_moment(t
     for writer in writers:
         writer.join()
         assert writer.exitcode == 0
-    assert os.listdir(tmp_path) == ["g.npz"]
+    assert sorted(os.listdir(tmp_path)) == ["cache", "g.npz"]

@@ -88,12 +88,9 @@ def test_labels_on_a_gpu_never_stand_without_the_time_from_edges_or_a_word_on_it
     assert "not measured" not in both.note
 
 
-def test_query_sets_and_machines_have_panels_of_their_own():
+def test_query_sets_have_panels_of_their_own_and_runs_on_several_machines_none():
     rows = [*search(), *cell(), *search(query_set="balanced-9-s1"), *cell(query_set="balanced-9-s1")]
     assert [panel.title for panel in figure(rows).form.panels] == ["kegg", "kegg, balanced"]
-    names = {"dfs": "one", "sequential": "other"}
-    assert figure(rows, machine=lambda cell: names[cell.impl]).form.empty
-    assert len(figure(rows, machine=lambda cell: "one").form.panels) == 2
     mixed = made(rows, {"fingerprint": "a", "earlier": [{"fingerprint": "b"}]})
     for each in tradeoffs.of_run(mixed):
         assert each.form.empty

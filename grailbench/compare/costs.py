@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from grailbench.compare.measures import NS, ONE, Trials, median, place
-from grailbench.compare.ratios import FEW
+from grailbench.compare.ratios import FEW, span
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import LEVEL, Interval, Stats, resampled
 from grailbench.problems.contract import USUAL
@@ -147,14 +147,12 @@ class Point:
 class Group:
     """The configurations that one machine ran on one query set of one graph, those with a time of their answers.
 
-    machine  its name where there are several, else ''
     queries  the query set as headings name it, '' for the usual
     """
 
     problem: str
     graph: str
     queries: str
-    machine: str
     edges: int
     points: list[Point] = field(default_factory=list)
 
@@ -162,7 +160,7 @@ class Group:
     def title(self) -> str:
         """'kegg, balanced'."""
         problem = "" if self.problem == USUAL else self.problem
-        return ", ".join(filter(None, (problem, self.graph, self.queries, self.machine)))
+        return ", ".join(filter(None, (problem, self.graph, self.queries)))
 
     @cached_property
     def alike(self) -> bool:
@@ -187,32 +185,28 @@ class Group:
         return next(timed, [*BUILDS][-1])
 
 
-def groups(named: Iterable[tuple[Cell, str, str]], machine: Callable[[Cell], str] | None = None) -> list[Group]:
-    """The cells with a time of their answers, in groups, in their order.
-
-    named    each cell with the names that headings have for its configuration and its query set
-    machine  names the machine of a cell, where cells of several are given
-    """
+def groups(named: Iterable[tuple[Cell, str, str]]) -> list[Group]:
+    """The cells with a time of their answers, in groups, in their order; each comes with the names that headings have
+    for its configuration and its query set."""
     found: dict[tuple, Group] = {}
     for cell, name, queries in named:
         if not cell.sound or cell.stats(cell.last_phase) is None:
             continue
-        where = machine(cell) if machine else ""
-        key = (where, cell.problem, cell.dataset, cell.whole_set)
+        key = cell.problem, cell.dataset, cell.whole_set
         queries = queries if cell.part is None and cell.query_set != "all" else ""
-        group = found.setdefault(key, Group(cell.problem, cell.dataset, queries, where, cell.edges or 0))
+        group = found.setdefault(key, Group(cell.problem, cell.dataset, queries, cell.edges or 0))
         part = "" if cell.part is None else f" (first {cell.part:,} pairs)"
         group.points.append(Point(cell, name + part))
     return list(found.values())
 
 
 def largest(found: Iterable[T], group_of: Callable[[T], Group], most: int) -> list[T]:
-    """Those of the so many largest graphs of each machine, problem and query set, in their order."""
+    """Those of the so many largest graphs of each problem and query set, in their order."""
     kinds: dict[tuple, list[T]] = {}
     found = list(found)
     for each in found:
         group = group_of(each)
-        kinds.setdefault((group.machine, group.problem, group.queries), []).append(each)
+        kinds.setdefault((group.problem, group.queries), []).append(each)
     kept = {id(e) for own in kinds.values() for e in sorted(own, key=lambda each: -group_of(each).edges)[:most]}
     return [each for each in found if id(each) in kept]
 
@@ -233,18 +227,15 @@ class Pays(NamedTuple):
         """'39,800', or 'never'."""
         return number(self.queries)
 
-    @property
-    def between(self) -> str:
-        """'38,000 to 42,000', '' without an interval."""
-        if self.interval is None:
-            return ""
-        low, high = map(number, self.interval)
-        return low if low == high else f"{low} to {high}"
-
 
 def number(queries: float) -> str:
     """A number of queries with three significant digits: '39,800', or 'never'."""
     return NEVER if queries == math.inf else f"{float(f'{queries:.3g}'):,.0f}"
+
+
+def between(interval: Interval) -> str:
+    """Bounds of such numbers: '38,000 to 42,000'."""
+    return span(interval, number)
 
 
 class Front(NamedTuple):
@@ -290,9 +281,9 @@ def fronts(found: Iterable[Group]) -> list[Front]:
 
 def sentences(found: Iterable[Front]) -> list[str]:
     """What is cheapest for how many queries, a sentence for each of the `GRAPHS` largest graphs of a query set."""
-    kinds: dict[tuple, list[Front]] = {}
+    kinds: dict[str, list[Front]] = {}
     for each in found:
-        kinds.setdefault((each.group.machine, each.group.queries), []).append(each)
+        kinds.setdefault(each.group.queries, []).append(each)
     lines = []
     for own in kinds.values():
         told = largest(own, lambda each: each.group, GRAPHS)
@@ -312,7 +303,7 @@ def _sentence(found: Front) -> str:
     parts = [f"{first.option.name} for fewer"]
     for before, step in zip(found.steps, later, strict=False):
         pays = found.pays(step.option, before.option)
-        bounds = f" (95 %: {pays.between})" if pays.between else ""
+        bounds = f" (95 %: {between(pays.interval)})" if pays.interval else ""
         perhaps = " if at all" if pays.interval is not None and pays.interval.high == math.inf else ""
         parts.append(
             f"from {pays.text}{bounds} queries on {step.option.name} pays{perhaps}, against {before.option.name}"

@@ -12,14 +12,12 @@ import errno
 import hashlib
 import json
 import logging
-import math
 import os
 import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
@@ -322,24 +320,15 @@ def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> 
         meta = _meta(archive, path, kind)
         arrays = {}
         present = {name: dtype for name, dtype in (optional or {}).items() if name in meta["arrays"]}
+        stored = npy.Archive(archive)
         for name, dtype in (fields | present).items():
             wanted, entry = meta["arrays"][name], archive.getinfo(f"{name}.npy")
             if (wanted["dtype"], wanted["crc"]) != (np.dtype(dtype).str, entry.CRC):
                 raise _damaged(path, f"array {name} is not the one that was written")
-            with archive.open(entry) as member:
-                arrays[name] = _array(member, path, name, wanted, npy.size_of(archive, entry))
+            arrays[name] = stored[name]
+            if (arrays[name].dtype.str, list(arrays[name].shape)) != (wanted["dtype"], wanted["shape"]):
+                raise _damaged(path, f"array {name} has another type or shape than was written")
         return meta, arrays
-
-
-def _array(member: IO[bytes], path: Path, name: str, wanted: dict, most: int) -> np.ndarray:
-    """Reads one array of at most `most` bytes, so that neither a damaged header nor a damaged meta causes a huge
-    allocation."""
-    shape, dtype, columns_first = npy.header(member)
-    if columns_first or dtype.str != wanted["dtype"] or list(shape) != wanted["shape"]:
-        raise _damaged(path, f"array {name} has another type or shape than was written")
-    if dtype.itemsize * math.prod(shape) > most:
-        raise _damaged(path, f"array {name} is larger than the file")
-    return npy.content(member, shape, dtype)
 
 
 def _damaged(path: Path, why: str) -> Damaged:

@@ -50,7 +50,7 @@ from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, joined, of_machine, read
 from grailbench.harness.folder import find_run, read_json
 from grailbench.harness.limits.ceilings import Ceilings
-from grailbench.report import document, draw, fields, figures, recorded
+from grailbench.report import document, draw, figures, recorded, values
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.recorded import apart
@@ -162,8 +162,10 @@ class Page:
         if block.table:
             return compact(self._reported(block))
         if block.records:
-            lines = fields.read(self.path.parent / block.records, block.columns, block.where)
-            return self._drawn(block, fields.bars(lines)) if block.figure else compact(fields.table(lines, block.title))
+            lines = values.read_records(self.path.parent / block.records, block.columns, block.where)
+            return (
+                self._drawn(block, values.bars(lines)) if block.figure else compact(values.table_of(lines, block.title))
+            )
         made = _Values(block, self._measured(block), self._ceilings(block.limits))
         if block.figure:
             return self._drawn(block, made.figure())
@@ -256,7 +258,7 @@ class _Values:
         if self.block.stacked:
             lines = [[graph, *(None if v is None else v.number for v in self._of(graph))] for graph in self.graphs]
             words = [[graph, *map(str, self._of(graph))] for graph in self.graphs]
-            return fields.stacked(["graph", *self.of], ["graph", *self.of], lines, words)
+            return values.stacked(["graph", *self.of], ["graph", *self.of], lines, words)
         marks = [
             Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
                  open=bool(value.notes))

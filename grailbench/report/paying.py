@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from grailbench.compare.costs import (
     BUILDS,
@@ -13,8 +14,10 @@ from grailbench.compare.costs import (
     Front,
     Group,
     Payment,
+    Pays,
     Point,
     Timed,
+    between,
     fronts,
     groups,
     number,
@@ -25,7 +28,7 @@ from grailbench.compare.measures import GPU, NS, median, named, place
 from grailbench.compare.ranking import generated_kind
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report import frames
-from grailbench.report.table import Table
+from grailbench.report.table import Column, Table, of_rows
 from grailbench.util.words import BLANK, count, short, size
 
 NAME, PAYS = "tradeoffs", "pays"
@@ -34,11 +37,12 @@ ASKED = "From how many queries a build pays"
 OURS, OTHERS = "ours", "others"
 
 
-def groups_of(cells: Iterable[Cell], machine: Callable[[Cell], str] | None = None) -> list[Group]:
+def groups_of(cells: Iterable[Cell]) -> list[Group]:
     """The groups of some cells, named as figures name them."""
     cells = frames.ordered(cells)
-    heads = frames.heads(cells)
-    return groups(((cell, head["config"], head["queries"]) for cell, head in zip(cells, heads, strict=True)), machine)
+    return groups(
+        (cell, head["config"], head["queries"]) for cell, head in zip(cells, frames.heads(cells), strict=True)
+    )
 
 
 # ------------------------------------------------------------------ the front
@@ -51,67 +55,70 @@ def tables(cells: Iterable[Cell]) -> list[Table]:
     return [table(found)] if found else []
 
 
+class Line(NamedTuple):
+    """A configuration of a front, and from how many queries it pays against the one before and the best search."""
+
+    front: Front
+    point: Point
+    pays: Pays | None
+    searched: Pays | None
+
+    @property
+    def cheapest(self) -> tuple[str, int | None]:
+        """For how many queries it is the cheapest of all: '1 to 1,230', '1,230 on', '' for none; and the first."""
+        steps = self.front.steps
+        for step, after in zip(steps, [*steps[1:], None], strict=True):
+            if step.option is self.point:
+                end = "on" if after is None else f"to {number(after.since)}"
+                return f"{number(step.since)} {end}", step.since
+        return "", None
+
+
 def table(found: list[Front]) -> Table:
     """A line for each configuration of the front of each group. The notes begin with the sentences on these."""
-    import pandas
-
-    several = any(each.group.machine for each in found)
-    headers = ["graph", *(["machine"] if several else []), "queries", "configuration", "build", "build ms",
-               "ns a query", "index size", "pays from", "95 %", "over searching from", "95 % of it",
-               "cheapest for"]  # fmt: skip
-    lines, values, records, ends = [], [], [], set()
-    for each in found:
-        for before, point in zip([None, *each.points], each.points, strict=False):
-            line, value, record = _line(each, point, before)
-            where = [each.group.machine] if several else []
-            lines.append([line[0], *where, *line[1:]])
-            values.append([value[0], *where, *value[1:]])
-            records.append(record)
-        ends.add(len(lines) - 1)
-    right = frozenset(headers[headers.index("build ms") :]) - {"cheapest for"}
-    notes = [*sentences(found), *notes_of(found)] if found else []
-    return Table(
-        NAME, TITLE, headers, lines, right, keys=headers.index("build"), ends=frozenset(ends), notes=notes,
-        values=values, records=records, file=NAME, data=pandas.DataFrame(records),
-    )  # fmt: skip
-
-
-def _line(found: Front, point: Point, before: Point | None) -> tuple[list[str], list, dict]:
-    """Texts, sort keys and the record of a configuration of a front."""
-    group, cell = found.group, point.cell
-    cost, pays, searched = point.cost(group.build), found.pays(point, before), found.pays(point, found.search)
-    cheapest, since = _cheapest(found, point)
-    texts = [
-        group.graph, group.queries or cell.whole_set, point.name, BUILDS[group.build], short(cost.once),
-        short(cost.each * NS), BLANK if cell.index_bytes is None else size(cell.index_bytes),
-        *(text for one in (pays, searched) for text in ((one.text, one.between) if one else (BLANK, ""))), cheapest,
+    lines = [Line(each, point, each.pays(point, before), each.pays(point, each.search)) for each in found
+             for before, point in zip([None, *each.points], each.points, strict=False)]  # fmt: skip
+    columns = [
+        Column("graph", "dataset"),
+        Column("queries", lambda each: each.front.group.queries or each.point.cell.whole_set),
+        Column("configuration", lambda each: each.point.name),
+        Column("build", lambda each: BUILDS[each.front.group.build]), Column("build ms", "build_ms", short),
+        Column("ns a query", "query_ns", short), Column("index size", "index_bytes", size),
+        *_pays_columns("pays from", "95 %", lambda each: each.pays),
+        *_pays_columns("over searching from", "95 % of it", lambda each: each.searched),
+        Column("cheapest for", lambda each: each.cheapest[0]),
     ]  # fmt: skip
-    numbers = [one and _finite(one.queries) for one in (pays, searched)]
-    values = [*texts[:4], cost.once, cost.each * NS, cell.index_bytes, numbers[0], None, numbers[1], None, since]
+    ends = frozenset(at for at, each in enumerate(lines) if each.point is each.front.points[-1])
+    notes = [*sentences(found), *notes_of(found)] if found else []
+    return of_rows(NAME, TITLE, columns, list(map(_record, lines)), lines, keys=3, ends=ends, notes=notes, file=NAME)
+
+
+def _pays_columns(header: str, interval: str, of: Callable[[Line], Pays | None]) -> list[Column]:
+    """The number of queries from which it pays, and its interval."""
+    return [
+        Column(header, lambda line: (one := of(line)) and (one.queries if one.queries < math.inf else NEVER),
+               lambda value: value if value == NEVER else number(value)),
+        Column(interval, lambda line: (one := of(line)) and one.interval, between),
+    ]  # fmt: skip
+
+
+def _record(line: Line) -> dict:
+    group, cell = line.front.group, line.point.cell
+    cost = line.point.cost(group.build)
     record = {
-        "dataset": group.graph, "generated": cell.generated, "machine": group.machine or None,
-        "queries": cell.query_set, "configuration": cell.label, "build_phase": group.build, "build_ms": cost.once,
-        "query_ns": cost.each * NS, "asked": cell.queries, "index_bytes": cell.index_bytes,
+        "dataset": group.graph, "generated": cell.generated, "machine": None, "queries": cell.query_set,
+        "configuration": cell.label, "build_phase": group.build, "build_ms": cost.once, "query_ns": cost.each * NS,
+        "asked": cell.queries, "index_bytes": cell.index_bytes,
     }  # fmt: skip
-    for name, one, since_pays in zip(("neighbour", "search"), (pays, searched), numbers, strict=True):
+    for name, one in (("neighbour", line.pays), ("search", line.searched)):
         low, high = one.interval if one and one.interval else (None, None)
-        record |= {name: one and one.against.name, f"{name}_from": since_pays,
+        record |= {name: one and one.against.name, f"{name}_from": one and _finite(one.queries),
                    f"{name}_low": low, f"{name}_high": None if high == math.inf else high}  # fmt: skip
-    return texts, values, record | {"cheapest_from": since}
+    return record | {"cheapest_from": line.cheapest[1]}
 
 
 def _finite(queries: float) -> int | None:
     return None if queries == math.inf else int(queries)
-
-
-def _cheapest(found: Front, point: Point) -> tuple[str, int | None]:
-    """For how many queries a configuration is the cheapest of all: '1 to 1,230', '1,230 on', '' for none; and the
-    first of them."""
-    for at, step in enumerate(found.steps):
-        if step.option is point:
-            after = found.steps[at + 1].since if at + 1 < len(found.steps) else None
-            return f"{number(step.since)} {'on' if after is None else f'to {number(after)}'}", step.since
-    return "", None
 
 
 def notes_of(found: list[Front]) -> Iterator[str]:

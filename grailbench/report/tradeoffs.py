@@ -90,18 +90,11 @@ def of_run(run: Run) -> list[Figure]:
     return [Figure(each.name, each.frame, Marks((), ()), MIXED) for each in figures(run.cells) if each.drawable]
 
 
-def figures(
-    cells: Iterable[Cell],
-    link: Callable[[Cell], str] | None = None,
-    machine: Callable[[Cell], str] | None = None,
-) -> list[Figure]:
-    """A figure for each of `NAMES`; one without data has an empty form.
-
-    cells    of one machine, unless `machine` names that of each
-    link     gives the address behind a cell's mark
-    """
+def figures(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> list[Figure]:
+    """A figure of cells of one machine for each of `NAMES`; one without data has an empty form. `link` gives the
+    address behind a cell's mark."""
     cells = list(cells)
-    found = groups_of(cells, machine)
+    found = groups_of(cells)
     return [_figure(name, cells, found, link) for name in NAMES]
 
 

@@ -2,14 +2,14 @@
 
     python tests/faults/fuzz.py --boundscheck --digraphs 200
 
-Kernels are found in the source: functions that numba compiles for a processor. They are compiled anew, in a folder
-of their own, with NUMBA_BOUNDSCHECK=1, so that an index out of an array is an error in place of memory that is read or
-written wrongly; each process first sees that it is one. None of ours is compiled for threads of numba
-(`parallel=True`): threads call kernels without a lock. Which were compiled is asked of numba's own objects; those that
-are put into the code of others as they are compiled count with these. Kernels and what was found are kept in the folder
---out, by the state of the code: the same call goes on where the last one ended. GPUs stay out of sight.
+Kernels are found in the source: functions that numba compiles for a processor, but for those that it only puts into
+the code of others. They are compiled anew, in a folder of their own, with NUMBA_BOUNDSCHECK=1, so that an index out of
+an array is an error in place of memory that is read or written wrongly; each process first sees that it is one. None of
+ours is compiled for threads of numba (`parallel=True`): threads call kernels without a lock. Which were compiled is
+asked of numba's own objects. Kernels and what was found are kept in the folder --out, by the state of the code: the
+same call goes on where the last one ended. GPUs stay out of sight.
 
-Exit code 1 if there is a fault, or a part is not done, or a kernel was not reached and `NEVER` has no reason.
+Exit code 1 if there is a fault, or a part is not done, or a kernel was not reached.
 """
 
 from __future__ import annotations
@@ -30,8 +30,6 @@ from time import monotonic
 import record
 
 HERE = Path(__file__).resolve().parent
-#: kernels that are not reached on purpose, with the reason
-NEVER: dict[str, str] = {"graph/hashing.py:unmixed": "it has no index, and only kernels of a GPU call it"}
 _ENTRY = re.compile(r"(\w+)\.([\w.]+)-(\d+)\.")  # of the names of numba's files: module, function, line
 
 
@@ -52,43 +50,9 @@ def written(root: Path) -> dict[str, ast.FunctionDef]:
 
 
 def _compiles(decorator: ast.expr) -> bool:
-    """Whether a decorator has numba compile a function for a processor."""
+    """Whether a decorator has numba compile a function for a processor, and not put it into the code of its callers."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(called) in ("njit", "numba.njit", "jit", "numba.jit")
-
-
-def stand_ins(root: Path) -> dict[str, list[ast.FunctionDef]]:
-    """The code that numba puts in the place of a function, by the function's name (`@overload(NAME, inline=...)`)."""
-    found: dict[str, list[ast.FunctionDef]] = {}
-    for _, node in _decorated(root):
-        for each in node.decorator_list:
-            if isinstance(each, ast.Call) and ast.unparse(each.func) == "overload" and "inline" in ast.unparse(each):
-                found.setdefault(ast.unparse(each.args[0]), []).append(node)
-    return found
-
-
-def inlined(
-    kernels: dict[str, ast.FunctionDef], reached: set[str], standing: dict[str, list[ast.FunctionDef]]
-) -> set[str]:
-    """The kernels that are put into the code of reached ones, which call them by name, or what stands for them."""
-    by_name: dict[str, list[str]] = {}
-    for name, node in kernels.items():
-        if any("inline" in ast.unparse(each) for each in node.decorator_list):
-            by_name.setdefault(node.name, []).append(name)
-    found: set[str] = set()
-    grown = set(reached)
-    while grown:
-        called = set().union(*(_called(kernels[name]) for name in grown if name in kernels))
-        called = called.union(*(_called(node) for each in called for node in standing.get(each, [])))
-        grown = {name for each in called for name in by_name.get(each, [])} - found - reached
-        found |= grown
-    return found
-
-
-def _called(node: ast.FunctionDef) -> set[str]:
-    """The names of the functions that code calls."""
-    every = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return {each.id for each in every if isinstance(each, ast.Name)}
+    return "inline=" not in ast.unparse(decorator) and ast.unparse(called) in ("njit", "numba.njit", "jit", "numba.jit")
 
 
 def require_checks() -> None:
@@ -239,8 +203,7 @@ def _found(done: dict[str, dict | None], count: int, cache: Path) -> record.Foun
 
     kernels, whole = written(Path(grailbench.__file__).parent), [each for each in done.values() if each is not None]
     compiled = {kernel for each in whole for kernel in each["compiled"]} & kernels.keys() | cached(kernels, cache)
-    within = inlined(kernels, compiled, stand_ins(Path(grailbench.__file__).parent)) - compiled
-    missing = sorted(kernels.keys() - compiled - within - NEVER.keys())
+    missing = sorted(kernels.keys() - compiled)
     faults = [f"{each['part']}: {fault}" for each in whole for fault in each["faults"]]
     undone = [each for each, found in done.items() if found is None]
     sums = {key: sum(each.get(key, 0) for each in whole) for key in ("inputs", "tests", "lacking", "answers")}
@@ -248,13 +211,13 @@ def _found(done: dict[str, dict | None], count: int, cache: Path) -> record.Foun
     record.told(wrong)
     ran = sum(each["part"].startswith("digraphs") for each in whole)
     figure = (
-        f"{len(kernels)} kernels ({len(compiled)} compiled, {len(within)} inside of these, {len(NEVER)} left out), "
-        f"{len(missing)} not reached; {sums['inputs']:,} inputs, {sums['tests']:,} tests, {count} digraphs through "
+        f"{len(kernels)} kernels ({len(compiled)} compiled), {len(missing)} not reached; "
+        f"{sums['inputs']:,} inputs, {sums['tests']:,} tests, {count} digraphs through "
         f"{ran} implementations, {len(faults)} faults"
     )
     if sums["lacking"]:
         print(f"{sums['lacking']} more tests need a package that is not installed", flush=True)
-    details = {**sums, "never": NEVER, "missing": missing, "faults": faults, "not done": undone}
+    details = {**sums, "missing": missing, "faults": faults, "not done": undone}
     more = {"promise": "No kernel of the CPU reads or writes outside of an array.", "test": "tests/faults/bounds.py"}
     return record.Found(figure, wrong, details, more=more)
 

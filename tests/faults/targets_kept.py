@@ -42,7 +42,7 @@ from grailbench.harness import folder, pack, plan
 from grailbench.outofcore import streams
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.peers import description, program
-from grailbench.report import fields, pages, stalls
+from grailbench.report import pages, stalls, values
 from grailbench.util import settings
 
 
@@ -230,7 +230,7 @@ TARGETS = (
            b"0\n", b"e", *_NUMBERS),
            files=("stdout",), names=None, lines=False),
     Target("outline", of_path(profile.read), "outlines of graphs", _JSON),
-    Target("records", of_path(lambda path: fields.read(path, {"a": "a"}, {"b": 1}).words), "files of records",
+    Target("records", of_path(lambda path: values.read_records(path, {"a": "a"}, {"b": 1}).texts), "files of records",
            (b'{"a":1,"b":1}\n', *_JSON), lines=False),
     Target("stalls", of_path(stalls.read), "profiles of Nsight Compute",
            (b'"ID","Kernel Name","Metric Name","Metric Value"\n',

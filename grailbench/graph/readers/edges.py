@@ -71,6 +71,7 @@ from grailbench.graph.readers.text import (
     check_memory,
     check_stated,
     check_vertices,
+    fault,
     first_line,
     is_blank,
     is_space,
@@ -348,7 +349,8 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
         parse_edges, text, state, 1, vertices, columns, columns, True, weighted=columns == 1
     )
     if status != DONE:
-        raise _mtx_fault(path, text, state, status, vertices, columns)
+        messages = {COLUMNS: f"an entry has two indices and {columns} values after them"}
+        raise fault(path, text, state, status, "an index", vertices, 1, messages)
     zeros = int(state[ZEROS])
     check_stated(path, state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
     weights, said = _values_of(text, state, weights, symmetry)
@@ -403,13 +405,6 @@ def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
     return rows, entries, after, line + 1
 
 
-def _mtx_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int, columns: int) -> InputError:
-    message = number_fault(status, state, vertices, 1, "an index")
-    if message is None:
-        message = f"an entry has two indices and {columns} values after them"
-    return malformed(path, text, state, message)
-
-
 # ---------------------------------------------------------------------------------------- the closure report
 
 
@@ -424,8 +419,8 @@ def read_tuwien(path: Path, text: np.ndarray) -> Found:
     state = new_state(pos, line + 1)
     status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighted=True)
     if status != DONE:
-        message = number_fault(status, state, vertices, 0, "a vertex id")
-        raise malformed(path, text, state, message or "an edge is 'source destination weight'", _MEND)
+        messages = {COLUMNS: "an edge is 'source destination weight'"}
+        raise fault(path, text, state, status, "a vertex id", vertices, 0, messages, _MEND)
     check_stated(path, state, sources.size, edges, "edges", line, "correct the first line")
     weights, said = usable_weights(text, state, weights, "column 3")
     notes: tuple[str, ...] = ()

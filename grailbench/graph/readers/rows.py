@@ -80,14 +80,13 @@ from grailbench.graph.readers.text import (
     are_counts,
     at,
     check_vertices,
+    fault,
     first_line,
     is_blank,
     is_space,
     lines,
-    malformed,
     new_state,
     number,
-    number_fault,
     parse,
     store_weight,
     usable_weights,
@@ -150,24 +149,15 @@ def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
 
 
 def _gra_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
+    messages = {
+        CUT_OFF: f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
+        NO_COLON: "a colon expected after the vertex id",
+        NO_END: f"the line of vertex {int(state[CURRENT])} does not end with '#'",
+        AFTER_END: "something follows the '#' that ends the line",
+        TWICE: f"vertex {int(state[VALUE])} has a second line",
+    }
     what = "a child" if state[CURRENT] >= 0 else "a vertex id"
-    if status == CUT_OFF:
-        return InputError(
-            f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH,
-        )
-    message = number_fault(status, state, vertices, 0, what)
-    if status == NO_COLON:
-        message = "a colon expected after the vertex id"
-    elif status == NO_END:
-        message = f"the line of vertex {int(state[CURRENT])} does not end with '#'"
-    elif status == AFTER_END:
-        message = "something follows the '#' that ends the line"
-    elif status == TWICE:
-        message = f"vertex {int(state[VALUE])} has a second line"
-    return malformed(path, text, state, message)
+    return fault(path, text, state, status, what, vertices, messages=messages)
 
 
 @njit(PARSER.format("uint8[::1]"), cache=True)
@@ -294,19 +284,12 @@ def _metis_header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int
 
 
 def _metis_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
-    if status == CUT_OFF:
-        return InputError(
-            f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH,
-        )
-    message = number_fault(status, state, vertices, 1, "a neighbour or weight")
-    if status == COLUMNS:
-        message = "the line of a vertex ends before the weights that fmt promises"
-    elif status == AFTER_END:
-        message = f"something follows the lines of all {vertices} vertices"
-    return malformed(path, text, state, message)
+    messages = {
+        CUT_OFF: f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
+        COLUMNS: "the line of a vertex ends before the weights that fmt promises",
+        AFTER_END: f"something follows the lines of all {vertices} vertices",
+    }
+    return fault(path, text, state, status, "a neighbour or weight", vertices, 1, messages)
 
 
 @njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
@@ -376,8 +359,8 @@ def read_adjlist(path: Path, text: np.ndarray) -> Found:
     state = new_state(0, 1)
     status, sources, targets = parse(_parse_adjlist, text, state, MAX_VERTICES - 1)
     if status != DONE:
-        message = number_fault(status, state, MAX_VERTICES, 0, "a vertex id")
-        raise malformed(path, text, state, message, "'vertex neighbour neighbour ...', ids separated by blanks")
+        remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
+        raise fault(path, text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
     if sources.size == 0:
         raise InputError("the file holds no vertex", path=path, line=int(state[LINE]))
     begins = targets < 0

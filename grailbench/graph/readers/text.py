@@ -9,7 +9,7 @@ with longer ones, so it reads each byte once.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -280,6 +280,21 @@ def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what
     if status == OUT_OF_RANGE:
         return f"{what} {int(state[VALUE])} is out of range ({first} to {vertices - 1 + first})"
     return None
+
+
+def fault(
+    path: Path, text: np.ndarray, state: np.ndarray, status: int, what: str, vertices: int, first: int = 0,
+    messages: Mapping[int, str] | None = None, remedy: str | None = None,
+) -> InputError:  # fmt: skip
+    """The error for the status with which a parser stopped.
+
+    what, vertices, first  what a number is there, and which are in range, as of `number_fault`
+    messages               those of the statuses that are about no number
+    """
+    message = number_fault(status, state, vertices, first, what) or (messages or {})[status]
+    if status == CUT_OFF:
+        return InputError(message, path=path, line=int(state[LINE]), remedy=REFETCH)
+    return malformed(path, text, state, message, remedy)
 
 
 def zeros_left_out(zeros: int) -> tuple[str, ...]:

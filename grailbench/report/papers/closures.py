@@ -1,19 +1,24 @@
-"""Runs of `--problem closure` in the form of the tables of Fenz et al. 2022, with our implementations beside theirs."""
+"""Runs of `--problem closure` in the form of the tables of Fenz et al. 2022, with our implementations beside theirs;
+and closures of the graphs of Datalog systems: their sizes and times, and what those systems print of them.
+
+Printed times and joules are of other machines, each named; nothing is divided by them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
-from grailbench.report import measured
+from grailbench.report import measured, published
 from grailbench.report.measured import said_of
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, grouped, ms
+from grailbench.util.words import BLANK, brief, grouped, ms, short
 
 if TYPE_CHECKING:
     import pandas
@@ -136,4 +141,227 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     )  # fmt: skip
 
 
-PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),)
+# ------------------------------------------------------------------ the graphs of Datalog systems
+
+SIZES, PRINT = "datalog", "datalog-print"  #: names of the tables
+BITS, PAIRS = "condense-bits-gpu", "condense-pairs-gpu"
+ON_HOST = "pairs on the host"  #: a column
+#: (under, phase) of the parts of `solve` after which a closure is on the device and counted, and of whole phases
+COUNTED = tuple(("solve", part) for part in ("host_to_device", "condense", "allocate", "kernel"))
+SOLVE, READY = (("", "solve"),), (("", "ready"),)
+#: printed sizes of closures: tables and their columns
+_PAIRS = {"datalog-atc23": "TC size", "datalog-sizes": "# TC"}
+_POLARIS = "one A100 of Polaris"
+#: printed times: table, column of seconds, column of joules or '', system, hardware, and whether that is one GPU
+_PRINTED = (
+    ("datalog-atc23", "Reproduced Results (Time/s)", "", "GPUJoin", "one A100, 80 GB", True),
+    ("datalog-atc23", "Results in Paper", "", "GPUJoin", "one A100 of ThetaGPU", True),
+    *(
+        ("datalog-energy", f"{name} TotalTime(S)", f"{name} TotalEnergy(J)", system, _POLARIS, True)
+        for name, system in {"GPULog": "GPULog", "MNMGDatalog": "MNMGDatalog", "cuDF": "cuDF", "BJoin": "BJoin",
+                             "INLJoin": "GPUJoin"}.items()
+    ),
+    ("datalog-scaling", "1 GPU", "", "MNMGDatalog", _POLARIS, True),
+    ("datalog-scaling", "32 GPU", "", "MNMGDatalog", "32 A100", False),
+    ("datalog-scaling", "1 Node (32)", "", "MNMGDatalog", "32 CPU processes", False),
+    ("datalog-scaling", "32 Node (1024)", "", "MNMGDatalog", "1,024 CPU processes", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed time of the closure of a graph."""
+
+    dataset: str
+    system: str
+    hardware: str
+    seconds: float
+    joules: float | None
+    one: bool
+    source: str
+
+
+def printed(dataset: str) -> list[Printed]:
+    """The printed times for a graph, shortest first; a printed 0 stands for no result, and is left out."""
+    found = []
+    for name, column, joules, system, hardware, one in _PRINTED:
+        table = published.table(name)
+        if dataset in table.rows and (seconds := table.number(dataset, column)):
+            energy = table.number(dataset, joules) if joules else None
+            found.append(Printed(dataset, system, hardware, seconds, energy, one, name))
+    return sorted(found, key=lambda each: each.seconds)
+
+
+def printed_sizes(dataset: str) -> set[int]:
+    """The printed numbers of pairs of a graph's closure, with (v, v) on cycles."""
+    tables = ((published.table(name), column) for name, column in _PAIRS.items())
+    return {int(table.rows[dataset][column]) for table, column in tables if dataset in table.rows}
+
+
+def tables(found: Iterable[Cell]) -> list[Table]:
+    """The tables of the graphs that are in print; none without such a graph. Closures in blocks are left out."""
+    own = [cell for cell in ordered(found) if printed_sizes(cell.dataset) and not cell.memory]
+    if not own:
+        return []
+    graphs: dict[str, list[Cell]] = {}
+    for cell in own:
+        graphs.setdefault(cell.dataset, []).append(cell)
+    found = [_Graph(*each) for each in graphs.items()]
+    return [_sizes(found), _print(found)]
+
+
+def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | None:
+    """The median ms of a sound cell's phases, (under, phase), together; None if one was not timed."""
+    found = [cell.times.get(phase) for phase in phases] if cell.sound else [None]
+    if None in found:
+        return None
+    return Stats.of([sum(each) for each in zip(*(times.values() for times in found), strict=True)]).median
+
+
+class _Graph(NamedTuple):
+    """A graph in print and its cells."""
+
+    name: str
+    cells: list[Cell]
+
+    @property
+    def pairs(self) -> int | None:
+        """The size of its closure."""
+        return next((cell.positives for cell in self.cells if cell.sound and cell.positives is not None), None)
+
+    @property
+    def cyclic(self) -> int | None:
+        """The same with a pair (v, v) for every vertex on a cycle."""
+        found = (cell.counters.get(WITH_CYCLES) for cell in self.cells if cell.sound and cell.counters)
+        return next((count for count in found if count is not None), None)
+
+    @property
+    def equal(self) -> bool:
+        """Whether its closure has the printed size."""
+        return self.cyclic is not None and printed_sizes(self.name) == {self.cyclic}
+
+    @property
+    def word(self) -> str:
+        """How print agrees."""
+        if self.cyclic is None or self.equal:
+            return "equal" if self.equal else BLANK
+        return f"DIFFERS: {' and '.join(map(grouped, sorted(printed_sizes(self.name))))}"
+
+    @property
+    def lost(self) -> list[str]:
+        """What is said of its cells without times."""
+        said = (f"{cell.label}: {cell.status}, {cell.reason}".rstrip(", ") for cell in self.cells if not cell.sound)
+        return sorted(set(said))
+
+    def ms(self, impl: str, threads: int | None, phases: Iterable[tuple[str, str]]) -> float | None:
+        """The median ms of the cell with this implementation and these threads."""
+        found = (cell for cell in self.cells if cell.impl == impl and (cell.threads or None) == threads)
+        return next((ms for cell in found if (ms := sum_ms(cell, phases)) is not None), None)
+
+
+def _sizes(graphs: list[_Graph]) -> Table:
+    """A line per graph: the size of its closure, whether print agrees, and the times of all cells in ms."""
+    cells = [cell for graph in graphs for cell in graph.cells]
+    timed = {  # header -> (implementation, threads, phases)
+        "counted on the GPU": (BITS, None, COUNTED),
+        "bits on the host": (BITS, None, SOLVE),
+        ON_HOST: (PAIRS, None, SOLVE),
+    }
+    for impl, what in (("condense-bits", "bits"), ("condense-pairs", "pairs")):
+        for threads in sorted({cell.threads for cell in cells if cell.impl == impl and cell.threads}, reverse=True):
+            timed[f"{what}, {'one thread' if threads == 1 else f'{threads} threads'}"] = impl, threads, READY
+    timed = {header: which for header, which in timed.items() if any(graph.ms(*which) for graph in graphs)}
+
+    def rate(graph: _Graph) -> float | None:
+        ms = graph.ms(*timed[ON_HOST])
+        return 8 * graph.pairs / ms / 1e6 if ms and graph.pairs else None
+
+    columns = [
+        Column("graph", lambda graph: graph.name, notes=lambda graph: graph.lost, key=True),
+        Column("vertices", lambda graph: graph.cells[0].vertices, grouped),
+        Column("edges", lambda graph: graph.cells[0].edges, grouped),
+        Column("pairs", lambda graph: graph.pairs, grouped),
+        Column("with (v, v)", lambda graph: graph.cyclic, grouped),
+        Column("print", lambda graph: graph.word),
+    ]  # fmt: skip
+    for header, which in timed.items():
+        columns.append(Column(header, lambda graph, which=which: graph.ms(*which), short, none=BLANK))
+        columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
+    records = [
+        {
+            "table": SIZES, "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
+            "pairs": graph.pairs, "pairs_with_cycles": graph.cyclic, "printed": sorted(printed_sizes(graph.name)),
+            "equal": graph.equal, **{header: graph.ms(*which) for header, which in timed.items()},
+        }
+        for graph in graphs
+    ]  # fmt: skip
+    notes = [
+        f"{sum(graph.equal for graph in graphs)} of {len(graphs)} closures have exactly the printed size, which counts "
+        "a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
+        "Medians in ms, from edges in the host's memory: to a counted closure on the device, to its bits in pinned "
+        "memory that was allocated before, or to all its pairs as two 32-bit integers each, handed over and not kept; "
+        "of threads with what they allocate.",
+    ]
+    return tabulate(SIZES, "Closures of the graphs of Datalog systems", columns, graphs, notes=notes,
+                    words=("graph", "print"), records=records)  # fmt: skip
+
+
+def _print(graphs: list[_Graph]) -> Table:
+    """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own."""
+
+    def weighed(impl: str) -> Callable[[_Graph], Cell | None]:
+        return lambda graph: next((cell for cell in graph.cells if cell.impl == impl and cell.energies), None)
+
+    def seconds(impl: str, phases: tuple) -> Callable[[_Graph], float | None]:
+        return lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3
+
+    def printed_list(shown: Callable[[Printed], str]) -> Callable[[_Graph], str | None]:
+        return lambda graph: ", ".join(filter(None, map(shown, printed(graph.name)))) or None
+
+    columns = [
+        Column("graph", lambda graph: graph.name, key=True),
+        Column("counted, s", seconds(BITS, COUNTED), short, none=BLANK),
+        Column("pairs on the host, s", seconds(PAIRS, SOLVE), short, none=BLANK),
+        measured.joules("J, bits on the host", "solve", "gpu", of=weighed(BITS)),
+        measured.joules("J, pairs on the host", "solve", "gpu", of=weighed(PAIRS)),
+        Column("printed, one A100, s", printed_list(lambda p: p.one and f"{short(p.seconds)} {p.system}"), none=BLANK),
+        Column("printed J", printed_list(lambda p: p.one and p.joules and f"{short(p.joules)} {p.system}"), none=BLANK),
+        Column("printed, MNMGDatalog on more, s",
+               printed_list(lambda p: "" if p.one else f"{short(p.seconds)} on {p.hardware}"), none=BLANK),
+    ]  # fmt: skip
+    idle = [cell.energies.idle_watts("solve", "gpu") for graph in graphs for cell in graph.cells
+            if cell.joules("solve", "gpu") is not None]  # fmt: skip
+    notes = [
+        "Printed times are of other machines, an A100 or several of them, and of systems that solve any Datalog query; "
+        "no ratio of the two is one of code. GPUJoin is printed by two papers, and reproduced by one of them.",
+        *([f"Joules are of the GPU's whole board while it solves ({_idle(idle)}), by the driver's counter; the host's "
+           "are not among them."] if idle else []),
+    ]  # fmt: skip
+    words = [column.header for column in (columns[0], *columns[5:])]
+    return tabulate(PRINT, "Printed beside measured", columns, graphs, notes=notes, words=words, data=_frame(graphs))
+
+
+def _idle(watts: list[float]) -> str:
+    least, most = brief(round(min(watts))), brief(round(max(watts)))
+    return f"idle it takes {least if least == most else f'{least} to {most}'} W"
+
+
+def _frame(graphs: list[_Graph]) -> pandas.DataFrame:
+    """A line per time, measured or printed: dataset, system, hardware, seconds, joules, source."""
+    import pandas
+
+    lines = []
+    for graph, own in graphs:
+        for cell in own:
+            if (ms := sum_ms(cell)) is not None:
+                joules = cell.joules("solve", "gpu")
+                lines.append((graph, cell.label, "this run", ms / 1e3, joules, "measured"))
+        for each in printed(graph):
+            lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
+    return pandas.DataFrame(lines, columns=["dataset", "system", "hardware", "seconds", "joules", "source"])
+
+
+PARTS = (
+    Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], (PROBLEM,), Place.PROBLEMS),
+    Part("systems", lambda report: tables(report.run.cells), (PROBLEM,)),
+)

@@ -15,11 +15,20 @@ from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness.cells import Cell, batches, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place, beside
-from grailbench.report.papers.beside import Entry, Filled, Row
-from grailbench.report.papers.columns import GPU_TABLES, LIKE, OTHER_LABELS, OTHER_SEARCH, Ours, feeds, in_print, on_gpu
+from grailbench.report.papers.beside import NOT_RUN, Entry, Filled, Row, other_queries, time, unprinted
 from grailbench.report.papers.computation import of_paper
-from grailbench.report.papers.entries import NOT_RUN, other_queries, time, unprinted
-from grailbench.report.papers.feeds import CPU, FEEDS
+from grailbench.report.papers.feeds import (
+    CPU,
+    FEEDS,
+    GPU_TABLES,
+    LIKE,
+    OTHER_LABELS,
+    OTHER_SEARCH,
+    Ours,
+    feeds,
+    in_print,
+    on_gpu,
+)
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES, PRINTED_THREADS
 
 TIME_TABLES = tuple(FEEDS)
@@ -128,58 +137,54 @@ def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
     return replace(table, rows=[row for row in table.rows if row.dataset in present])
 
 
+#: tables of graphs that are in no published one: their names and captions
+_OTHERS = {
+    "other-graphs": "Graphs that no thesis table has (all times in ms)",
+    "look-alikes": "Look-alikes and other generated graphs, never compared with print (all times in ms)",
+    OTHER_LABELS: "GPU labeling of graphs that no thesis table has (all times in ms)",
+    OTHER_SEARCH: "GPU search on graphs that no thesis table has (all times in ms)",
+}
+
+
 def others(cells: Iterable[Cell]) -> list[Filled]:
     """The graphs that are in no published table, in the thesis's columns without printed values: real and imported
-    graphs, then generated ones, which include look-alikes, then the tables of the GPU. Empty tables are left out."""
+    graphs, then generated ones, which include look-alikes, then the tables of the GPU, with the columns that have a
+    cell. Empty tables are left out."""
     cells = list(cells)
     printed = {d for name in ("2.4", "2.5", "2.6") for d in published.table(name).rows}
     out = []
-    for generated, name, caption in (
-        (False, "other-graphs", "Graphs that no thesis table has (all times in ms)"),
-        (True, "look-alikes", "Look-alikes and other generated graphs, never compared with print (all times in ms)"),
-    ):
-        graphs = _by_graph(cell for cell in cells if cell.generated == generated and cell.dataset not in printed)
+    for name, caption in _OTHERS.items():
+        gpu, fed = name in (OTHER_LABELS, OTHER_SEARCH), feeds(name)
+        if gpu:
+            graphs = {graph: own for graph, own in _by_graph(filter(in_print(name), cells)).items() if on_gpu(own)}
+        else:
+            generated = name == "look-alikes"
+            graphs = _by_graph(c for c in cells if c.generated == generated and c.dataset not in printed)
+        belongs = on_gpu if gpu else _any_taken
         ours = Ours(name, [cell for own in graphs.values() for cell in own])
         rows = [
             Row(
                 dataset,
-                dataset + asked,
-                {**{column: unprinted(part, feed) for column, feed in CPU.items()}, **ours.entries(part)},
+                f"{dataset} (generated){asked}" if gpu and own[0].generated else dataset + asked,
+                {**{column: unprinted(part, feed) for column, feed in fed.items()}, **ours.entries(part)},
             )
             for dataset, own in graphs.items()
-            for asked, part in _batches(own, lambda part: any(feed.takes(c) for feed in CPU.values() for c in part))
+            for asked, part in (_batches(own, belongs) if ours.searching else [("", together(own))])
         ]
-        rows = [row for row in rows if fits(row)]
-        if rows:
-            notes = [*_method_notes(rows), *ours.notes()]
-            out.append(Filled(name, caption, ("Data set", *CPU, *ours.columns), rows, "", notes))
-    return [*out, *_gpu_others(cells)]
-
-
-def _gpu_others(cells: list[Cell]) -> list[Filled]:
-    """The columns of tables 6.1-6.6 for graphs that are not in these tables and are no look-alikes of theirs."""
-    out = []
-    for name, caption in (
-        (OTHER_LABELS, "GPU labeling of graphs that no thesis table has (all times in ms)"),
-        (OTHER_SEARCH, "GPU search on graphs that no thesis table has (all times in ms)"),
-    ):
-        graphs = _by_graph(filter(in_print(name), cells))
-        graphs = {dataset: own for dataset, own in graphs.items() if on_gpu(own)}
-        ours = Ours(name, [cell for own in graphs.values() for cell in own])
-        rows = [
-            Row(
-                dataset,
-                f"{dataset} (generated){asked}" if own[0].generated else dataset + asked,
-                {**{column: unprinted(part, feed) for column, feed in feeds(name).items()}, **ours.entries(part)},
-            )
-            for dataset, own in graphs.items()
-            for asked, part in (_batches(own, on_gpu) if ours.searching else [("", together(own))])
-        ]
-        columns = [c for c in (*feeds(name), *ours.columns) if any(row.entries[c].cell is not None for row in rows)]
-        if columns:
-            notes = [*ours.notes(), *_method_notes(rows)]
+        columns = (*fed, *ours.columns)
+        if gpu:
+            columns = tuple(c for c in columns if any(row.entries[c].cell is not None for row in rows))
+        else:
+            rows = [row for row in rows if fits(row)]
+        if rows and columns:
+            notes = [*ours.notes(), *_method_notes(rows)] if gpu else [*_method_notes(rows), *ours.notes()]
             out.append(Filled(name, caption, ("Data set", *columns), rows, "", notes))
     return out
+
+
+def _any_taken(cells: list[Cell]) -> bool:
+    """Whether a cell fills a column of the tables of the CPU."""
+    return any(feed.takes(cell) for feed in CPU.values() for cell in cells)
 
 
 def _batches(own: list[Cell], belongs: Callable[[list[Cell]], bool]) -> list[tuple[str, list[Cell]]]:
