@@ -114,7 +114,7 @@ def labels(simulate: bool = False) -> Iterator[tuple[str, str]]:
             if graph == "chain":
                 u, v = np.arange(n - 1), np.arange(1, n)
             index = gb.build(gb.Graph.from_edges(u, np.minimum(v, n - 1), vertices=n), name)
-            arrays = sorted(_arrays(index._inside.index, set()))
+            arrays = sorted(_arrays(index._engine.index, set()))
             said += [f"{graph} {len(arrays)} {hashlib.sha256(''.join(arrays).encode()).hexdigest()}"]
         yield name, "\n".join(said)
 

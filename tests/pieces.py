@@ -30,7 +30,7 @@ def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -
 
 def _elsewhere() -> list[tuple[object, dict]]:
     """Modules and functions, and what of them is set."""
-    from grailbench.api import places
+    from grailbench.api import kernels
     from grailbench.graph import csr, leveled
     from grailbench.outofcore import index as streamed
     from grailbench.problems.closure import sweep, warshall
@@ -42,7 +42,7 @@ def _elsewhere() -> list[tuple[object, dict]]:
     from grailbench.problems.reachability.sweep import index as swept
 
     return [
-        (places, {"PIECE": 64}),
+        (kernels, {"PIECE": 64}),
         (csr, {"_PIECE": 64}),
         (leveled, {"_SMALL": 1, "_MANY": 2}),
         (sweep, {"LEAST": 1}),

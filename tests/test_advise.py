@@ -8,9 +8,8 @@ from commands import call
 from stored import lost, trials
 from watchers import Silent
 
-from grailbench.api.advise import candidates, program, tournament
-from grailbench.api.advise.costs import advise, envelope, front, options, unindexed
-from grailbench.api.advise.figure import OTHERS, figure
+from grailbench.api.advise import tournament
+from grailbench.api.advise.advice import OTHERS, advise, envelope, figure, front, options, program, unindexed
 from grailbench.cli import advise as view
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.harness.cells import cells
@@ -64,7 +63,7 @@ def test_from_how_many_queries_an_index_pays_against_none():
     said = view.sentences(advise(found, 10**6), [], 10**6, None)
     assert "Against sweep 1 thread, which keeps no index, its build pays from 889 queries on." in said
     assert not any("keeps no index" in line for line in view.sentences(advise(made(SEARCH, sweep), 10), [], 10, None))
-    (advice,) = [cell for cell in candidates.entry("kegg-like", ["sweep"]).cells if cell.threads == 1]
+    (advice,) = [cell for cell in tournament.entries("kegg-like", ["sweep"]).cells if cell.threads == 1]
     assert advice.impl == "sweep"
 
 
@@ -356,30 +355,30 @@ def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_wha
         raise MachineLacks("no CUDA device")
 
     monkeypatch.setattr("grailbench.cuda.gateway.require", lacks)
-    assert not any(name.startswith("gpu") for name in candidates.field().names)
+    assert not any(name.startswith("gpu") for name in tournament.field().names)
     with pytest.raises(MachineLacks, match="no CUDA device"):
-        candidates.field(gpu=True)
+        tournament.field(gpu=True)
     with pytest.raises(MachineLacks, match="no CUDA device"):
-        candidates.field(["gpu-fused"])
-    mixed = candidates.field(["gpu-fused", "dfs"])
+        tournament.field(["gpu-fused"])
+    mixed = tournament.field(["gpu-fused", "dfs"])
     assert (mixed.names, list(mixed.absent)) == (["dfs"], ["gpu-fused"])
 
 
 def test_who_begins_with_files_takes_no_part(toys, monkeypatch):
     monkeypatch.setattr(implementation("toy:other"), "from_edges", False)
-    found = candidates.field(["toy:other", "dfs"])
+    found = tournament.field(["toy:other", "dfs"])
     assert (found.names, list(found.absent)) == (["dfs"], ["toy:other"])
     with pytest.raises(InputError, match="begins with files"):
-        candidates.field(["toy:other"])
+        tournament.field(["toy:other"])
 
 
 @pytest.mark.parametrize("impl", ["core", "sweep"])
 def test_what_has_no_labels_takes_part_once_for_each_number_of_threads(impl):
-    assert impl in candidates.field().names
-    cells = candidates.entry("kegg", [impl]).cells
+    assert impl in tournament.field().names
+    cells = tournament.entries("kegg", [impl]).cells
     assert len(cells) == (2 if "threads" in implementation(impl).axes else 1)
     (option,) = made(rows(impl, 1.0, 1.0, dim=None, search=None, filters=None, order=None))
-    assert program.lines("kegg", option)[1] == f"index = gb.build(gb.Graph.open('kegg'), '{impl}')"
+    assert program("kegg", option)[1] == f"index = gb.build(gb.Graph.open('kegg'), '{impl}')"
 
 
 # ------------------------------------------------------------------ figure and program
@@ -406,13 +405,13 @@ def test_the_program_says_what_differs_from_the_defaults_of_the_library():
         rows("sequential", 1.0, 1.0),
         rows("parallel", 1.0, 1.0, order="lexicographic", threads=1, filters="level"),
     )
-    assert program.lines("kegg", chosen) == [
+    assert program("kegg", chosen) == [
         "import grailbench as gb",
         "index = gb.build(gb.Graph.open('kegg'), 'sequential', d=2, filters='level,tree')",
         "index.reaches(u, v)",
     ]
-    assert program.lines("kegg", open_)[1].endswith("d=2, filters='none', order='random')")
-    assert program.lines("kegg", single)[1].endswith("d=2, filters='level', threads=1)")
+    assert program("kegg", open_)[1].endswith("d=2, filters='none', order='random')")
+    assert program("kegg", single)[1].endswith("d=2, filters='level', threads=1)")
 
 
 @pytest.mark.parametrize("impl", ["sequential", "dfs", "core", "sweep"])
@@ -423,7 +422,7 @@ def test_the_program_runs_and_builds_what_was_measured(diamond, monkeypatch, imp
     monkeypatch.setattr(found, "build", classmethod(lambda cls, dag, params, timer, build=found.build: (
         built.append(params), build(dag, params, timer))[1]))  # fmt: skip
     for u, v, expected in ((0, 5, True), (3, 0, False)):
-        *before, last = program.lines(diamond, option)
+        *before, last = program(diamond, option)
         names = {"u": u, "v": v}
         exec("\n".join(before), names)
         assert eval(last, names) is expected

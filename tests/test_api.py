@@ -18,7 +18,7 @@ from strategies import digraphs
 
 import grailbench as gb
 from grailbench.api import index as index_module
-from grailbench.api import sweeps
+from grailbench.api import kernels
 from grailbench.problems.contract import implementations
 from grailbench.problems.counts.sweep import count_all
 
@@ -120,8 +120,8 @@ def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
     vertices, edges = drawn
     graph = library_graph(vertices, edges, named=False)
     reach = closure(vertices, edges)
-    kept = sweeps.BITS, sweeps.FEW
-    sweeps.BITS, sweeps.FEW = bits, 0
+    kept = kernels.BITS, kernels.FEW
+    kernels.BITS, kernels.FEW = bits, 0
     try:
         index = gb.build(graph, "dfs")
         assert index.count_descendants().tolist() == [len(reached) - 1 for reached in reach]
@@ -129,7 +129,7 @@ def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
         rows = np.repeat(every, 3)
         found = np.unpackbits(index.matrix(rows, every), axis=1, count=vertices)
     finally:
-        sweeps.BITS, sweeps.FEW = kept
+        kernels.BITS, kernels.FEW = kept
     assert [set(np.flatnonzero(row).tolist()) for row in found] == [reach[u] for u in rows.tolist()]
 
 
@@ -137,7 +137,7 @@ def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
 def test_few_vertices_are_counted_by_searches_and_many_by_sweeps(monkeypatch, bits):
     edges = [(0, 1), (1, 2), (2, 1), (0, 3), (3, 2), (2, 4), (4, 4), (5, 4)]
     index, called = gb.build(library_graph(7, edges, named=False), "dfs"), []
-    monkeypatch.setattr(sweeps, "BITS", bits)
+    monkeypatch.setattr(kernels, "BITS", bits)
     monkeypatch.setattr(index_module, "count_all", lambda *given: called.append(given) or count_all(*given))
     assert index.count_descendants([2, 0, 2, 6]).tolist() == [2, 4, 2, 0]
     assert index.count_ancestors([4, 1]).tolist() == [5, 3]

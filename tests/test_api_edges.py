@@ -11,7 +11,7 @@ from commands import call
 
 import grailbench as gb
 from grailbench.api import graph as of_user
-from grailbench.api import places
+from grailbench.api import kernels
 from grailbench.cuda import describe
 from grailbench.cuda.edges import staging
 from grailbench.graph import csr
@@ -75,8 +75,8 @@ def test_columns_of_any_integers_are_answered_by_vertex(dtype, condensing):
 
 
 def test_pairs_are_checked_and_narrowed_on_all_cores_into_the_memory_that_travels(condensing, monkeypatch):
-    monkeypatch.setattr(places, "PIECE", 3)
-    monkeypatch.setattr(places.os, "sched_getaffinity", lambda process: range(4))
+    monkeypatch.setattr(kernels, "PIECE", 3)
+    monkeypatch.setattr(kernels.os, "sched_getaffinity", lambda process: range(4))
     built = gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")
     copied, real = [], batch._Batch.bring
 

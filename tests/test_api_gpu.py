@@ -46,10 +46,10 @@ def test_what_streamed_saved_answers_on_a_gpu(tmp_path):
     every = range(60)
     assert np.array_equal(there.matrix(every, every), here.matrix(every, every))
     assert (there.explain(0, 1).by, here.explain(0, 1).by) == ("gpu-fused", "streamed")
-    fused, streamed = there._inside, here._inside
+    fused, streamed = there._engine, here._engine
     (record,) = fused.run(lambda: fused.index._replicas.records)
     assert record.lanes.nbytes == streamed.index.records.lanes.nbytes
-    assert there._inside.params.seed == 5
+    assert there._engine.params.seed == 5
 
 
 def test_a_gpu_that_the_host_has_not_is_refused():

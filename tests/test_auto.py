@@ -12,7 +12,7 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
-from grailbench.api import inside
+from grailbench.api import engine
 from grailbench.util import memory
 
 
@@ -39,7 +39,7 @@ def test_core_is_taken_where_its_closure_fits_whatever_memory_is_free(monkeypatc
 
 
 def test_the_room_of_core_is_the_same_on_every_machine(monkeypatch):
-    monkeypatch.setattr(inside, "ROOM", 1024)
+    monkeypatch.setattr(engine, "ROOM", 1024)
     monkeypatch.setattr(memory, "available", lambda: 2**40)
     assert gb.build(layered(), threads=2).implementation == "parallel"
 

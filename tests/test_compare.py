@@ -222,9 +222,9 @@ def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(s
 def test_many_configurations_of_one_run_are_a_short_list_with_counts(stored):
     base = stored("a", cell("dfs"), *(cell(dim=dim) for dim in range(1, 40)))
     found = compare.of_runs(base, stored("b", cell("dfs")))
-    (section,) = (each for each in compare_view.sections(found) if each[0] == compare_view.ONE_SIDE)
-    assert len(section[2]) == 10
-    assert section[3] == ["29 cells of 29 more configurations: --all shows them."]
+    (table,) = (each for each in compare_view.tables(found) if each.title == compare_view.ONE_SIDE)
+    assert len(table.lines) == 10
+    assert table.notes == ["29 cells of 29 more configurations: --all shows them."]
     assert [record["label"] for record in compare_view.records(found) if record["kind"] == "apart"] == [
         f"sequential d={dim} dfs" for dim in range(1, 40)
     ]

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 from grailbench.cli.main import COMMANDS, cli, main
 from grailbench.report.render import csv as csv_of
 from grailbench.report.render import markdown as markdown_of
@@ -52,8 +52,9 @@ LOOKED_UP = {
     "fetch": (), "generate": (),
 }  # fmt: skip
 NAMES = {
-    complete.ANY, complete.CONFIG, complete.FETCHED, complete.GRAPH, complete.GRAPH_OR_FILE, complete.IMPLEMENTATION,
-    complete.LOOK_ALIKE, complete.PROBLEM, complete.RUN, complete.SET, complete.SETS, complete.TABLE,
+    completion.ANY, completion.CONFIG, completion.FETCHED, completion.GRAPH, completion.GRAPH_OR_FILE,
+    completion.IMPLEMENTATION, completion.LOOK_ALIKE,
+    completion.PROBLEM, completion.RUN, completion.SET, completion.SETS, completion.TABLE,
 }  # fmt: skip
 
 
@@ -324,8 +325,8 @@ def test_json_has_the_very_names(world, capsys):
 
 def test_names_that_a_shell_takes_for_more_are_not_completed(world):
     ctx = click.Context(cli)
-    param = click.Argument(["graph"], type=complete.GRAPH)
-    found = [item.value for item in complete.GRAPH.shell_complete(ctx, param, "")]
+    param = click.Argument(["graph"], type=completion.GRAPH)
+    found = [item.value for item in completion.GRAPH.shell_complete(ctx, param, "")]
     assert {"ids", "kegg"} <= {*found}
     assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
 

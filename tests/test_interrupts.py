@@ -116,7 +116,7 @@ OF_THE_LIBRARY = (
     COMPILED
     + """
 import grailbench as gb
-from grailbench.api import sweeps
+from grailbench.api import kernels
 
 @njit
 def two_arrays():
@@ -124,7 +124,7 @@ def two_arrays():
     return np.zeros(3), np.zeros(4)
 
 two_arrays.compile(())
-true = sweeps.reached
+true = kernels.reached
 index = gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential")
 index.descendants(0)
 
@@ -146,13 +146,13 @@ def test_an_interrupt_comes_out_of_the_library_whatever_compiled_code_returns(na
 signal.signal(signal.{name}, signal.default_int_handler)
 handlers = [signal.getsignal(each) for each in signal.valid_signals()]
 for way in [two_arrays, *WAYS] * 2:
-    sweeps.reached = heard(way)
+    kernels.reached = heard(way)
     try:
         print(way.__name__, index.descendants(0))
     except KeyboardInterrupt:
         print("interrupted")
     assert handlers == [signal.getsignal(each) for each in signal.valid_signals()]
-    sweeps.reached = true
+    kernels.reached = true
     print(index.descendants(0).tolist())
 """
     )
@@ -192,7 +192,7 @@ def test_an_interrupt_within_the_library_ends_a_command_with_130(tmp_path):
         + OF_THE_LIBRARY
         + f"""
 from grailbench.cli.main import main
-sweeps.reached = heard(two_arrays)
+kernels.reached = heard(two_arrays)
 main(["ask", {str(tmp_path / "graph.txt")!r}, "--descendants", "0"])
 """,
         GRAILBENCH_CACHE=str(tmp_path / "cache"),

@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 
 import networkx as nx
 import pytest
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from grailbench.api import Graph, build
 from grailbench.api import nx as nx_backend
-from grailbench.api.nx.__main__ import main, show
+from grailbench.api.nx.__main__ import main, measure
 from grailbench.api.nx.functions import FEW, Backend
 from grailbench.api.nx.graph import Converted
 from grailbench.errors import CheckFailed, InputError
@@ -426,20 +427,21 @@ def test_every_function_stands_on_the_page():
 
 
 def test_the_command_times_both_and_checks_the_answers(diamond, capsys, monkeypatch):
-    show(diamond, 40, 10, True)
+    words = [diamond, "--pairs", "40", "--sample", "10"]
+    main([*words, "--json"], standalone_mode=False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {line["queries"] for line in lines} == {"random", "balanced"}
     assert [line["pairs"] for line in lines if "itself" in line["what"]] == [10, 10]
     assert {line["pairs"] for line in lines if "itself" not in line["what"]} == {0, 40}
     assert all(line["graph"] == "diamond" and line["seconds"] > 0 for line in lines)
-    show(diamond, 40, 10, False)
+    main(words, standalone_mode=False)
     out = capsys.readouterr().out
     assert all(line["what"] in out for line in lines)
     monkeypatch.setattr(Backend, "has_path", staticmethod(lambda G, source, target: True))
     with pytest.raises(CheckFailed, match="not that of NetworkX"):
-        show(diamond, 40, 10, True)
+        measure(diamond, 40, 10)
     with pytest.raises(InputError, match="at least one"):
-        show(diamond, 0, 10, True)
+        measure(diamond, 0, 10)
 
 
 def test_the_command_without_networkx_names_the_extra(monkeypatch, capsys):
@@ -447,6 +449,6 @@ def test_the_command_without_networkx_names_the_extra(monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "networkx", None)
     with pytest.raises(SystemExit) as exit_:
-        main(["kegg"], standalone_mode=False)
+        import_module("grailbench.api.nx.__main__")
     assert exit_.value.code == 4
     assert "grailbench[networkx]" in capsys.readouterr().err

@@ -264,7 +264,7 @@ def test_a_file_that_was_changed_before_the_first_question_is_refused(old, chang
 
 def test_no_answers_are_returned_of_a_file_that_was_changed_meanwhile(old, monkeypatch):
     index = gb.load(old)
-    inner = index._inside.index
+    inner = index._engine.index
     right = inner.query_batch
     monkeypatch.setattr(inner, "query_batch", lambda *given: (right(*given), os.utime(old, (2, 2)))[0])
     with pytest.raises(gb.InputError, match="was changed"):
@@ -305,7 +305,7 @@ def test_workers_map_the_file(old):
 
 def test_the_index_of_a_gpu_needs_one(tmp_path, monkeypatch):
     index = gb.build(gb.Graph.from_edges(*EDGES), "sequential")
-    index._inside.implementation = implementations()["gpu-fused"]
+    index._engine.implementation = implementations()["gpu-fused"]
     index.save(tmp_path / "gpu.index")
     monkeypatch.setattr(implementations()["gpu-fused"], "require", classmethod(_without_gpu))
     with pytest.raises(gb.MachineLacks, match="no CUDA here"):

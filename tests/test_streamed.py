@@ -72,7 +72,7 @@ def assert_as_the_twin(index, drawn, dim, seed):
     dag = condense(graph_of(*drawn))
     own = index.graph.dag
     assert same_dag(Dag(*(getattr(own, name) for name in stored._DAG), own.duplicates, own.loops), dag)
-    inner, leveled, width = index._inside.index, by_level(dag), record_width(dim)
+    inner, leveled, width = index._engine.index, by_level(dag), record_width(dim)
     lanes = inner.records.lanes.reshape(-1, width)[dag.order]
     assert np.array_equal(lanes, records(leveled, salts(seed, range(dim)), dim, width))
     assert np.array_equal(inner.hubs, hub_words(dag))
@@ -180,7 +180,7 @@ def test_a_file_gives_the_index_that_its_graph_in_memory_gives(tmp_path, monkeyp
     graph = gb.Graph.from_edges(drawn.sources, drawn.targets, vertices=500)
     assert index.graph.checksum == graph.checksum
     held = gb.build(graph, "streamed", memory="500MB")
-    assert np.array_equal(index._inside.index.records.lanes, held._inside.index.records.lanes)
+    assert np.array_equal(index._engine.index.records.lanes, held._engine.index.records.lanes)
     index.save(tmp_path / "again.index")
     assert gb.load(tmp_path / "again.index", graph).implementation == "streamed"
 

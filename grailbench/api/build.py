@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
-from grailbench.api import saved
+from grailbench.api import engine
+from grailbench.api.engine import built, chosen
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.api.inside import built, chosen
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.problems import contract
@@ -166,7 +166,7 @@ def load(
         if not mmap:
             raise InputError("mmap=False: the workers of `client` map the file", remedy="leave out one of the two")
         return spread.loaded(client, path, graph)
-    found = saved.load(path, graph, in_memory=not mmap)
+    found = engine.load(path, graph, in_memory=not mmap)
     if implementation is None:
         return Index(*found.restored())
     own = found.params

@@ -59,10 +59,10 @@ def many(name: str, pairs: int, rounds: int) -> list[Cost]:
     index = build(graph, "sequential")
     us, vs = np.random.default_rng(1).integers(0, graph.vertices, (2, pairs), dtype=np.int32)
     component = graph.dag.component
-    inside, ends = index._inside.index, (component[us], component[vs])
+    kernel, ends = index._engine.index, (component[us], component[vs])
     wide, labels = (us.astype(np.int64), vs.astype(np.int64)), (graph.ids_of(us), graph.ids_of(vs))
     ways: dict[str, Callable[[], np.ndarray]] = {
-        "the kernel, of components": lambda: inside.query_batch(*ends, NoTimer()),
+        "the kernel, of components": lambda: kernel.query_batch(*ends, NoTimer()),
         "reaches_many_vertices of int32": lambda: index.reaches_many_vertices(us, vs),
         "reaches_many of the ids, int64": lambda: index.reaches_many(*(wide if graph.ids.numeric else labels)),
     }
@@ -81,7 +81,7 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
     asked = [tuple(pair) for pair in graph.ids_of(np.array(ends)).tolist()]
     ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
     try:
-        peer = build(graph, PEER)._inside.index.method.query  # type: ignore[attr-defined]
+        peer = build(graph, PEER)._engine.index.method.query  # type: ignore[attr-defined]
     except MachineLacks:
         pass
     else:

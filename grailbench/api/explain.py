@@ -12,8 +12,8 @@ from grailbench.problems.reachability.index import Decision
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from grailbench.api.engine import Engine
     from grailbench.api.graph import Graph
-    from grailbench.api.inside import Inside
 
 _SHOWN = 12  #: vertices of a path that its text shows
 
@@ -51,7 +51,7 @@ class Explanation:
         return {name: value for name, value in vars(self).items() if value not in (None, {})}
 
 
-def explain(graph: Graph, inside: Inside, source: Hashable, target: Hashable, path: list[Any] | None) -> Explanation:
+def explain(graph: Graph, engine: Engine, source: Hashable, target: Hashable, path: list[Any] | None) -> Explanation:
     """Asks one question and explains its answer. Raises InputError for an id that the graph has not.
 
     path  the ids on a shortest path; None if there is none
@@ -64,10 +64,10 @@ def explain(graph: Graph, inside: Inside, source: Hashable, target: Hashable, pa
         size = int(np.count_nonzero(graph.dag.component == a))
         why = f"both are in one strong component of {size:,} vertices, so there is a cycle through them"
         return Explanation(source, target, True, "component", why, path=path)
-    found = inside.index.decide(a, b)
+    found = engine.index.decide(a, b)
     if found is None:
         why = "this implementation does not tell which of its steps answered"
-        found = Decision(path is not None, inside.implementation.name, why)
+        found = Decision(path is not None, engine.implementation.name, why)
     known = {a: u, b: v}
     names = [graph.ids.label_of(known[c] if c in known else _member(graph, c)) for c in found.vertices]
     return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.api import saved, sweeps
+from grailbench.api import kernels
+from grailbench.api.engine import packed, save, unpacked
 from grailbench.api.graph import Graph, whole
-from grailbench.api.places import place, place_at_once, within
+from grailbench.api.kernels import place, place_at_once, within
 from grailbench.distributed import shards
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
@@ -29,8 +30,8 @@ from grailbench.problems.reachability.index import OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
 
 if TYPE_CHECKING:
+    from grailbench.api.engine import Engine
     from grailbench.api.explain import Explanation
-    from grailbench.api.inside import Inside
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
@@ -59,37 +60,37 @@ class Index:
     params          its parameters
     """
 
-    def __init__(self, graph: Graph, inside: Inside):
-        self._graph, self._inside = graph, inside
+    def __init__(self, graph: Graph, engine: Engine):
+        self._graph, self._engine = graph, engine
         self._lock = threading.Lock()
-        self._component = None if inside.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
+        self._component = None if engine.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
         self._one_pair: Any = _UNASKED
         self._quick: Callable[[int, int, int], bool | None] = _unknown
         self._at = 0  # the filters, where each id is its vertex
         self._first = self._counted = 0  # ids that count: the first, and how many
-        self._of_file = inside.check is not whole
+        self._of_file = engine.check is not whole
         self._due = 0.0  # when a single question looks again whether the file was changed
 
     @property
     def graph(self) -> Graph:
         """The graph. Raises InputError if the file that it was loaded from is damaged or was changed."""
-        self._inside.check()
+        self._engine.check()
         return self._graph
 
     @property
     def implementation(self) -> str:
         """The name of the implementation."""
-        return self._inside.implementation.name
+        return self._engine.implementation.name
 
     @property
     def params(self) -> Params:
         """The parameters it was built with."""
-        return self._inside.params
+        return self._engine.params
 
     @property
     def nbytes(self) -> int:
         """Bytes of the index, without those of the graph (`graph.nbytes`)."""
-        return int(self._inside.index.index_bytes or 0)
+        return int(self._engine.index.index_bytes or 0)
 
     # ------------------------------------------------------------------ pairs
 
@@ -156,7 +157,7 @@ class Index:
         if not starts.size or not ends.size:
             return False
         seen = np.zeros(dag.vertices, np.bool_)
-        sweeps.reached(dag.offsets, dag.children, starts, dag.levels, int(dag.levels[ends].max()), seen)
+        kernels.reached(dag.offsets, dag.children, starts, dag.levels, int(dag.levels[ends].max()), seen)
         return bool(seen[ends].any())
 
     def matrix(self, sources: Iterable[Any], targets: Iterable[Any]) -> np.ndarray:
@@ -173,7 +174,7 @@ class Index:
         packed = np.zeros((us.size, -(-vs.size // 8)), np.uint8)
         if not us.size or not vs.size:
             return packed
-        if us.size * vs.size <= sweeps.FEW or us.size * vs.size <= self._swept(us.size):
+        if us.size * vs.size <= kernels.FEW or us.size * vs.size <= self._swept(us.size):
             step = max(1, _A_BATCH // vs.size)
             for first in range(0, us.size, step):
                 some = us[first : first + step]
@@ -181,7 +182,7 @@ class Index:
                 packed[first : first + step] = np.packbits(answers.reshape(some.size, -1), axis=1)
             return packed
         dag = self.graph.dag
-        for rows, bits in sweeps.reach_matrix(dag, dag.component[us], dag.component[vs]):
+        for rows, bits in kernels.reach_matrix(dag, dag.component[us], dag.component[vs]):
             packed[rows] = np.packbits(bits, axis=1)
         return packed
 
@@ -229,17 +230,17 @@ class Index:
     @property
     def workers(self) -> list[str]:
         """The addresses of the workers that hold the index; none if it is in this process."""
-        spread = self._inside.spread
+        spread = self._engine.spread
         return [] if spread is None else [each.worker for each in spread.workers]
 
     def _streamed(self, pairs: Any, shard: int, columns: tuple[str, str] | None) -> Iterator[tuple[int, np.ndarray]]:
         """The number of pairs and the bits of each shard."""
-        cut, spread = shards.cut(pairs, shard, columns), self._inside.spread
+        cut, spread = shards.cut(pairs, shard, columns), self._engine.spread
         return shards.here(cut, self.reaches_many) if spread is None else spread.stream(cut)
 
     def _swept(self, sources: int) -> int:
         """Vertices and edges that sweeps from so many sources look at."""
-        return -(-sources // sweeps.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)
+        return -(-sources // kernels.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)
 
     # ------------------------------------------------------------------ sets of vertices
 
@@ -315,7 +316,7 @@ class Index:
         """
         common, chosen = self._common(first, second)
         dag = self.graph.dag
-        return self.graph.ids.labels_of(self._members(sweeps.lowest(dag.offsets, dag.children, common, chosen)))
+        return self.graph.ids.labels_of(self._members(kernels.lowest(dag.offsets, dag.children, common, chosen)))
 
     # ------------------------------------------------------------------ evidence
 
@@ -329,7 +330,7 @@ class Index:
         if not self.reaches_vertices(u, v):
             return None
         dag = self.graph.dag
-        found = sweeps.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
+        found = kernels.shortest_path(*self.graph.rows, dag.component, dag.levels, u, v)
         return list(self.graph.ids.labels_of(found).tolist())
 
     def explain(self, source: Hashable, target: Hashable) -> Explanation:
@@ -340,7 +341,7 @@ class Index:
         """
         from grailbench.api.explain import explain
 
-        return explain(self.graph, self._inside, source, target, self.path(source, target))
+        return explain(self.graph, self._engine, source, target, self.path(source, target))
 
     # ------------------------------------------------------------------ keeping it
 
@@ -351,10 +352,10 @@ class Index:
         an index, or if the file cannot be written.
         """
         check_path(path)
-        saved.save(self.graph, self._inside, path)
+        save(self.graph, self._engine, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (saved.packed(self.graph, self._inside),)
+        return _unpacked, (packed(self.graph, self._engine),)
 
     def __repr__(self) -> str:
         return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
@@ -364,7 +365,7 @@ class Index:
     @interruptible
     def _look(self) -> None:
         """Raises InputError if the file is damaged or was changed; single questions trust it for a while."""
-        self._inside.check()
+        self._engine.check()
         self._due = monotonic() + _CHECK_EVERY
 
     @interruptible
@@ -374,7 +375,7 @@ class Index:
         with self._lock:
             if self._one_pair is not _UNASKED:  # another thread was first
                 return
-            one = self._inside.index.one_pair(self._component)
+            one = self._engine.index.one_pair(self._component)
             # Others may ask meanwhile: each value is set after those that it needs.
             if isinstance(ids, Counted):
                 self._first = ids.first
@@ -419,13 +420,13 @@ class Index:
     def _ask(self, us: np.ndarray, vs: np.ndarray, first: int = 0) -> np.ndarray | None:
         """The answers, bool[k], to pairs of vertices plus `first`, integers of any type, [k] each; None if some are out
         of range. The file is looked at before and after: no answers are returned of one that was changed meanwhile."""
-        self._inside.check()
-        if self._inside.index.concurrent:
+        self._engine.check()
+        if self._engine.index.concurrent:
             answers = self._answered(us, vs, first)
         else:
             with self._lock:
-                answers = self._inside.run(self._answered, us, vs, first)
-        self._inside.check()
+                answers = self._engine.run(self._answered, us, vs, first)
+        self._engine.check()
         return answers
 
     def _answers(self, us: np.ndarray, vs: np.ndarray) -> np.ndarray:
@@ -437,7 +438,7 @@ class Index:
 
     def _answered(self, us: np.ndarray, vs: np.ndarray, first: int) -> np.ndarray | None:
         """As `_ask`, where the index lives."""
-        index, vertices = self._inside.index, self._graph.vertices
+        index, vertices = self._engine.index, self._graph.vertices
         given = index.columns(us.shape[0])
         if given is None and self._component is None and first == 0 and us.dtype == vs.dtype == VERTEX:
             sources, targets = np.ascontiguousarray(us), np.ascontiguousarray(vs)
@@ -471,7 +472,7 @@ class Index:
         """The components that a vertex reaches, int32[k]."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
         starts = dag.component[vertex : vertex + 1]
-        return np.asarray(sweeps.reached(dag.offsets, dag.children, starts, _NO_LEVELS, 0, seen))
+        return np.asarray(kernels.reached(dag.offsets, dag.children, starts, _NO_LEVELS, 0, seen))
 
     def _counts(self, ids: Iterable[Any] | None, ancestors: bool) -> np.ndarray:
         """How many other vertices each vertex of some ids (None: of all) reaches, or is reached by, int64[k]."""
@@ -479,7 +480,7 @@ class Index:
         if ids is None:
             return np.asarray(count_all(task_of(dag, ancestors), Params().workers)[dag.component] - 1)
         vertices = graph.vertices_of(ids)
-        if vertices.size > graph.vertices // sweeps.BITS:
+        if vertices.size > graph.vertices // kernels.BITS:
             return np.asarray(self._counts(None, ancestors)[vertices])
         rows = (dag.parent_offsets, dag.parents) if ancestors else (dag.offsets, dag.children)
         sizes = np.bincount(dag.component, minlength=dag.vertices)  # the super-root has none
@@ -490,7 +491,7 @@ class Index:
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
         seen[dag.super_root] = True
         starts = dag.component[vertex : vertex + 1]
-        return np.asarray(sweeps.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen))
+        return np.asarray(kernels.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen))
 
     def _common(self, first: Hashable, second: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """The components that reach both: bool[components], and int32[k]."""
@@ -504,7 +505,7 @@ class Index:
 
 
 def _unpacked(content: bytes) -> Index:
-    return Index(*saved.unpacked(content))
+    return Index(*unpacked(content))
 
 
 def _unknown(at: int, source: int, target: int) -> bool | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from grailbench.api import saved
+from grailbench.api import engine
+from grailbench.api.engine import Engine
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.api.inside import Inside
 from grailbench.distributed.implementations import SpreadIndex
 from grailbench.distributed.spread import Spread
 from grailbench.problems.contract import NoTimer
@@ -26,7 +26,7 @@ class OpenedIndex:
     """What a worker opens: a graph with its ids, and the index."""
 
     def __init__(self, index: Index):
-        self._index, self._inside = index, index._inside
+        self._index, self._engine = index, index._engine
         self.index_bytes = index.nbytes
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
@@ -34,16 +34,16 @@ class OpenedIndex:
         Raises InputError if one is no vertex, or the file was changed."""
         if ids:
             return self._index.reaches_many(sources, targets)
-        self._inside.check()
-        found: np.ndarray = self._inside.run(self._inside.index.query_batch, sources, targets, NoTimer())
+        self._engine.check()
+        found: np.ndarray = self._engine.run(self._engine.index.query_batch, sources, targets, NoTimer())
         return found
 
 
 def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
     need."""
-    graph, inside = saved.load(path).restored(threads, device)
-    index = Index(graph, inside)
+    graph, own = engine.load(path).restored(threads, device)
+    index = Index(graph, own)
     if graph.vertices:  # the first question checks all arrays
         index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
     return OpenedIndex(index)
@@ -54,19 +54,19 @@ def built(client: Client, index: Index) -> Index:
     folder = temporary.Folder("spread")
     path = folder.path / "spread.index"
     index.save(path)
-    return Index(index.graph, _spread(client, path, saved.load(path), folder))
+    return Index(index.graph, _spread(client, path, engine.load(path), folder))
 
 
 def loaded(client: Client, path: str | os.PathLike[str], graph: Graph | None) -> Index:
     """Spreads an index file, which must stay until all workers have it."""
-    found = saved.load(path, graph)
+    found = engine.load(path, graph)
     return Index(found.graph, _spread(client, Path(path), found, None))
 
 
-def _spread(client: Client, path: Path, found: saved.Opened, folder: temporary.Folder | None) -> Inside:
+def _spread(client: Client, path: Path, found: engine.Opened, folder: temporary.Folder | None) -> Engine:
     on_gpu = "gpu" in found.implementation.needs
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
     size = spread.told("index_bytes")[0] if on_gpu else None
     spread_index = SpreadIndex(spread, index, size, folder)
-    return Inside(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)
+    return Engine(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)

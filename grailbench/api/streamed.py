@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.api import saved
+from grailbench.api import engine
+from grailbench.api.engine import restored
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.api.inside import restored
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Counted
 from grailbench.outofcore import streams
@@ -45,10 +45,10 @@ def built(
 
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
         graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag)  # type: ignore[arg-type,return-value]
-        saved.write(graph, restored(Streamed, params, dag, arrays, lambda: None), path)
+        engine.write(graph, restored(Streamed, params, dag, arrays, lambda: None), path)
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
         kept = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
         allowed = allowed_memory(params)
         stages = build_in(kept, stream, allowed, params.dim, params.seed, save, resume, note, block)
-        return Index(*saved.load(file_of(kept)).restored()), stages
+        return Index(*engine.load(file_of(kept)).restored()), stages

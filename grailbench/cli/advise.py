@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put, put_json
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -17,7 +17,7 @@ from grailbench.util import paths
 from grailbench.util.words import decimal_size, multiple, short, size
 
 if TYPE_CHECKING:
-    from grailbench.api.advise.costs import Advice, Option, Step
+    from grailbench.api.advise.advice import Advice, Option, Step
     from grailbench.api.advise.tournament import Entry, Held
 
 DEFAULT_QUERIES = 1_000_000
@@ -33,10 +33,10 @@ class _Updates(click.ParamType):
 
 
 @click.command("advise")
-@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.argument("graph", type=completion.GRAPH_OR_FILE)
 @click.option("--queries", type=click.IntRange(1), metavar="N", default=DEFAULT_QUERIES, show_default=True,
               help="How many pairs you will ask in all.")  # fmt: skip
-@click.option("--pairs", type=complete.FILE, metavar="FILE", help="Pairs like those that you will ask, `u v [0|1]` a "
+@click.option("--pairs", type=completion.FILE, metavar="FILE", help="Pairs like those that you will ask, `u v [0|1]` a "
               "line. [default: random and balanced ones, half each]")  # fmt: skip
 @click.option("--memory", type=options.Size(), metavar="SIZE", help="The most that the winner may need, as 500MB or "
               "2GiB: of its process, interpreter and graph included.")  # fmt: skip
@@ -44,7 +44,7 @@ class _Updates(click.ParamType):
               help="'no' if the graph stays as it is, else how many pairs you ask between two changes: each change "
               "needs a new build.")  # fmt: skip
 @click.option("--gpu", is_flag=True, help="Implementations on a GPU take part too.")
-@click.option("--impl", "implementations", type=complete.IMPLEMENTATION, multiple=True, metavar="NAME",
+@click.option("--impl", "implementations", type=completion.IMPLEMENTATION, multiple=True, metavar="NAME",
               help="Only this implementation takes part; may repeat. [default: all that are installed]")  # fmt: skip
 @click.option("--budget", type=options.Seconds(1), metavar="SECONDS", default=60.0, show_default=True,
               help="About how long it may take; on a graph of millions of edges it takes longer.")  # fmt: skip
@@ -76,7 +76,7 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
       grailbench advise kegg --updates 1000 --impl sequential --impl parallel --budget 20
     """
     from grailbench.api.advise import tournament
-    from grailbench.api.advise.costs import advise
+    from grailbench.api.advise.advice import advise
     from grailbench.cli.progress import RunView
     from grailbench.data.imported import named
 
@@ -97,7 +97,7 @@ def _put(entry: Entry, held: Held, found: Advice, queries: int, updates: int | N
 
     queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
     """
-    from grailbench.api.advise import program
+    from grailbench.api.advise.advice import program
 
     drawn = list(_draw(held, found))
     if as_json:
@@ -105,13 +105,13 @@ def _put(entry: Entry, held: Held, found: Advice, queries: int, updates: int | N
         return
     put(tables(entry, held, found))
     put(sentences(found, held.dropped, queries, updates))
-    put(["", *(f"  {line}" for line in program.lines(entry.graph, found.best)), ""])
+    put(["", *(f"  {line}" for line in program(entry.graph, found.best)), ""])
     put([f"rows: {paths.shown(held.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
 
 def _draw(held: Held, found: Advice) -> Iterator[Path]:
     """Writes the figure and its data; gives the paths."""
-    from grailbench.api.advise.figure import figure
+    from grailbench.api.advise.advice import figure
     from grailbench.harness.cells import read
     from grailbench.report import draw
     from grailbench.report.destination import save
@@ -132,8 +132,7 @@ def tables(entry: Entry, held: Held, found: Advice) -> Iterator:
 
 
 def _last(entry: Entry, held: Held, found: Advice) -> Table:
-    from grailbench.api.advise.costs import front
-    from grailbench.api.advise.figure import NS
+    from grailbench.api.advise.advice import NS, front
     from grailbench.compare.ratios import EQUAL
 
     heads = ["configuration", "build ms", "ns a query", "index", "peak memory", f"{entry.queries:,} queries",
@@ -166,7 +165,7 @@ def _last(entry: Entry, held: Held, found: Advice) -> Table:
 
 
 def _steps(found: Advice) -> Table:
-    from grailbench.api.advise.figure import NS
+    from grailbench.api.advise.advice import NS
 
     heads = ["queries", "cheapest", "build ms", "ns a query"]
     lines = [
@@ -188,7 +187,7 @@ def _ranges(steps: list[Step]) -> Iterator[str]:
 
 def _left_out(held: Held, found: Advice) -> Table:
     """The candidates that were slower in the first round; notes name those without times, and why they have none."""
-    from grailbench.api.advise.figure import NS
+    from grailbench.api.advise.advice import NS
 
     heads = ["configuration", "build ms", "ns a query", "times the best"]
     slower = sorted(
@@ -263,7 +262,7 @@ def _before_and_after(found: Advice) -> Iterator[str]:
 
 def _against_none(found: Advice) -> Iterator[str]:
     """From how many queries the advised index pays against doing without one."""
-    from grailbench.api.advise.costs import unindexed
+    from grailbench.api.advise.advice import unindexed
 
     if against := unindexed(found.ratios, found.best):
         since = "never pays" if against.since is None else f"pays from {max(1, against.since):,} queries on"
@@ -290,7 +289,7 @@ def _larger(other: Option, best: Option) -> str:
 
 def span(ms: float) -> str:
     """A duration in the unit that fits: '35 ns', '1.2 µs', '16.3 ms', '4.5 s'."""
-    from grailbench.api.advise.figure import NS
+    from grailbench.api.advise.advice import NS
 
     for unit, length in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
         if ms >= length:
@@ -309,9 +308,7 @@ def records(
     entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, drawn: list[Path]
 ) -> Iterator[dict]:
     """A record for each candidate, break-even number and absent implementation, and the advice last."""
-    from grailbench.api.advise import program
-    from grailbench.api.advise.costs import front, unindexed
-    from grailbench.api.advise.figure import NS
+    from grailbench.api.advise.advice import NS, front, program, unindexed
 
     best = front(found.ratios)
     for turn, candidates in (("last", held.last), ("first", held.dropped)):
@@ -337,7 +334,7 @@ def records(
         "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
         "level": [option.name for option in found.level], "sentences": sentences(found, held.dropped, queries, updates),
         "without_index": against and {"since": against.since, **_configuration(against.option)},
-        "program": program.lines(entry.graph, found.best), "run": str(held.folder),
+        "program": program(entry.graph, found.best), "run": str(held.folder),
         "files": [str(path) for path in drawn],
     }  # fmt: skip
 

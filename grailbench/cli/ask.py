@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, output
 from grailbench.errors import CheckFailed
 from grailbench.util.words import count as counted
@@ -31,12 +31,12 @@ class _WithNumbers(click.Command):
 
 
 @click.command("ask", cls=_WithNumbers)
-@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.argument("graph", type=completion.GRAPH_OR_FILE)
 @click.argument("source", metavar="[U", required=False)
 @click.argument("target", metavar="V]", required=False)
 @click.option(
     "--pairs",
-    type=complete.FILE,
+    type=completion.FILE,
     metavar="FILE",
     help="Ask the pairs of a file, as --queries of run reads them (also .gz, .csv); - is the standard input.",
 )
@@ -54,11 +54,11 @@ class _WithNumbers(click.Command):
 @click.option("--out", type=options.Output(dir_okay=False, allow_dash=True), metavar="FILE",
               help="Write the answers there; .gz is packed.")  # fmt: skip
 @options.index
-@click.option("--index", "index_file", type=complete.FILE, metavar="FILE", help="Open an index that --save wrote.")
+@click.option("--index", "index_file", type=completion.FILE, metavar="FILE", help="Open an index that --save wrote.")
 @click.option("--save", type=options.Output(dir_okay=False, index=True), metavar="FILE",
               help="Save the index for --index.")  # fmt: skip
 @options.as_json
-def command(graph, source, target, **flags):  # fmt: skip
+def command(graph, **flags):
     """Ask whether U reaches V in GRAPH, a name or a file, and print `U V 1` or `U V 0`.
 
     GRAPH may also be an index that --save or `grailbench build` wrote; with --impl another index is made of its graph,
@@ -77,118 +77,98 @@ def command(graph, source, target, **flags):  # fmt: skip
       grailbench ask kegg-like 1500 17 --index kegg.index
       grailbench ask kegg.index 1500 17
     """
-    _answer(graph, Question(source, target, **flags))
+    asked = SimpleNamespace(**flags)
+    _require_one_question(asked)
+    _answer(graph, asked)
 
 
-@dataclass(frozen=True)
-class Question:
-    """The arguments of the command after GRAPH."""
-
-    source: str | None
-    target: str | None
-    pairs: str | None
-    source_column: str | None
-    target_column: str | None
-    descendants: str | None
-    ancestors: str | None
-    count: bool
-    path: bool
-    explain: bool
-    out: str | None
-    impl: str
-    dim: int
-    filters: str | None
-    threads: int
-    index_file: str | None
-    save: str | None
-    as_json: bool
-
-    def __post_init__(self):
-        if self.source is not None and self.target is None:
-            raise click.UsageError(f"one vertex, {self.source}: U V, or --descendants U, or --ancestors V")
-        one = {
-            "U V": self.source is not None,
-            "--pairs": self.pairs is not None,
-            "--descendants": self.descendants is not None,
-            "--ancestors": self.ancestors is not None,
-        }
-        asked = [name for name, given in one.items() if given]
-        if len(asked) > 1 or not (asked or self.count):
-            raise click.UsageError(
-                f"one question: {', '.join(one)} or --count" + (f", not {' and '.join(asked)}" if asked else "")
-            )
-        named = [each is not None for each in (self.source_column, self.target_column)]
-        if any(named) and not (all(named) and self.pairs is not None):
-            raise click.UsageError("--source and --target name columns of --pairs: both or none")
-        of_pairs = bool({"U V", "--pairs"} & {*asked})
-        if self.count and of_pairs:
-            raise click.UsageError("--count is for --descendants, --ancestors, or alone")
-        if (self.path or self.explain) and not of_pairs:
-            raise click.UsageError("--path and --explain are for pairs: U V or --pairs")
-        if self.path and self.explain:
-            raise click.UsageError("--explain gives the path too: leave out --path")
-        if self.index_file and (self.save or self.impl != "auto"):
-            raise click.UsageError("--index opens an index that was built: leave out --impl and --save")
+def _require_one_question(asked: SimpleNamespace) -> None:
+    """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
+    if asked.source is not None and asked.target is None:
+        raise click.UsageError(f"one vertex, {asked.source}: U V, or --descendants U, or --ancestors V")
+    one = {
+        "U V": asked.source is not None,
+        "--pairs": asked.pairs is not None,
+        "--descendants": asked.descendants is not None,
+        "--ancestors": asked.ancestors is not None,
+    }
+    questions = [name for name, given in one.items() if given]
+    if len(questions) > 1 or not (questions or asked.count):
+        raise click.UsageError(
+            f"one question: {', '.join(one)} or --count" + (f", not {' and '.join(questions)}" if questions else "")
+        )
+    named = [each is not None for each in (asked.source_column, asked.target_column)]
+    if any(named) and not (all(named) and asked.pairs is not None):
+        raise click.UsageError("--source and --target name columns of --pairs: both or none")
+    of_pairs = bool({"U V", "--pairs"} & {*questions})
+    if asked.count and of_pairs:
+        raise click.UsageError("--count is for --descendants, --ancestors, or alone")
+    if (asked.path or asked.explain) and not of_pairs:
+        raise click.UsageError("--path and --explain are for pairs: U V or --pairs")
+    if asked.path and asked.explain:
+        raise click.UsageError("--explain gives the path too: leave out --path")
+    if asked.index_file and (asked.save or asked.impl != "auto"):
+        raise click.UsageError("--index opens an index that was built: leave out --impl and --save")
 
 
-def _answer(graph: str, question: Question) -> None:
+def _answer(graph: str, asked: SimpleNamespace) -> None:
     """Answers a question on the graph of that name or file, or on a saved index; prints or writes them."""
     from grailbench.problems.reachability.pairs import write_pairs
 
-    with output(question.out) as stream:
-        index = _index(graph, question)
+    with output(asked.out) as stream:
+        index = _index(graph, asked)
         wrong = None
-        if question.descendants is not None or question.ancestors is not None:
-            records = _set_records(index, question)
-        elif question.count:
+        if asked.descendants is not None or asked.ancestors is not None:
+            records = _set_records(index, asked)
+        elif asked.count:
             records = _count_records(index)
         else:
-            pairs = _pairs(index.graph, question)
+            pairs = _pairs(index.graph, asked)
             answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
             wrong = _wrong(index.graph, pairs, answers)
-            if not (question.path or question.explain or question.as_json):
+            if not (asked.path or asked.explain or asked.as_json):
                 write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
                 records = ()
             else:
-                records = _pair_records(index, pairs, answers, question)
+                records = _pair_records(index, pairs, answers, asked)
         for text, record in records:
-            stream.write(f"{json.dumps(record) if question.as_json else text}\n".encode("utf-8", "surrogatepass"))
-    if question.out not in (None, "-"):
-        note(f"answers: {question.out}")
+            stream.write(f"{json.dumps(record) if asked.as_json else text}\n".encode("utf-8", "surrogatepass"))
+    if asked.out not in (None, "-"):
+        note(f"answers: {asked.out}")
     if wrong is not None:
         raise wrong
 
 
-def _index(name: str, question: Question) -> Index:
+def _index(name: str, asked: SimpleNamespace) -> Index:
     from grailbench.api import Graph, build, load
-    from grailbench.api.saved import is_saved
+    from grailbench.api.engine import is_saved
     from grailbench.data.imported import named
 
     if is_saved(name):
-        if question.index_file or question.save:
+        if asked.index_file or asked.save:
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
-        return load(name, implementation=None if question.impl == "auto" else question.impl)
+        return load(name, implementation=None if asked.impl == "auto" else asked.impl)
     graph = Graph.open(*named(name, note))
-    if question.index_file:
-        return load(question.index_file, graph)
-    index = build(graph, question.impl, d=question.dim, filters=question.filters, threads=question.threads)
-    if question.save:
-        index.save(question.save)
-        note(f"index: {question.save}")
+    if asked.index_file:
+        return load(asked.index_file, graph)
+    index = build(graph, asked.impl, d=asked.dim, filters=asked.filters, threads=asked.threads)
+    if asked.save:
+        index.save(asked.save)
+        note(f"index: {asked.save}")
     return index
 
 
-def _pairs(graph: Graph, question: Question) -> Pairs:
+def _pairs(graph: Graph, asked: SimpleNamespace) -> Pairs:
     """The pairs that are asked, of vertices."""
 
     import numpy as np
 
     from grailbench.problems.reachability.pairs import UNKNOWN, Pairs, read_pairs
 
-    if question.pairs is not None:
-        columns = None if question.source_column is None else (question.source_column, question.target_column)
-        return read_pairs(question.pairs, graph.ids, columns=columns)
-    ends = np.array([[graph.vertex(question.source)], [graph.vertex(question.target)]], np.int32)
+    if asked.pairs is not None:
+        columns = None if asked.source_column is None else (asked.source_column, asked.target_column)
+        return read_pairs(asked.pairs, graph.ids, columns=columns)
+    ends = np.array([[graph.vertex(asked.source)], [graph.vertex(asked.target)]], np.int32)
     return Pairs(ends[0], ends[1], np.array([UNKNOWN], np.int8), np.zeros(1, np.int64))
 
 
@@ -213,32 +193,32 @@ def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | Non
 # ------------------------------------------------------------------ answers: each as a line of text and as a record
 
 
-def _pair_records(index: Index, pairs: Pairs, answers: np.ndarray, question: Question) -> Iterator[tuple[str, dict]]:
+def _pair_records(
+    index: Index, pairs: Pairs, answers: np.ndarray, asked: SimpleNamespace
+) -> Iterator[tuple[str, dict]]:
     label = index.graph.ids.label_of
     for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
         source, target = _plain(label(u)), _plain(label(v))
-        if question.explain:
+        if asked.explain:
             explained = index.explain(source, target)
             yield str(explained), explained.record()
             continue
         record: dict[str, Any] = {"source": source, "target": target, "reachable": reaches}
-        path = index.path(source, target) if question.path else None
-        if question.path:
+        path = index.path(source, target) if asked.path else None
+        if asked.path:
             record["path"] = path
         yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}", record
 
 
-def _set_records(index: Index, question: Question) -> Iterator[tuple[str, dict]]:
-    of, key = (
-        (question.descendants, "descendants") if question.descendants is not None else (question.ancestors, "ancestors")
-    )
+def _set_records(index: Index, asked: SimpleNamespace) -> Iterator[tuple[str, dict]]:
+    of, key = (asked.descendants, "descendants") if asked.descendants is not None else (asked.ancestors, "ancestors")
     vertex = index.graph.vertex(of)
-    asked = _plain(index.graph.ids.label_of(vertex))
-    found = (index.descendants if key == "descendants" else index.ancestors)(asked)
-    if question.count:
-        yield f"{found.size}", {"vertex": asked, key: int(found.size)}
-    elif question.as_json:
-        yield "", {"vertex": asked, key: found.tolist()}
+    own = _plain(index.graph.ids.label_of(vertex))
+    found = (index.descendants if key == "descendants" else index.ancestors)(own)
+    if asked.count:
+        yield f"{found.size}", {"vertex": own, key: int(found.size)}
+    elif asked.as_json:
+        yield "", {"vertex": own, key: found.tolist()}
     else:
         for each in found.tolist():
             yield str(each), {}

@@ -8,14 +8,14 @@ from time import perf_counter
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import note, put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import note, show
 from grailbench.errors import InputError
 from grailbench.util.words import decimal_size
 
 
 @click.command("build")
-@click.argument("graph", type=complete.GRAPH_OR_FILE)
+@click.argument("graph", type=completion.GRAPH_OR_FILE)
 @click.option("--out", type=options.Output(dir_okay=False, index=True), required=True, metavar="FILE",
               help="Save the index there.")  # fmt: skip
 @options.index
@@ -30,7 +30,7 @@ from grailbench.util.words import decimal_size
                    "FILE.build]")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Of streamed: go on with a build of the same edges that was ended there.")
 @options.as_json
-def command(graph, out, **flags):
+def command(graph, out, impl, as_json, **flags):
     """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.
 
     With --impl streamed the edges of a file (an edge list or Parquet), or of a name as random-n4000000-k150-s1, are
@@ -43,11 +43,6 @@ def command(graph, out, **flags):
       grailbench build kegg-like --out kegg.index
       grailbench build edges.txt --impl streamed --memory 500MB --out edges.index
     """
-    _build(graph, out, **flags)
-
-
-def _build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
-    """Builds an index, saves it to `out`, and prints a line or an object of what was made."""
     from grailbench import api
     from grailbench.data.imported import named
     from grailbench.graph.generate.uniform import parse_random
@@ -67,13 +62,11 @@ def _build(graph: str, out: str, *, impl: str, as_json: bool, **flags) -> None:
         "path": out, "implementation": index.implementation, "vertices": index.graph.vertices,
         "edges": index.graph.edges, "bytes": os.path.getsize(out), "seconds": round(perf_counter() - start, 3),
     }  # fmt: skip
-    if as_json:
-        put_json([record | ({"stages": stages} if stages else {})])
-    else:
-        say(
-            f"{out}: {record['implementation']}, {record['vertices']:,} vertices, {record['edges']:,} edges, "
-            f"{decimal_size(record['bytes'])}, {record['seconds']:.1f} s"
-        )
+    line = (
+        f"{out}: {record['implementation']}, {record['vertices']:,} vertices, {record['edges']:,} edges, "
+        f"{decimal_size(record['bytes'])}, {record['seconds']:.1f} s"
+    )
+    show(as_json, [record | ({"stages": stages} if stages else {})], [line])
 
 
 def _streamed(graph: str, out: str, flags: dict):

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import put, put_json
+from grailbench.cli.printing import show
 from grailbench.errors import InputError
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -52,9 +52,9 @@ def command(listed, prune, dry_run, as_json):
     caches.bound()  # raises InputError
     gone = pruned(dry_run) if prune else []
     if prune:
-        put_json(removals(gone, dry_run)) if as_json else put(told(gone, dry_run))
+        show(as_json, removals(gone, dry_run), removed(gone, dry_run))
     if listed or not prune:
-        put_json(records()) if as_json else put(show())
+        show(as_json, records(), listed_caches())
     verdict(gone)
 
 
@@ -118,7 +118,7 @@ def _time(ns: int | None) -> str | None:
         return None
 
 
-def show() -> Iterator[Grid | str]:
+def listed_caches() -> Iterator[Grid | str]:
     """The list as a table, with the bound below it."""
     found, most = list(records()), caches.bound()
     heads = ["cache", "holds", "entries", "size", "last use", "folder"]
@@ -185,7 +185,7 @@ def removals(found: Iterable[Removal], dry: bool) -> Iterator[dict]:
         }  # fmt: skip
 
 
-def told(found: list[Removal], dry: bool) -> Iterator[Grid | str]:
+def removed(found: list[Removal], dry: bool) -> Iterator[Grid | str]:
     """The removals as a table with a sum below it."""
     done = [each for each in found if not each.failed]
     if done:

@@ -6,11 +6,11 @@ import json
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 
 
 @click.command("cite")
-@click.argument("run", required=False, type=complete.RUN)
+@click.argument("run", required=False, type=completion.RUN)
 @click.option("--format", "form", type=click.Choice(["bibtex", "text", "json"]), default="bibtex", show_default=True,
               help="A .bib file, plain text, or one JSON object.")  # fmt: skip
 def command(run, form):

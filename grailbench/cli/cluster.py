@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import put, put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import say, show
 from grailbench.util.screen import Grid
 from grailbench.util.words import BLANK, count, gib, listing
 
@@ -30,7 +30,7 @@ def client(workers: int | None, scheduler: str | None) -> Iterator:
 @click.command("cluster")
 @click.option("--check", is_flag=True, help="Fail if a worker does not fit.")
 @options.workers
-@click.option("--dataset", "datasets", type=complete.GRAPH, multiple=True, metavar="NAME",
+@click.option("--dataset", "datasets", type=completion.GRAPH, multiple=True, metavar="NAME",
               help="Also whether this graph is there, by its sha256; may repeat.")  # fmt: skip
 @options.as_json
 def command(check, workers, scheduler, datasets, as_json):
@@ -61,10 +61,7 @@ def command(check, workers, scheduler, datasets, as_json):
 
     with client(1 if scheduler is None and workers is None else workers, scheduler) as found:
         known = records(found, datasets)
-    if as_json:
-        put_json(known)
-    elif known:
-        put([_table(known)])
+    show(as_json, known, [_table(known)] if known else [])
     faults = [fault for each in known for fault in each["faults"]] or ([] if known else ["there are no workers"])
     if faults and check:
         raise MachineLacks("; ".join(faults))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put_json
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 @click.command("compare")
-@click.argument("base", type=complete.RUN)
-@click.argument("new", type=complete.RUN)
+@click.argument("base", type=completion.RUN)
+@click.argument("new", type=completion.RUN)
 @options.comparison
-@click.option("--reference", type=complete.IMPLEMENTATION, metavar="IMPL",
+@click.option("--reference", type=completion.IMPLEMENTATION, metavar="IMPL",
               help="Whose times of the same run are the unit across machines.")  # fmt: skip
 @click.option("--times", type=click.Choice(("auto", "reference", "none")), help="ms on one machine and by reference "
               "across, always by reference, or counters alone. [default: auto]")  # fmt: skip
@@ -95,9 +95,7 @@ _TIME_HEADS = [
     "Data set", "implementation", "phase", "unit", "base", "new", "new / base", "95 %", "of least", "gate", "verdict",
 ]  # fmt: skip
 _FEW = 10  #: the most lines of the table of cells that only one run has
-_NUMBERS = ("cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost")
-
-Section = tuple[str, list[str], list[list[str]], list[str]]
+_NUMBERS = frozenset({"cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost"})
 
 
 def verdict(found: Comparison) -> str:
@@ -162,12 +160,12 @@ def _counted(found: Comparison) -> str:
     return f"{found.counted} counters compared, {len(found.counters)} differ"
 
 
-def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
-    """Title, headers, lines and notes of each table with lines; `everything` adds times that are the same."""
+def tables(found: Comparison, everything: bool = False) -> Iterator[Table]:
+    """The tables that have lines; `everything` adds times that are the same."""
     if found.cells:
         cells = sorted(found.cells, key=lambda each: _ORDER.index(each.verdict))
         lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
-        yield "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, []
+        yield Table("", "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, keys=2)
     if found.apart:
         yield _one_side(found.apart, everything)
     if found.counters:
@@ -175,7 +173,7 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         changes = sorted(_telling(found.counters), key=lambda each: _ORDER.index(each.verdict))
         hidden = len(found.counters) - len(changes)
         notes = [f"{hidden} counters of modelled traffic that follow from these are not shown."] if hidden else []
-        yield "Work (exact counters)", heads, [_counter_line(each) for each in changes], notes
+        yield _table("Work (exact counters)", heads, [_counter_line(each) for each in changes], notes)
     shown = [each for each in found.times if everything or each.verdict != "same"]
     if shown:
         yield _times("Times" if everything else "Times that differ", shown)
@@ -185,10 +183,14 @@ def sections(found: Comparison, everything: bool = False) -> Iterator[Section]:
         penalties = {m.mean.penalty for m in found.means if m.mean.missing}
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
         heads = ["implementation", "phase", "graphs", "lost", "new / base"]
-        yield "Geometric means over graphs", heads, lines, notes
+        yield _table("Geometric means over graphs", heads, lines, notes)
 
 
-def _one_side(apart: list[CellChange], everything: bool) -> Section:
+def _table(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
+    return Table("", title, heads, lines, _NUMBERS, keys=2, notes=notes)
+
+
+def _one_side(apart: list[CellChange], everything: bool) -> Table:
     """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
     from grailbench.compare.runs import ABSENT
 
@@ -205,7 +207,7 @@ def _one_side(apart: list[CellChange], everything: bool) -> Section:
     hidden = sum(int(line[2]) for line in lines[len(shown) :])
     more = f"{count(hidden, 'cell')} of {len(lines) - len(shown)} more configurations: --all shows them."
     notes = [more] if hidden else []
-    return ONE_SIDE, ["run", "implementation", "cells", "Data sets", "verdict"], shown, notes
+    return _table(ONE_SIDE, ["run", "implementation", "cells", "Data sets", "verdict"], shown, notes)
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:
@@ -218,7 +220,7 @@ def _modelled(counter: str) -> bool:
     return "_bytes" in counter or counter.endswith("_gathers")
 
 
-def _times(title: str, changes: list[TimeChange]) -> Section:
+def _times(title: str, changes: list[TimeChange]) -> Table:
     ordered = sorted(changes, key=lambda each: _ORDER.index(each.verdict))
     notes = []
     if any(each.verdict == "unclear" for each in changes):
@@ -228,7 +230,7 @@ def _times(title: str, changes: list[TimeChange]) -> Section:
         )
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")
-    return title, _TIME_HEADS, [_time_line(each) for each in ordered], notes
+    return _table(title, _TIME_HEADS, [_time_line(each) for each in ordered], notes)
 
 
 def _time_line(each: TimeChange) -> list[str]:
@@ -268,16 +270,11 @@ def put(found: Comparison, form: str = "table", everything: bool = False) -> Non
 def show(found: Comparison, everything: bool = False) -> Iterator:
     """Lines and tables for the screen."""
     yield from header(found)
-    for title, heads, lines, notes in sections(found, everything):
+    for table in tables(found, everything):
         yield ""
-        yield from terminal(Table("", title, heads, lines, _right(heads), keys=2, notes=notes))
+        yield from terminal(table)
     yield ""
     yield verdict(found)
-
-
-def _right(heads: list[str]) -> frozenset[str]:
-    """Headers of right-aligned columns; in the table of cells, base and new are words."""
-    return frozenset(() if "reason" in heads else _NUMBERS)
 
 
 def markdown(found: Comparison) -> str:
@@ -286,18 +283,12 @@ def markdown(found: Comparison) -> str:
 
     parts = [f"## grailbench: {text(verdict(found))}\n"]
     parts.append(_folded("What was compared", "".join(f"- {paragraph(line)}\n" for line in header(found))))
-    tables = [_for_page(*each) for each in sections(found)]
-    tables += [_for_page(*_times(f"All {len(found.times)} times", found.times))] if found.times else []
-    return "\n".join([*parts, *(_folded(table.title, content(table)) for table in tables)])
+    shown = [*tables(found), *([_times(f"All {len(found.times)} times", found.times)] if found.times else [])]
+    return "\n".join([*parts, *(_folded(table.title, content(table)) for table in shown)])
 
 
 def _folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n</details>\n"
-
-
-def _for_page(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
-    """A section as a table whose columns are right-aligned, except those of names."""
-    return Table("", title, heads, lines, frozenset(heads[1:]) - {"Data set"}, notes=notes)
 
 
 def records(found: Comparison) -> Iterator[dict]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import show
 
 FORMATS = ("tuwien", "edges", "csv", "pairs", "parquet")
 
 
 @click.command("export")
-@click.argument("name", type=complete.GRAPH)
+@click.argument("name", type=completion.GRAPH)
 @click.argument("path", type=options.Output(dir_okay=False))
 @click.option(
     "--closure", is_flag=True, help="Write the transitive closure instead: an edge a pair of two vertices with a path."
@@ -62,21 +62,15 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
     from grailbench.problems.closure.export import export
 
     record = export(name, path, closure, format or "tuwien", impl or "condense-pairs", memory)
-    if as_json:
-        put_json([record])
-        return
-    say(f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges")
-    for note in record["notes"]:
-        say(note)
+    line = f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges"
+    show(as_json, [record], [line, *record["notes"]])
 
 
 def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
     from grailbench.problems.counts.export import export
 
     record = export(name, path, format, impl)
-    if as_json:
-        put_json([record])
-        return
-    say(f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs")
+    lines = [f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs"]
     if record["error"] is not None:
-        say(f"estimates, of a standard error of {100 * record['error']:.1f} %")
+        lines.append(f"estimates, of a standard error of {100 * record['error']:.1f} %")
+    show(as_json, [record], lines)

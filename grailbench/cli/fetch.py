@@ -11,8 +11,8 @@ from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingCo
 from rich.progress import Progress as RichProgress
 from rich.text import Text
 
-from grailbench.cli import complete
-from grailbench.cli.printing import note, put, put_json
+from grailbench.cli import completion
+from grailbench.cli.printing import note, show
 from grailbench.errors import CheckFailed, InputError
 from grailbench.util.screen import Grid, apart, console
 from grailbench.util.visible import visible
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 @click.command("fetch")
-@click.argument("names", nargs=-1, type=complete.FETCHED)
+@click.argument("names", nargs=-1, type=completion.FETCHED)
 @click.option(
-    "--set", "sets", type=complete.SET, multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat."
+    "--set", "sets", type=completion.SET, multiple=True, metavar="SET", help="A whole set, as small-sparse; may repeat."
 )
 @click.option("--all", "everything", is_flag=True, help="Every graph, about 425 MB.")
 @click.option("--mirror", metavar="DIR-or-URL", help="Try this source first (default: GRAILBENCH_MIRROR).")
@@ -61,10 +61,7 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     with Bars(apart()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
     found = rows(results)
-    if as_json:
-        put_json(found)
-    else:
-        put(show(found))
+    show(as_json, found, tables(found))
     for line in complaints(found):
         note(line)
     verdict(found)
@@ -105,7 +102,7 @@ def verdict(found: list[dict]) -> None:
         )
 
 
-def show(found: list[dict]) -> Iterator[Grid | str]:
+def tables(found: list[dict]) -> Iterator[Grid | str]:
     """A table for each set with its graphs that are in the cache, and remarks below it."""
     held = [row for row in found if row["status"] in ("held", "fetched")]
     for name in dict.fromkeys(row["set"] for row in held):

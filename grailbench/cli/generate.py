@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import note, put, put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import note, show
 from grailbench.util.screen import Grid
 from grailbench.util.words import BLANK, grouped
 
 
 @click.command("generate")
-@click.argument("names", nargs=-1, type=complete.LOOK_ALIKE)
+@click.argument("names", nargs=-1, type=completion.LOOK_ALIKE)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
 @click.option("--vertices", type=int, metavar="N", help="Of 'random' and 'citations': vertices.")
 @click.option("--degree", type=float, metavar="K", help="Of these: edges a vertex.")
@@ -23,7 +23,7 @@ from grailbench.util.words import BLANK, grouped
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
     "--measure",
-    type=complete.GRAPH_OR_FILE,
+    type=completion.GRAPH_OR_FILE,
     metavar="GRAPH",
     help="Write the profile of a graph, a name or a file, instead.",
 )
@@ -65,31 +65,19 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     from grailbench.data.library import open_graph
 
     if listed:
-        if as_json:
-            put_json(generating.listing())
-        else:
-            put([listing_table()])
+        show(as_json, generating.listing(), [listing_table()])
     elif stream:
         from grailbench.outofcore.streams import streamed
 
         record = streamed(names, seed, vertices, degree, stream)
-        if as_json:
-            put_json([record])
-        else:
-            say(f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges")
+        show(as_json, [record], [f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges"])
     elif measure:
         graph = open_graph(*named(measure, note))
         path = str(generating.profile_file(graph, out))
-        if as_json:
-            put_json([{"name": graph.name, "path": path}])
-        else:
-            say(path)
+        show(as_json, [{"name": graph.name, "path": path}], [path])
     else:
         for record in generating.records(names, seed, vertices, degree, window, name, compared):
-            if as_json:
-                put_json([record])
-            else:
-                put(account(record))
+            show(as_json, [record], account(record))
 
 
 LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"

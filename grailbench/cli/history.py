@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put_json
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.util import screen
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 @click.command("history")
-@click.argument("runs", nargs=-1, type=complete.RUN)
-@click.option("--dataset", multiple=True, type=complete.GRAPH, metavar="NAME", help="Only this graph; may repeat.")
-@click.option("--impl", multiple=True, type=complete.IMPLEMENTATION, metavar="NAME",
+@click.argument("runs", nargs=-1, type=completion.RUN)
+@click.option("--dataset", multiple=True, type=completion.GRAPH, metavar="NAME", help="Only this graph; may repeat.")
+@click.option("--impl", multiple=True, type=completion.IMPLEMENTATION, metavar="NAME",
               help="Only this implementation; may repeat.")  # fmt: skip
 @click.option("--cell", "words", multiple=True, metavar="WORDS",
               help="Only configurations whose name has these words, as 'd=2 dfs'; may repeat.")  # fmt: skip
-@click.option("--phase", multiple=True, type=complete.METRIC, metavar="PHASE",
+@click.option("--phase", multiple=True, type=completion.METRIC, metavar="PHASE",
               help="Times of this phase, or label/NAME for a part; may repeat. [default: the gate's]")  # fmt: skip
 @click.option("--metric", "kinds", multiple=True, type=click.Choice(("time", "counters", "status")),
               help="Mark only times, work counters, or cells lost and found; may repeat.")  # fmt: skip
-@click.option("--gate", "gate_file", type=complete.FILE, metavar="FILE",
+@click.option("--gate", "gate_file", type=completion.FILE, metavar="FILE",
               help="A gate file of 'grailbench compare': smaller changes are not marked.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(("table", "markdown")), default="table", show_default=True,
               help="For people, or for a page.")  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli.fetch import COLUMNS
-from grailbench.cli.printing import put, put_json
+from grailbench.cli.printing import show
 from grailbench.util.screen import Grid
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, grouped
@@ -85,13 +85,10 @@ def command(path, name, format, replace, as_json, no_header, **options):
     if options["vertices"] is not None and options["renumber"]:
         raise click.UsageError("--vertices and --renumber: one of them")
     result = import_graph(path, name, format, replace, header=not no_header, **options)
-    if as_json:
-        put_json([result.record()])
-    else:
-        put(_show(result))
+    show(as_json, [result.record()], _lines(result))
 
 
-def _show(result: ImportResult) -> Iterator[Grid | str]:
+def _lines(result: ImportResult) -> Iterator[Grid | str]:
     """What was read, what it became, and what to do next."""
     row = result.record()
     line = [grouped(row[key]) for key in COLUMNS.values()]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 from grailbench.cli.printing import put_json, say
 
 
 @click.command("info")
-@click.argument("name", default="machine", type=complete.ANY)
+@click.argument("name", default="machine", type=completion.ANY)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, one for each thing of that name.")
 def command(name, as_json):
     """Show all that is known of NAME: a dataset, an implementation, a config, a run, or 'machine' (the

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import note, put, put_json
+from grailbench.cli.printing import note, show
 from grailbench.report.table import Table, numbers
 from grailbench.util.words import brief, size
 
@@ -41,21 +41,18 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.harness.limits import ceilings, scale
+    from grailbench.harness import limits
+    from grailbench.harness.limits import ceilings
     from grailbench.report.render import terminal
 
     document = ceilings.measure(
         parts=(only,) if only else None,
-        scale=scale.QUICK if quick else scale.FULL,
+        scale=limits.QUICK if quick else limits.FULL,
         again=again,
         simulate=simulate,
         note=note,
     )
-    if as_json:
-        put_json(ceilings.rows(document))
-    else:
-        for table in tables(document):
-            put(terminal(table))
+    show(as_json, ceilings.rows(document), (part for table in tables(document) for part in terminal(table)))
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
             note(f"written: {path}")

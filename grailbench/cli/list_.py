@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import put, put_json
+from grailbench.cli.printing import show
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -40,10 +40,7 @@ def command(kind, as_json):
     """
 
     for each in (kind,) if kind else KINDS:
-        if as_json:
-            put_json(records(each))
-        else:
-            put(show(each))
+        show(as_json, records(each), table(each))
 
 
 def records(kind: str) -> Iterator[dict]:
@@ -165,7 +162,7 @@ _COLUMNS = {
 _NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "experiments", "cells", "rows")
 
 
-def show(kind: str) -> Iterator:
+def table(kind: str) -> Iterator:
     """A table with notes, or a line which says that there are none."""
     found = list(records(kind))
     if not found:

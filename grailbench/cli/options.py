@@ -6,7 +6,7 @@ import os
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 from grailbench.cli.printing import Help
 from grailbench.harness import axes
 from grailbench.util import outputs
@@ -120,7 +120,7 @@ def _many(flag: str, kind: click.ParamType | None = None, metavar: str | None = 
 
 def _axis(axis: axes.Axis):
     """The option of an axis."""
-    kind = complete.FILTERS if axis.name == "filters" else None
+    kind = completion.FILTERS if axis.name == "filters" else None
     if axis.size:
         kind = Size(zero=axis.least == 0)
     elif axis.number:
@@ -143,27 +143,28 @@ def _bundle(*options):
 
 #: what a single index is built with
 index = _bundle(
-    click.option("--impl", type=complete.IMPLEMENTATION, default="auto", show_default=True, metavar="NAME",
+    click.option("--impl", type=completion.IMPLEMENTATION, default="auto", show_default=True, metavar="NAME",
                  help="The implementation of the index."),
     click.option("--dim", type=click.IntRange(1), default=2, show_default=True, metavar="D", help="Label pairs."),
-    click.option("--filters", type=complete.FILTERS, metavar="LIST", help="Filters beside the labels. [default: all]"),
+    click.option("--filters", type=completion.FILTERS, metavar="LIST",
+                 help="Filters beside the labels. [default: all]"),
     click.option("--threads", type=click.IntRange(0), default=0, metavar="N",
                  help="Worker threads. [default: all cores]"),
 )  # fmt: skip
 
 #: what to measure: graphs, implementations and axes, from flags or a config
 matrix = _bundle(
-    click.option("--config", type=complete.CONFIG, metavar="NAME-or-FILE",
+    click.option("--config", type=completion.CONFIG, metavar="NAME-or-FILE",
                  help="A shipped config, or a TOML file; flags replace its keys."),
     click.option("--short", is_flag=True, help="Take the short form of the config: its keys in [short]."),
-    click.option("--problem", type=complete.PROBLEM, metavar="NAME", cls=_ProblemOption),
-    _many("--dataset", complete.GRAPH, "NAME", "A graph; may repeat."),
-    _many("--set", complete.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
-    _many("--impl", complete.IMPLEMENTATION, "NAME",
+    click.option("--problem", type=completion.PROBLEM, metavar="NAME", cls=_ProblemOption),
+    _many("--dataset", completion.GRAPH, "NAME", "A graph; may repeat."),
+    _many("--set", completion.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
+    _many("--impl", completion.IMPLEMENTATION, "NAME",
           "An implementation, or a TOML file that describes a program; may repeat. "
           "[default: sequential, parallel, or the like]"),
     *(_axis(axis) for axis in axes.shown()),
-    _many("--queries", complete.QUERIES, "KIND",
+    _many("--queries", completion.QUERIES, "KIND",
           "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"),
     click.option("--count", type=click.IntRange(1), metavar="N",
                  help="Query pairs [default: 100000] or sources [default: 16]."),
@@ -209,11 +210,11 @@ checks = _bundle(
 )  # fmt: skip
 #: what a comparison allows, and how it is shown
 comparison = _bundle(
-    click.option("--gate", "gate_file", type=complete.FILE, metavar="FILE",
+    click.option("--gate", "gate_file", type=completion.FILE, metavar="FILE",
                  help="A TOML file that says what is allowed."),
     click.option("--format", "form", type=click.Choice(["table", "markdown", "json"]), default="table",
                  show_default=True, help="For people, for a pull request, or one JSON object a line."),
-    _many("--metric", complete.METRIC, "PHASE",
+    _many("--metric", completion.METRIC, "PHASE",
           "label, query, ready, solve, label/NAME; repeats. [default: the gate's]"),
     click.option("--all", "everything", is_flag=True, help="Show the times that are the same too, and every graph."),
     click.option("--require-all", is_flag=True,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import put, put_json
+from grailbench.cli.printing import show
 from grailbench.problems.contract import USUAL
 from grailbench.util.screen import Grid
 from grailbench.util.words import count
@@ -31,10 +31,7 @@ def command(as_json, **flags):
     from grailbench.harness.prepare import missing, plan_of
 
     plan, _ = plan_of(options.fields(flags))
-    if as_json:
-        put_json(cell.record() for cell in plan.cells)
-    else:
-        put([plan_table(plan, missing(plan))])
+    show(as_json, (cell.record() for cell in plan.cells), [plan_table(plan, missing(plan))])
 
 
 def plan_table(plan: Plan, missing: list[str]) -> Grid:

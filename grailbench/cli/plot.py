@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import show
 from grailbench.report.captions import CAPTIONS
 
 FORMATS = ("svg", "png", "both")
@@ -15,7 +15,7 @@ PHASES = ("label", "query", "ready")
 
 
 @click.command("plot")
-@click.argument("run", required=False, type=complete.RUN)
+@click.argument("run", required=False, type=completion.RUN)
 @click.option("--figure", "names", multiple=True, type=click.Choice(list(CAPTIONS)), help="Only this one; may repeat.")
 @click.option(
     "--out",
@@ -52,7 +52,4 @@ def command(run, names, out, form, reference, phase, profile, machine, as_json):
     from grailbench.report import figures
 
     for path in figures.write(run, names, out, form, reference, phase, profile, machine):
-        if as_json:
-            put_json([{"path": str(path)}])
-        else:
-            say(path)
+        show(as_json, [{"path": str(path)}], [str(path)])

@@ -36,6 +36,11 @@ def put(parts: Iterable[Grid | str], apart: bool = False) -> None:
     screen.put(parts, screen.apart() if apart else None)
 
 
+def show(as_json: bool, records: Iterable[dict], parts: Iterable[Grid | str]) -> None:
+    """Print records as JSON, or else tables and lines for people."""
+    put_json(records) if as_json else put(parts)
+
+
 def say(text: object, apart: bool = False) -> None:
     """Print a line for people on stdout, or, if `apart`, on stderr."""
     click.echo(_folded(visible(str(text)), sys.stderr if apart else sys.stdout), err=apart)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.plot import FORMATS
 from grailbench.cli.printing import note, put, put_json
 from grailbench.report.table import Table
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @click.command("profile")
-@click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=complete.GRAPH_OR_FILE)
+@click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=completion.GRAPH_OR_FILE)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
               help="Of the vertices and pairs that are drawn.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from grailbench.cli import complete
+from grailbench.cli import completion
 from grailbench.cli.printing import say
 
 
 @click.command("record")
-@click.argument("run", type=complete.RUN)
+@click.argument("run", type=completion.RUN)
 @click.argument("name")
 @click.option("--replace", is_flag=True, help="Take the place of a run that is recorded under this name.")
 def command(run, name, replace):

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, put
 
 
 @click.command("report")
-@click.argument("run", required=False, type=complete.RUN)
+@click.argument("run", required=False, type=completion.RUN)
 @click.option(
-    "--table", "tables", type=complete.TABLE, multiple=True, metavar="NUMBER",
+    "--table", "tables", type=completion.TABLE, multiple=True, metavar="NUMBER",
     help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, or closure, ...); may repeat.",
 )  # fmt: skip
 @click.option(

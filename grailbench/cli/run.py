@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from grailbench.cli import complete, options
+from grailbench.cli import completion, options
 from grailbench.cli.printing import note, output, put, say
 from grailbench.errors import InputError
 from grailbench.problems.contract import Workload, problem
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 @options.workers
 @click.option("--out", type=options.Output(), metavar="DIR",
               help="Folder of the run. [default: a new one in results/runs]")  # fmt: skip
-@click.option("--resume", type=complete.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
+@click.option("--resume", type=completion.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
               help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
 @click.option("--answers", type=options.Output(dir_okay=False, allow_dash=True), metavar="FILE",
               help="Write the answers there, as lines `u v 0|1` that --queries reads; .gz is packed, - is the standard "

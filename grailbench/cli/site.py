@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import complete, options
-from grailbench.cli.printing import note, put_json, say
+from grailbench.cli import completion, options
+from grailbench.cli.printing import note, show
 
 
 @click.command("site")
 @click.argument("out", metavar="[OUT]", required=False, type=options.Output(path_type=Path))
-@click.argument("runs", nargs=-1, metavar="[RUN...]", type=complete.RUN)
+@click.argument("runs", nargs=-1, metavar="[RUN...]", type=completion.RUN)
 @click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a file.")
 @click.option(
@@ -59,9 +59,7 @@ def command(out, runs, title, as_json, figures, check):
     else:
         found = entries.chosen(runs)
         paths = build.build(entries.sources(found, note), out, title or build.TITLE)
-    if as_json:
-        put_json({"path": str(path), "bytes": path.stat().st_size} for path in paths)
-        return
-    for path in paths if figures else [out / "index.html"]:
-        say(path)
-    note(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB")
+    written = paths if figures else [out / "index.html"]
+    show(as_json, ({"path": str(path), "bytes": path.stat().st_size} for path in paths), map(str, written))
+    if not as_json:
+        note(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB")

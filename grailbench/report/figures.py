@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
-from grailbench.harness.statistics import Stats
+from grailbench.harness.statistics import Mean, Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
@@ -309,7 +309,7 @@ def speedups(cells: Iterable[Cell], reference: str, phase: str, others: Iterable
             rows = {row.config: row for row in own.itertuples()}
             tiles = (_ratio(rows.get(config), medians.get((dataset, queries, config), ())) for config in configs)
             lines.append((graph_label(next(own.itertuples())), tuple(tiles)))
-        means = {mean.config: mean for mean in frames.mean_speedups(part)}
+        means = frames.mean_slowdowns(part)
         ends.append(len(lines))
         words = ("geometric mean", queries, "generated graphs" if generated else "")
         lines.append((", ".join(filter(None, words)), tuple(_mean(means.get(config)) for config in configs)))
@@ -325,8 +325,8 @@ def _ratio(row, medians: Iterable[tuple[str, str]]) -> Tile:
     return Tile(text, depth, hint=f"{short(row.ms)} ms", times=tuple(medians))
 
 
-def _mean(mean: frames.MeanSpeedup | None) -> Tile:
-    return Tile(BLANK) if mean is None else Tile(*_tinted(mean.speedup), over=frames.over(mean))
+def _mean(mean: Mean | None) -> Tile:
+    return Tile(BLANK) if mean is None else Tile(*_tinted(1 / mean.value), over=frames.over(mean))
 
 
 def _tinted(speedup: float) -> tuple[str, float]:

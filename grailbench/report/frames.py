@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.rows import SOUND
+from grailbench.harness.statistics import Mean, geometric_mean
 from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.util.words import count, short
 
@@ -240,41 +240,27 @@ def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
     for (generated, queries), part in found[found.config.isin(gpu)].groupby(["generated", "queries"], sort=False):
         of = " ".join(word for word in ("generated" if generated else "", queries) if word)
         said += [
-            f"{mean.config}{f' ({of})' if of else ''} {short(mean.speedup)}× over {over(mean)}"
-            for mean in mean_speedups(part)
+            f"{config}{f' ({of})' if of else ''} {short(1 / mean.value)}× over {over(mean)}"
+            for config, mean in mean_slowdowns(part).items()
             if mean.measured
         ]
     return f" A GPU has the graph already. From edges: {'; '.join(said) or NOT_FROM_EDGES}."
 
 
-@dataclass(frozen=True)
-class MeanSpeedup:
-    """The geometric mean of a configuration's speed-ups over its graphs: `measured` graphs with a sound time, and
-    `missing` ones without, which count as 1 / `penalty`."""
+def mean_slowdowns(frame: pandas.DataFrame) -> dict[str, Mean]:
+    """The geometric mean of 1 / speed-up of each configuration over the rows of a `speedup` frame in which the
+    reference has a time.
 
-    config: str
-    speedup: float
-    measured: int
-    missing: int
-    penalty: float
-
-
-def mean_speedups(frame: pandas.DataFrame) -> list[MeanSpeedup]:
-    """The geometric mean of each configuration over the rows of a `speedup` frame in which the reference has a time.
-
-    `runs.statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is
-    left out of its mean. Callers separate generated graphs and query sets.
+    `statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is left
+    out of its mean. Callers separate generated graphs and query sets.
     """
-    found = []
-    lost = ~frame.status.isin(SOUND)
-    for config, own in frame[frame.reference_ms.notna() & (frame.speedup.notna() | lost)].groupby("config", sort=False):
-        mean = statistics.geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
-        if mean is not None:
-            found.append(MeanSpeedup(str(config), 1 / mean.value, mean.measured, mean.missing, mean.penalty))
-    return found
+    rows = frame[frame.reference_ms.notna() & (frame.speedup.notna() | ~frame.status.isin(SOUND))]
+    means = {str(config): geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
+             for config, own in rows.groupby("config", sort=False)}  # fmt: skip
+    return {config: mean for config, mean in means.items() if mean is not None}
 
 
-def over(mean: MeanSpeedup) -> str:
+def over(mean: Mean) -> str:
     """The number of graphs of a mean: '17 graphs', '8 graphs, 1 lost'."""
     lost = f", {mean.missing} lost" if mean.missing else ""
     return count(mean.measured + mean.missing, "graph") + lost

@@ -37,9 +37,9 @@ ROWS: dict[str, tuple[tuple, tuple]] = {
     "problems.closure.sweep:_close": (((0, 3),), ((0, 4), (4,))),
     "problems.closure.sweep:_fill": (((0, 3),), ((0, 4), (6,))),
     "problems.counts.catalog:searched": _FIRST,
-    "api.sweeps:reached": _FIRST,
-    "api.sweeps:shortest_path": _FIRST,
-    "api.sweeps:lowest": _FIRST,
+    "api.kernels:reached": _FIRST,
+    "api.kernels:shortest_path": _FIRST,
+    "api.kernels:lowest": _FIRST,
     "api.nx.walks:breadth_first": _FIRST,
     "api.nx.walks:strong_components": _FIRST,
 }

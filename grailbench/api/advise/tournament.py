@@ -4,6 +4,9 @@ The first round takes every candidate once, with few pairs, under a tight time l
 ran out of time get more of it. The best few, and those that are the cheapest for some other number of queries, are then
 measured with more pairs and many trials. Every answer is verified as in any run. Rounds before the last are runs in
 subfolders `round-1`, `round-2`, ...
+
+Candidates are all implementations that can run here, with a few values of their axes. None is known by name: what it
+needs and which axes it has say how it is tried.
 """
 
 from __future__ import annotations
@@ -14,25 +17,25 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.api.advise import candidates
-from grailbench.api.advise.costs import Option, envelope, options
+from grailbench.api.advise.advice import Option, envelope, options
 from grailbench.data.library import BenchGraph
-from grailbench.errors import InputError
+from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.store import require_same
 from grailbench.harness import runner
 from grailbench.harness.cells import cells
 from grailbench.harness.environment import usable_cores
-from grailbench.harness.plan import Plan
+from grailbench.harness.plan import AXES, Config, Experiment, Plan, make_plan
 from grailbench.harness.prepare import provide
 from grailbench.harness.progress import Watcher
 from grailbench.harness.tasks import implementation_of
 from grailbench.harness.writer import new_run
-from grailbench.problems.contract import USUAL, Checks, problem
+from grailbench.problems.contract import USUAL, Checks, implementation, implementations, problem
 from grailbench.problems.reachability.pairs import UNKNOWN, as_line, read_pairs
 from grailbench.util.guard import guarded
 from grailbench.util.outputs import atomic_file
@@ -50,6 +53,15 @@ LEAST_SECONDS, SHARE, CONDENSED = 5.0, 1 / 12, 30
 ONCE = {"count": FIRST_PAIRS, "warmup": 0, "from_edges": True}  #: fields of the first rounds
 FIRST_TRIALS, LARGE = 3, 1_000_000  #: trials of the first round; on graphs of more edges there is one
 TRIALS = 5, 20  #: the least and the most of the last round
+NAME = "advise"  #: of the plans of a tournament
+GPU = "gpu"  #: in `needs` of implementations that run on one
+FROM_FILES = "it begins with files, not with edges in memory, so its build is another thing"
+#: the values of axes that are tried; an implementation takes those that it has, and each cell once
+VARIANTS = (
+    {"dim": [1, 2, 3], "filters": ["level,tree", "level,tree,hubs"], "order": "lexicographic"},
+    {"dim": [2], "filters": ["none"], "order": "lexicographic"},
+    {"dim": [2], "filters": ["level,tree,hubs"], "order": "lexicographic", "threads": [1]},
+)
 
 
 @dataclass(frozen=True)
@@ -110,8 +122,8 @@ def hold(
     Raises InputError for an unknown graph, one without vertices or wrong pairs, MachineLacks if a GPU is asked for and
     there is none, and the errors of `runner.run`.
     """
-    taking = candidates.field(entry.implementations, entry.gpu)
-    plan = candidates.entry(entry.graph, taking.names, queries=[DRAWN[-1]], **ONCE)
+    taking = field(entry.implementations, entry.gpu)
+    plan = entries(entry.graph, taking.names, queries=[DRAWN[-1]], **ONCE)
     with watching() as watcher:
         provide(plan, fetch, watcher.note)
         pairs = _Pairs(entry)
@@ -119,10 +131,10 @@ def hold(
         _load_kernels(plan)
     limit = max(LEAST_SECONDS * _load(), SHARE * entry.seconds, CONDENSED * pairs.condensing)
     began = monotonic()  # neither fetching nor compiling counts
-    folder = new_run(candidates.NAME, plan.digest, out)
+    folder = new_run(NAME, plan.digest, out)
     asked = pairs.of(FIRST_PAIRS, folder)[-1:]
     first = {**ONCE, "queries": asked, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
-    plan = candidates.entry(entry.graph, taking.names, time_limit=limit, **first)
+    plan = entries(entry.graph, taking.names, time_limit=limit, **first)
     measured: dict[str, Option] = {}
     for turn in range(1, ROUNDS + 1):
         measured |= {option.name: option for option in _run(plan, watching, folder / f"round-{turn}", entry.seconds)}
@@ -131,12 +143,12 @@ def hold(
         if enough or not late or monotonic() - began > entry.seconds:
             break
         limit *= MORE
-        plan = candidates.again(entry.graph, late, time_limit=limit, **first)
+        plan = again(entry.graph, late, time_limit=limit, **first)
     chosen = finalists(measured.values(), entry.queries, entry.memory)
     if not chosen:
         return Held(folder, "", list(measured.values()), [], taking.absent)
     number, trials = _size(chosen, pairs, max(entry.seconds - (monotonic() - began), entry.seconds / 3))
-    plan = candidates.again(
+    plan = again(
         entry.graph, [option.worst for option in chosen], queries=pairs.of(number, folder), count=number,
         trials=trials, process=None if entry.process == "shared" else entry.process, from_edges=True,
         time_limit=max(30.0, entry.seconds),
@@ -247,3 +259,68 @@ class _Pairs:
         part = f"{most:,} of the " if self.size > most else ""
         where = "the standard input" if self.file == "-" else self.file
         return f"{part}{count(self.size, 'pair')} of {where}"
+
+
+# ------------------------------------------------------------------ candidates
+
+
+class Field(NamedTuple):
+    """Who takes part: names of implementations, and why others cannot (by name)."""
+
+    names: list[str]
+    absent: dict[str, str]
+
+
+def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
+    """The implementations that can run on this machine, of those chosen, or of all.
+
+    Those that need a GPU take part if `gpu` or if they were chosen. Raises InputError for an unknown name; MachineLacks
+    if no GPU can be used although `gpu`, or if none of the chosen can run.
+    """
+    chosen = list(chosen)
+    found = [implementation(name) for name in chosen] or list(implementations(USUAL).values())
+    found = [each for each in found if chosen or gpu or GPU not in each.needs]
+    apart = [each.name for each in found if not each.from_edges]
+    found = [each for each in found if each.from_edges]
+    if apart and not found:
+        raise InputError(f"{apart[0]}: {FROM_FILES}", remedy="'grailbench run' measures it")
+    lacking: dict[str, MachineLacks] = {}
+    for each in found:
+        try:
+            each.require()
+        except MachineLacks as error:
+            lacking[each.name] = error
+    for wanted, asked in ((chosen, found), (gpu, [each for each in found if GPU in each.needs])):
+        if wanted and asked and all(each.name in lacking for each in asked):
+            raise lacking[asked[0].name]
+    if gpu and not any(GPU in each.needs for each in found):
+        raise InputError("--gpu: none of the chosen implementations runs on a GPU", remedy="leave --gpu or --impl out")
+    names = [each.name for each in found if each.name not in lacking]
+    absent = dict.fromkeys(apart, FROM_FILES) | {name: str(error) for name, error in lacking.items()}
+    return Field(list(dict.fromkeys(names)), absent)
+
+
+def entries(graph: str, names: Iterable[str], **fields) -> Plan:
+    """The plan of the first round: every implementation with its `VARIANTS`. `fields` are those of an experiment."""
+    names = list(names)
+    blocks = [Experiment(datasets=[graph], implementations=names, **variant, **fields) for variant in VARIANTS]
+    return make_plan(Config(name=NAME, experiment=blocks))
+
+
+def again(graph: str, cells: Iterable, **fields) -> Plan:
+    """The plan of a later round: the configurations of some cells, planned or measured, each once."""
+    blocks: dict[tuple, Experiment] = {}
+    for cell in cells:
+        own = {axis: value for axis in AXES if (value := _value(cell, axis)) is not None}
+        blocks.setdefault(
+            (cell.impl, *own.items()), Experiment(datasets=[graph], implementations=[cell.impl], **own, **fields)
+        )
+    return make_plan(Config(name=NAME, experiment=list(blocks.values())))
+
+
+def _value(cell, axis: str):
+    """The value of an axis of a cell as an experiment takes it; None if the cell's implementation lacks the axis."""
+    if axis not in implementation(cell.impl).axes:
+        return None
+    value = getattr(cell, axis)
+    return "none" if axis == "filters" and not value else value

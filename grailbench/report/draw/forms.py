@@ -28,14 +28,14 @@ def blocks(form: Marks | Bars | Grid) -> list[Block]:
 
 _PLOT = 1.9, 2.6  # height in inches of a panel with two numeric axes: side by side with others, or alone
 _LETTERS = 48, 26  # most letters of a name on an axis: of a panel alone, or side by side with others
-_MOST = TALL - 0.7  # height of the axes of a panel of names; a longer one goes on below, on the same axis
+_MOST = TALL - 0.7  # inches: height of the axes of a panel of trials; a longer one goes on below, on the same axis
 _SPREAD = 0.62  # share of the height of a line from its first trial to its last
 
 
 def _marks(form: Marks) -> list[Block]:
     """A block for each row of panels."""
     named = form.y.scale == "names"
-    if named and form.across == 1:
+    if any(mark.trials for panel in form.panels for mark in panel.items):
         form = replace(form, panels=tuple(part for panel in form.panels for part in _parts(panel)))
     across = max(1, min(form.across, len(form.panels)))
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
@@ -57,7 +57,7 @@ def _marks(form: Marks) -> list[Block]:
 
 
 def _parts(panel: Panel) -> list[Panel]:
-    """A panel of names in parts that fit a page, with one range of values."""
+    """A panel of trials in parts that fit a page, with one range of values."""
     found = rows(_names(panel), max(1, int(_MOST / _line(panel))))
     shared = panel.shared or f"{panel.title} {id(panel)}"
     return [replace(panel, items=tuple(mark for mark in panel.items if str(mark.y) in names), shared=shared)

@@ -21,7 +21,7 @@ from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
-from grailbench.report.table import Footnotes, Table
+from grailbench.report.table import Column, Footnotes, Table, tabulate
 from grailbench.util.words import count, gib, listing, short, times
 
 MEANS = (
@@ -188,14 +188,14 @@ def _summary(report: Report) -> Iterator[Block]:
     if report.left_out:
         lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
     yield "lines", lines
-    foot = Footnotes()
-    troubled = [
-        [each.graph, listing(each.configs, 6, "configuration"), foot.status(each.status, each.reason)]
-        for each in frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True)
-    ]
-    if troubled:
+    if troubled := frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True):
+        columns = [
+            Column("graph", lambda each: each.graph),
+            Column("configuration", lambda each: listing(each.configs, 6, "configuration")),
+            Column("status", lambda each: each.status, notes=lambda each: [each.reason] if each.reason else []),
+        ]
         title = "Cells without times, with fewer than planned, or sampled"
-        yield "table", Table("troubled", title, ["graph", "configuration", "status"], troubled, notes=foot.lines())
+        yield "table", tabulate("troubled", title, columns, troubled)
 
 
 def _tradeoffs(report: Report) -> list[Block]:

@@ -33,7 +33,7 @@ from grailbench.report.site.rounds import (
     tables,
     to,
 )
-from grailbench.report.table import Column, Footnotes, Table, of_rows
+from grailbench.report.table import Column, Table, of_rows, tabulate
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
 
@@ -223,16 +223,12 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
     unit = "ns a pair" if measures.by_pair(first.cell) else "ms"
     ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph[0],
                                               each.asked))  # fmt: skip
-    foot = Footnotes()
 
     def rows_of(each: Round) -> str:
         return to(up, (each.lost or each.answering.own.item).address)
 
     def graph_page(each: Round) -> str:
         return to(up, (each.answering.own or each.answering.other).item.graph_address)
-
-    def verdict(each: Round) -> str:
-        return foot.status(each.lost.cell.status, each.lost.cell.reason) if each.lost else each.verdict
 
     def side(headers: tuple[str, str], key: str, least: Callable[[Round], Best | None]) -> list[Column]:
         """The columns of one side: its configuration and its time."""
@@ -248,7 +244,9 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
 
     columns = [
         Column("graph", "graph", link=graph_page),
-        Column("query set", "queries"), Column("status", verdict, link=rows_of),
+        Column("query set", "queries"),
+        Column("status", lambda each: each.lost.cell.status if each.lost else each.verdict, link=rows_of,
+               notes=lambda each: [each.lost.cell.reason] if each.lost and each.lost.cell.reason else []),
         *side(("configuration", unit), "own", lambda each: each.answering.own),
         *side(("best other", f"other: {unit}"), "other", lambda each: each.answering.other),
         Column("ratio", "ratio", ratio, rows_of), bounds("ratio: 95 %", lambda each: each.answering),
@@ -257,7 +255,6 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         Column("from edges: ratio", "from_edges_ratio", ratio, rows_of),
         bounds("from edges: 95 %", lambda each: each.whole),
     ]  # fmt: skip
-    table = of_rows(name, title, columns, list(map(_record, ordered)), ordered, keys=2)
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
         f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
@@ -265,7 +262,7 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
     ]
-    return replace(table, notes=[*notes, *foot.lines()])
+    return of_rows(name, title, columns, list(map(_record, ordered)), ordered, keys=2, notes=notes)
 
 
 def _name(least: Best | None) -> str | None:
@@ -289,15 +286,17 @@ def _troubled(own: list[Entry], up: str) -> Iterator[Block]:
     troubled = [entry for entry in own if entry.cell.status != "ok"]
     if not troubled:
         return
-    foot, rows, links = Footnotes(), [], []
-    for each in sorted(troubled, key=lambda each: -STATUSES.index(each.cell.status)):
-        cell = each.cell
-        rows.append([cell.dataset, cell.label, measures.asked(cell), foot.status(cell.status, cell.reason),
-                     each.source.name])  # fmt: skip
-        links.append([to(up, each.graph_address), None, None, to(up, each.address), to(up, each.source.address)])
+    columns = [
+        Column("graph", lambda each: each.cell.dataset, link=lambda each: to(up, each.graph_address)),
+        Column("configuration", lambda each: each.cell.label),
+        Column("query set", lambda each: measures.asked(each.cell)),
+        Column("status", lambda each: each.cell.status, link=lambda each: to(up, each.address),
+               notes=lambda each: [each.cell.reason] if each.cell.reason else []),
+        Column("run", lambda each: each.source.name, link=lambda each: to(up, each.source.address)),
+    ]  # fmt: skip
+    worst = sorted(troubled, key=lambda each: -STATUSES.index(each.cell.status))
     yield "heading", "Wrong, unfinished or partly checked"
-    headers = ["graph", "configuration", "query set", "status", "run"]
-    yield "table", Table("troubled", count(len(rows), "cell"), headers, rows, notes=foot.lines(), links=links)
+    yield "table", tabulate("troubled", count(len(worst), "cell"), columns, worst, right=frozenset())
 
 
 # ------------------------------------------------------------------ all implementations

@@ -25,7 +25,7 @@ from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
-from grailbench.report.table import Footnotes, Table
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
 
 FEW = 40  #: cells; the graphs of a run with more are folded
@@ -67,13 +67,14 @@ def described(source: Source) -> Described:
     """What the page of a run needs of its folder. Raises InputError if a file of it cannot be read."""
     run = source.run
     named, notes = recorded.commits(run.folder, run.environment)
+    command, how = recorded.repeated(run.folder, run.environment)
     facts = [
         ("what it is", _planned(run.folder)),
         ("machine", machine({**run.environment, "commit": None})),
         ("commit", "; ".join([", ".join(named), *notes]) if named else "; ".join(notes)),
         ("measured", (run.environment.get("at") or "")[:10]),
         ("cells", recorded.counted(run.cells)),
-        ("to repeat it", recorded.repeated(run.folder, run.environment)),
+        ("to repeat it", "; ".join([command, *how])),
         ("its rows", f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}"),
     ]
     known = [(name, value) for name, value in facts if value]
@@ -112,18 +113,20 @@ def kind_of_machine(run: Run) -> str:
 
 def table(found: Iterable[Described], up: str = "") -> Table:
     """A line a run, with links to its page."""
-    foot, lines, links = Footnotes(), [], []
-    for source, _, commits, notes in found:
-        run = source.run
-        graphs = list(dict.fromkeys(cell.dataset for cell in run.cells))
-        lines.append([
-            source.name, ", ".join(run.problems), kind_of_machine(run), listing(graphs, SHOWN, "graph"),
-            recorded.counted(run.cells), (run.environment.get("at") or "")[:10],
-            (", ".join(commits) or BLANK) + foot.mark(notes), source.origin,
-        ])  # fmt: skip
-        links.append([f"{up}{source.address}", *[None] * 7])
-    headers = ["run", "problem", "machine", "graphs", "cells", "on", "commit", "from"]
-    return Table("runs", "The runs of this site", headers, lines, notes=foot.lines(), links=links)
+
+    def graphs(each: Described) -> str:
+        return listing(dict.fromkeys(cell.dataset for cell in each.source.run.cells), SHOWN, "graph")
+
+    columns = [
+        Column("run", lambda each: each.source.name, link=lambda each: f"{up}{each.source.address}"),
+        Column("problem", lambda each: ", ".join(each.source.run.problems)),
+        Column("machine", lambda each: kind_of_machine(each.source.run)), Column("graphs", graphs),
+        Column("cells", lambda each: recorded.counted(each.source.run.cells)),
+        Column("on", lambda each: (each.source.run.environment.get("at") or "")[:10]),
+        Column("commit", lambda each: ", ".join(each.commits) or BLANK, notes=lambda each: each.notes),
+        Column("from", lambda each: each.source.origin),
+    ]  # fmt: skip
+    return tabulate("runs", "The runs of this site", columns, found, right=frozenset())
 
 
 def _summary(found: Described, up: str) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""From measured cells to a recommendation, as pure functions: costs, break-even numbers, what is about equal.
+"""From measured cells to a recommendation, costs, break-even numbers, what is about equal.
 
 The cost of a configuration for n queries is a straight line: the time from edges in memory to a ready index (phase
 `ready`), once, and n times the time of a query (phase `query`, divided by the pairs of the batch). Where several query
@@ -7,6 +7,7 @@ sets were measured, each counts the same. Times are medians of the trials, in ms
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from grailbench.api.build import build
 from grailbench.compare import costs
 from grailbench.compare.costs import Cost, Step
 from grailbench.compare.ratios import FEW, Ratio
@@ -24,8 +26,9 @@ from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Interval, interval_of, resampled
-from grailbench.problems.contract import implementation
-from grailbench.util.words import decimal_size
+from grailbench.problems.contract import Params, implementation
+from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel
+from grailbench.util.words import decimal_size, short, size
 
 LEVEL = 1.03  #: a configuration that takes at most so many times as long is about equal, whatever its trials say
 ROUGH = 1.25  #: the same where there is no interval
@@ -243,3 +246,58 @@ def _burden(option: Option) -> tuple[float, int, int]:
     """What an option asks of its user beside time: bytes of the index, things to install, threads."""
     known = math.inf if option.index_bytes is None else option.index_bytes
     return known, len(implementation(option.impl).needs), option.cells[0].threads or 1
+
+
+OTHERS = "first round alone"  #: the series of the configurations that did not come to the last round
+_COLUMNS = ("configuration", "round", "front", "build_ms", "query_ns", "query_ns_low", "query_ns_high", "index_bytes",
+            "peak_bytes", "status", "reason")  # fmt: skip
+NS = 1e6  #: ns in a ms
+
+
+def figure(last: list[Option], dropped: list[Option]) -> Figure:
+    """The figure of the last round's configurations, in their order, and of those that were dropped before."""
+    import pandas
+
+    best = front(last)
+    lines, times, sizes = [], [], []
+    for option in (*last, *dropped):
+        final = option in last
+        head = (option.name, "last" if final else "first", option in best)
+        tail = (option.index_bytes, option.peak_bytes, option.worst.status, option.worst.reason)
+        if not option.sound:
+            lines.append((*head, *[None] * 4, *tail))
+            continue
+        bounds = option.query_interval if final else None
+        low, high = (None, None) if bounds is None else (NS * bounds.low, NS * bounds.high)
+        lines.append((*head, option.build, NS * option.query, low, high, *tail))
+        series = option.name if final else OTHERS
+        hint = f"{option.name}: {short(option.build)} ms to build, {short(NS * option.query)} ns a query"
+        hint += "" if option.index_bytes is None else f", index of {size(option.index_bytes)}"
+        place = (NS * option.query, hint, low, high, not final)
+        times.append(Mark(series, option.build, *place))
+        sizes += [Mark(series, option.index_bytes / 1024, *place)] if option.index_bytes else []
+    panels = [Panel("ns a query against ms to build", tuple(times))] if times else []
+    panels += [Panel("ns a query against KiB of index", tuple(sizes))] if sizes else []
+    names = tuple(dict.fromkeys(mark.series for mark in times))
+    none = [option.name for option in (*last, *dropped) if option.sound and not option.index_bytes]
+    note = f"Without an index, and so not on the right: {', '.join(none)}." if none and sizes else ""
+    form = Marks(tuple(panels), names, Axis(), Axis("ns a query"))
+    return Figure("advise", pandas.DataFrame(lines, columns=list(_COLUMNS)), form, note)
+
+
+#: axes that `build` takes by their own names, d aside
+_SAID = ("filters", "threads", "search", "order", "devices", "memory")
+
+
+def program(graph: str, option: Option) -> list[str]:
+    """Three lines of Python that build an option's index on a graph of that name and ask it for the pair (u, v)."""
+    cell, has = option.cells[0], implementation(option.impl).axes
+    usual = {name: parameter.default for name, parameter in inspect.signature(build).parameters.items()}
+    usual["threads"] = Params(threads=usual["threads"]).workers  # a cell has the number of all cores
+    given = [f"gb.Graph.open({graph!r})", repr(option.impl)]
+    given += [f"d={cell.dim}"] if "dim" in has else []
+    for axis in _SAID:
+        value = getattr(cell, axis) or ("none" if axis == "filters" else None)
+        if axis in has and value not in (None, usual[axis]):
+            given.append(f"{axis}={value!r}")
+    return ["import grailbench as gb", f"index = gb.build({', '.join(given)})", "index.reaches(u, v)"]

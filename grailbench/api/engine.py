@@ -1,0 +1,230 @@
+"""What answers the questions of a public index: an index of an implementation that was built, or is in a file.
+
+An index file has a graph and its index as arrays (`graph.mapped`), and is mapped into memory, not read. Beside what
+`reachability.stored` makes arrays of, its header has the checksum of the graph.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from grailbench.graph.csr import Dag
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability.core.index import SMALL, Core
+from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
+from grailbench.problems.reachability.index import Implementation, Index, Params
+from grailbench.problems.reachability.stored import caller_for, here
+from grailbench.problems.reachability.sweep.index import Sweep
+
+if TYPE_CHECKING:
+    from grailbench.api.graph import Graph
+    from grailbench.distributed.spread import Spread
+
+
+import io
+import os
+from pathlib import Path
+
+import numpy as np
+
+from grailbench.api.graph import Graph
+from grailbench.errors import InputError, of_system
+from grailbench.graph import mapped
+from grailbench.graph.ids import Ids, from_stored
+from grailbench.problems.reachability.stored import from_arrays, to_arrays
+from grailbench.util.outputs import atomic_file
+
+ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
+FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
+
+
+@dataclass
+class Engine:
+    """The index of an implementation.
+
+    make   returns the index; it is called once, after `check`
+    run    calls a function with arguments where the index lives: here, or on the thread of a GPU
+    check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
+    raw    whether its queries are of vertices of the graph, in place of those of the condensed one
+    spread  the workers that hold the index; None if it is in this process
+    """
+
+    implementation: type[Implementation]
+    params: Params
+    make: Callable[[], Index]
+    run: Callable[..., Any]
+    check: Callable[[], None]
+    raw: bool = False
+    spread: Spread | None = None
+    _making: threading.Lock = field(default_factory=threading.Lock)
+
+    @cached_property
+    def index(self) -> Index:
+        """The index. It is made when it is first needed, so that nothing follows an array of a file before the check.
+
+        Raises InputError as `check` does, MachineLacks as `Implementation.restored` does.
+        """
+        self.check()
+        with self._making:
+            if "index" not in vars(self):  # no other thread was first
+                vars(self)["index"] = self.run(self.make)
+            made: Index = vars(self)["index"]
+        return made
+
+
+def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Engine:
+    """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
+    and the implementation condenses them itself. Raises MachineLacks."""
+    run = caller_for(implementation, device)
+    raw = graph.loaded and implementation.condenses(graph.raw, params)
+    work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
+    graph.check()
+    index = run(work, given, params, NoTimer())
+    return Engine(implementation, params, lambda: index, run, graph.check, raw)
+
+
+def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
+    """Builds the index that suits a graph: `core` where the closure of its core fits `Params.memory` bytes, by default
+    `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `parallel`, or
+    `sequential` if there is one thread. Graph and parameters alone decide."""
+    own = replace(params, memory=params.memory or ROOM)
+    graph.check()
+    index = Core.exact(graph.dag, peel(graph.dag), own)
+    if index is not None:
+        return Engine(Core, own, lambda: index, here, graph.check)
+    if pairs is not None and pairs <= FEW:
+        return built(Sweep, params, graph, None)
+    return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
+
+
+def restored(
+    implementation: type[Implementation],
+    params: Params,
+    dag: Dag,
+    arrays: dict[str, Any],
+    check: Callable[[], None],
+    device: int | None = None,
+) -> Engine:
+    """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
+    machine lacks that."""
+    run = caller_for(implementation, device)
+    found = Engine(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
+    if "gpu" in implementation.needs:
+        found.index  # noqa: B018 - what its GPU lacks is said now
+    return found
+
+
+def save(graph: Graph, engine: Engine, path: str | os.PathLike[str]) -> None:
+    """Writes an index to a file, which appears whole or not at all, beside readers of an older one.
+
+    Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
+    the disk is full.
+    """
+    try:
+        write(graph, engine, Path(path))
+    except OSError as error:
+        raise of_system(error) from None
+
+
+def write(graph: Graph, engine: Engine, path: Path) -> None:
+    """As `save`, but raises OSError if the file cannot be written."""
+    said, arrays = _described(graph, engine)
+    with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
+        mapped.write(stream, said, arrays)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a file holds: the graph, and what makes the index of it.
+
+    dag    the condensed graph in the file
+    check  raises InputError if an array is damaged, or the file was changed since
+    """
+
+    graph: Graph
+    dag: Dag
+    implementation: type[Implementation]
+    params: Params
+    stored: dict[str, np.ndarray]
+    check: Callable[[], None]
+
+    def restored(self, threads: int | None = None, device: int | None = None) -> tuple[Graph, Engine]:
+        """The graph and the index, for queries on so many threads, None for those it was built with, and on the GPU of
+        that number if it needs one, None for the first."""
+        params = self.params if threads is None else replace(self.params, threads=threads)
+        return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check, device)
+
+
+def load(path: str | os.PathLike[str], graph: Graph | None = None, in_memory: bool = False) -> Opened:
+    """Opens an index file, mapped or read into memory; see `grailbench.load`."""
+    return _opened(mapped.content_of(path, in_memory), graph)
+
+
+def is_saved(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as an index file does."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(mapped.MAGIC)) == mapped.MAGIC
+    except OSError:
+        return False
+
+
+def packed(graph: Graph, engine: Engine) -> bytes:
+    """An index as the bytes of its file, for pickle. Raises InputError as `save` does."""
+    stream = io.BytesIO()
+    mapped.write(stream, *_described(graph, engine))
+    return stream.getvalue()
+
+
+def unpacked(content: bytes) -> tuple[Graph, Engine]:
+    """The index of `packed` bytes."""
+    return _opened(mapped.Content(bytearray(content)), None).restored()
+
+
+def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What the header says, and the arrays."""
+    stored = engine.run(engine.index.stored)
+    if stored is None:
+        raise InputError(
+            f"{engine.implementation.name} keeps its index to itself, so it cannot be saved",
+            remedy="gb.build(graph) makes one that can",
+        )
+    said, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
+    numbering, ids = graph.ids.stored()
+    if not graph.acyclic:
+        arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
+    arrays |= {f"ids/{name}": array for name, array in ids.items()}
+    return said | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
+
+
+def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
+    """What is in the content of a file. No array is read here: what is made of one is made after the check."""
+    path = content.path
+    header, start = mapped.header(content.buffer, path)
+    try:
+        said = header["graph"]
+        if graph is not None and graph.checksum != said["checksum"]:
+            raise InputError(
+                f"it is the index of another graph, of {said['vertices']:,} vertices with checksum "
+                f"{said['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
+                path=path, remedy=mapped.AGAIN,
+            )  # fmt: skip
+        arrays = mapped.arrays_of(content.buffer, header, start)
+        check = mapped.Check(arrays, header, content)
+        found, params, dag, own = from_arrays(header, arrays, path)
+        rows = mapped.named(arrays, "rows/")
+        if graph is None:
+
+            def ids() -> Ids:
+                check()
+                return from_stored(said["vertices"], said["numbering"], mapped.named(arrays, "ids/"))
+
+            graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"], check)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise mapped.damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
+    return Opened(graph, dag, found, params, own, check)
