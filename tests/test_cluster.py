@@ -168,8 +168,8 @@ def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
         if message[2] == "rows":
             take(self, *message)
 
-    def forgetful(self, job, chair):
-        return replace(order(self, job, chair), prior=())  # so that the task takes all its trials anew
+    def forgetful(self, job, worker):
+        return replace(order(self, job, worker), prior=())  # so that the task takes all its trials anew
 
     monkeypatch.setattr(DaskRunner, "take", twice)
     monkeypatch.setattr(DaskRunner, "_order", forgetful)
@@ -304,19 +304,15 @@ def test_workers_end_with_their_client_and_resume_finishes(address, toys, tmp_pa
     assert times(read_rows(folder)[0])[: len(kept)] == kept
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_what_workers_do_for_a_client_that_went_away_ends(number, client, address, toys, tmp_path):
+def test_what_workers_do_for_a_client_that_went_away_ends(client, address, toys, tmp_path):
     with begun(tmp_path, "--scheduler", address) as child:
         workers = [psutil.Process(pid) for pid in client.run(os.getpid).values()]
         running = [process for worker in workers for process in worker.children()]
         assert len(running) == 2
-        child.send_signal(number)
-        assert child.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
+        child.kill()
+        child.wait(PATIENCE)
         assert psutil.wait_procs(running, timeout=PATIENCE)[1] == []
         assert all(worker.is_running() for worker in workers)
-    said = (tmp_path / "err").read_text()
-    assert "Traceback" not in said
-    assert (f"--resume={tmp_path / 'run'}" in said) == (number == signal.SIGINT)
 
 
 def stop(child, which):
@@ -340,14 +336,14 @@ def test_the_cell_of_a_stopped_worker_is_done_elsewhere(which, toys, diamond, tm
     assert taken(tmp_path / "run") == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_ends_a_run_with_a_stopped_worker(number, toys, diamond, tmp_path):
+def test_an_interrupt_ends_a_run_with_a_stopped_worker(toys, diamond, tmp_path):
     with begun(tmp_path, "--workers", "2") as child:
         family = stop(child, "worker")
-        child.send_signal(number)
+        child.send_signal(signal.SIGINT)
         assert child.wait(PATIENCE) == 130
         assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
-    assert f"--resume={tmp_path / 'run'}" in (tmp_path / "err").read_text()
+    said = (tmp_path / "err").read_text()
+    assert (f"--resume={tmp_path / 'run'}" in said, "Traceback" in said) == (True, False)
 
 
 def test_a_run_ends_when_its_scheduler_is_stopped(toys, diamond, tmp_path, capsys, monkeypatch):

@@ -101,7 +101,7 @@ def test_cell_that_is_given_up_takes_no_more_time(plan):
     assert view.done == 3 + 5
 
 
-def test_steps_done_in_an_earlier_sitting_set_no_pace(plan):
+def test_steps_done_in_an_earlier_session_set_no_pace(plan):
     view, clock = view_of(plan)
     one, other = plan.cells
     view.step(one, "done before", 5)

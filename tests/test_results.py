@@ -38,10 +38,6 @@ def run(tmp_path):
     return tmp_path
 
 
-def test_rows_come_back_as_they_were_written(run):
-    assert read_rows(run) == (trial(0) + trial(1), results.Damage())
-
-
 def test_a_trial_is_one_write(tmp_path, monkeypatch):
     written = []
     monkeypatch.setattr(results.os, "write", lambda file, text: written.append(text) or len(text))
@@ -252,19 +248,13 @@ def test_only_ok_trials_of_a_key_are_finished():
     assert given_up(rows) == {"bad"}
 
 
-def test_newer_key_of_a_cell_replaces_the_older():
+def test_the_current_rows_of_a_cell_are_those_of_its_newest_key():
     assert current(trial(0, "old") + trial(1, "old") + trial(0, "new")) == trial(0, "new")
-
-
-def test_failure_is_forgotten_once_the_cell_was_measured_but_not_before():
-    failure = row(None, None, status="failed")
+    failure = row(None, None, status="failed")  # forgotten once the cell was measured, and not before
     assert current([failure, *trial(0)]) == trial(0)
     assert current([*trial(0), failure]) == [*trial(0), failure]
-
-
-def test_cells_that_differ_in_an_axis_stand_side_by_side():
-    rows = [*trial(0, "a", dim=2), *trial(0, "b", dim=5)]
-    assert current(rows) == rows
+    unlike = [*trial(0, "a", dim=2), *trial(0, "b", dim=5)]  # other cells
+    assert current(unlike) == unlike
 
 
 def test_a_run_is_read_with_its_rows_cells_and_environment(run):

@@ -80,6 +80,7 @@ def test_rows_say_everything_about_their_cell(measured):
         "run": "run", "dataset": "diamond", "kind": "imported", "impl": "toy:right", "dim": 3, "search": None,
         "filters": None, "threads": None, "order": None, "seed": 1, "query_set": "random-50-s1", "trial": 0,
         "planned": 1, "queries": 50, "status": "ok", "verified": "closure", "index_bytes": 8, "vertices": 7,
+        "roots": 2, "host_peak_bytes": None, "read_ms": None,
         "counters": {"asked": 50},
     }  # fmt: skip
     assert {name: row[name] for name in expected} == expected
@@ -98,19 +99,13 @@ def test_every_cell_is_verified_before_any_is_timed_and_trials_are_interleaved(m
     assert len(times(done.rows)) == 24
 
 
-def test_warm_up_is_not_recorded(measured, toys):
-    done, _ = measured("right", trials=2, warmup=4)
-    assert len(toys) == 1 + 4 + 2
-    assert len(times(done.rows)) == 2
-
-
-@pytest.mark.parametrize(("warmup", "expected"), [(0, ["toy:right", "toy:other"]), (1, [])])
-def test_kernels_are_compiled_before_trials_that_nothing_warms_up(measured, monkeypatch, warmup, expected):
+@pytest.mark.parametrize(("warmup", "expected"), [(0, [("toy:right", 1), ("toy:right", 2)]), (1, [])])
+def test_kernels_are_loaded_once_before_trials_that_nothing_warms_up(measured, monkeypatch, warmup, expected):
     from grailbench.harness import passes
 
     primed = []
-    monkeypatch.setattr(passes, "prime", lambda cell: primed.append(cell.impl))
-    measured("right", "other", warmup=warmup, trials=2)
+    monkeypatch.setattr(passes, "prime", lambda cell: primed.append((cell.impl, cell.dim)))
+    measured("right", queries=["random", "balanced"], dim=[1, 2], warmup=warmup, trials=1)
     assert primed == expected
 
 
@@ -140,9 +135,7 @@ def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(me
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "spoiled", [[0], [31_415], [99_999], list(range(7, 100_000, 200))], ids=["first", "inner", "last", "500"]
-)
+@pytest.mark.parametrize("spoiled", [[99_999], list(range(7, 100_000, 200))], ids=["last", "500"])
 def test_one_wrong_answer_of_100_000_on_a_large_graph_makes_a_cell_wrong_that_runs_alone(
     measured, large, spoiled, monkeypatch
 ):
@@ -159,11 +152,6 @@ def test_answers_to_a_large_graph_are_checked_by_a_sweep(measured, large):
     assert 10_000 < done.rows[-1]["positives"] < 90_000
 
 
-def test_crash_leaves_its_traceback_beside_the_rows(measured):
-    done, _ = measured("crash")
-    assert "ZeroDivisionError" in (done.folder / "errors.txt").read_text()
-
-
 def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
     done, _ = measured("fickle", warmup=0, trials=5)
     assert [row["status"] for row in times(done.rows)] == ["ok"]
@@ -173,14 +161,12 @@ def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
         done.check()
 
 
-def test_nothing_measured_is_no_success(measured):
-    with pytest.raises(NothingMeasured):
-        measured("memory")[0].check()
-
-
-def test_nothing_measured_for_lack_of_hardware_says_so(measured):
-    with pytest.raises(MachineLacks, match="needs a moon"):
-        measured("lacks")[0].check()
+@pytest.mark.parametrize(
+    ("toy", "error", "said"), [("memory", NothingMeasured, ""), ("lacks", MachineLacks, "needs a moon")]
+)
+def test_nothing_measured_is_no_success(measured, toy, error, said):
+    with pytest.raises(error, match=said):
+        measured(toy)[0].check()
 
 
 def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
@@ -264,12 +250,17 @@ def test_a_run_whose_graph_is_another_now_is_measured_again(measured, tmp_path):
 
 def test_resume_does_only_what_is_missing(measured, toys):
     done, _ = measured("right", "other", trials=2)
+    before = files(done.folder)
     toys.clear()
     again, notes = measured("right", "other", trials=2, resume=done.folder)
     assert toys == []
     assert again.rows == done.rows
     assert notes.steps == notes.total
-    more, _ = measured("right", "other", trials=5, resume=done.folder)
+    assert any(note.startswith("already complete") for note in notes.notes)
+    assert files(done.folder) == before
+    more, notes = measured("right", "other", trials=5, resume=done.folder)
+    assert results.read_json(done.folder / results.PLAN)["config"]["experiment"][0]["trials"] == 5
+    assert not any("already complete" in note for note in notes.notes)
     for impl in ("toy:right", "toy:other"):
         assert [row["trial"] for row in times(more.rows) if row["impl"] == impl] == [0, 1, 2, 3, 4]
 
@@ -283,11 +274,8 @@ def files(folder):
     ("options", "said"),
     [
         ({"trials": 2}, "trials: 3 in the run, 2 asked"),
-        ({"warmup": 5}, "warmup: 1 in the run, 5 asked"),
-        ({"seed": 2}, "seed: 1 in the run, 2 asked"),
         ({"count": 7, "trials": 1}, "count: 50 in the run, 7 asked"),
         ({"time_limit": 3.0}, "time-limit: none in the run, 3.0 asked"),
-        ({"process": "own"}, "process: shared in the run, own asked"),
         ({"dim": (2, 3)}, "dim: 2 in the run, 2 3 asked"),
         ({"implementations": ("toy:right", "toy:other")}, "impl: toy:right in the run, toy:right toy:other asked"),
     ],
@@ -302,23 +290,6 @@ def test_resume_with_other_options_is_refused_and_changes_nothing(measured, toys
     assert "--resume without these options goes on with it" in str(caught.value)
     assert toys == []
     assert files(done.folder) == before
-
-
-def test_resume_of_a_whole_run_says_so_and_writes_nothing(measured, toys):
-    done, _ = measured("right", "other", trials=2)
-    before = files(done.folder)
-    again, notes = measured("right", "other", trials=2, resume=done.folder)
-    assert any(note.startswith("already complete") for note in notes.notes)
-    assert files(done.folder) == before
-    again.check()
-
-
-def test_more_trials_extend_a_run_and_its_plan(measured):
-    done, _ = measured("right", trials=2)
-    more, notes = measured("right", trials=4, resume=done.folder)
-    assert [row["trial"] for row in times(more.rows)] == [0, 1, 2, 3]
-    assert results.read_json(done.folder / results.PLAN)["config"]["experiment"][0]["trials"] == 4
-    assert not any("already complete" in note for note in notes.notes)
 
 
 def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
@@ -464,13 +435,3 @@ def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monk
     monkeypatch.setattr(passes, "HELD", -(1 << 40))
     passes.freeze(first=True)
     assert (len(thawed), gc.get_freeze_count() > 10_000) == (2, True)
-
-
-def test_kernels_are_primed_once_a_run_and_configuration(measured, monkeypatch, toys):
-    from grailbench.harness import passes
-
-    primed = []
-    monkeypatch.setattr(passes, "prime", lambda cell: primed.append((cell.impl, cell.dim)))
-    measured("right", queries=["random", "balanced"], dim=[1, 2], warmup=0, trials=1)
-    assert sorted(set(primed)) == sorted(primed)
-    assert len(primed) in (1, 2)

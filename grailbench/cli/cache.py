@@ -158,7 +158,7 @@ def pruned(dry: bool) -> list[Removal]:
               for path in kernelcache.remove(kernelcache.former(), dry)]  # fmt: skip
     if (most := caches.bound()) is not None:
         gone = {removal.path for removal in found}
-        found += _taken(caches.over([entry for entry in every if entry.path not in gone], most), dry, ABOVE)
+        found += _taken(caches.least_used([entry for entry in every if entry.path not in gone], most), dry, ABOVE)
     return found
 
 

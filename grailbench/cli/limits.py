@@ -41,12 +41,13 @@ def command(quick, only, again, simulate, out, as_json):
       grailbench limits --only gpu --again --out results/baselines/my-machine/limits
       grailbench limits --simulate
     """
-    from grailbench.harness.limits import ceilings, scale
+    from grailbench.harness import limits
+    from grailbench.harness.limits import ceilings
     from grailbench.report.render import terminal
 
     document = ceilings.measure(
         parts=(only,) if only else None,
-        scale=scale.QUICK if quick else scale.FULL,
+        scale=limits.QUICK if quick else limits.FULL,
         again=again,
         simulate=simulate,
         note=note,

@@ -78,7 +78,7 @@ class Command(Context):
             (param.type, value) for param in self.command.params
             for value in _flat(self.params.get(param.name)) if isinstance(value, str | os.PathLike)
         ]  # fmt: skip
-        with outputs.apart():
+        with outputs.of_one_command():
             for kind, value in values:
                 if not isinstance(kind, Output) and os.path.isfile(value):
                     outputs.protect(value)

@@ -64,22 +64,6 @@ class _Worker:
     sees: dict = field(default_factory=dict)
 
 
-@dataclass(eq=False)
-class Tally:
-    """What a stream did.
-
-    shards     shards that were answered, each once
-    again      shards that were asked once more, as a worker was lost or was late
-    most       the most shards that were in flight at once
-    held       the most shards that were pulled from the source and not yet given out
-    """
-
-    shards: int = 0
-    again: int = 0
-    most: int = 0
-    held: int = 0
-
-
 class Spread:
     """An index file that the workers of a client hold.
 
@@ -102,10 +86,9 @@ class Spread:
             raise InputError("the client of dask is asynchronous", remedy="make it by Client(...) outside of a loop")
         self._client, self._path, self._opener = client, Path(path).resolve(), opener
         self._needs_gpu, self._most = needs_gpu, most
-        self.identity, self.tally = mapped.identity(path), Tally()
+        self.identity = mapped.identity(path)
         self._workers: dict[str, _Worker] = {}
         self._left_out: dict[str, float] = {}  # address -> when it may be tried again
-        self.sent = 0  #: bytes of the index that were sent to workers
         self._take(self._same(None), PATIENCE_SECONDS)
         if not self._workers:
             what = "with a GPU, which the index needs" if needs_gpu else "to hold the index"
@@ -204,7 +187,6 @@ class Spread:
         for at in range(0, content.size, PIECE):
             piece = content[at : at + PIECE]
             await self._call(worker, "put", at, piece, int(content.size))
-            self.sent += piece.nbytes
 
     # ------------------------------------------------------------------ shards
 
@@ -334,7 +316,6 @@ class _Stream:
         self._taken = self._given = 0
         self._ended = False
         self._flying: dict[_Worker, int] = {}
-        self._tally = spread.tally = Tally()
         self._looked = self._manned = time.monotonic()
 
     def run(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -378,7 +359,6 @@ class _Stream:
             return None
         self._shards[self._taken] = shard
         self._taken += 1
-        self._tally.held = max(self._tally.held, self._taken - self._given)
         return self._taken - 1
 
     def _send(self, number: int, worker: _Worker) -> None:
@@ -390,7 +370,6 @@ class _Stream:
             return
         self._asked[asked] = number, worker, time.monotonic()
         self._flying[worker] = self._flying.get(worker, 0) + 1
-        self._tally.most = max(self._tally.most, len(self._asked))
 
     def _await(self) -> None:
         """Waits until a shard is answered or lost."""
@@ -410,7 +389,6 @@ class _Stream:
         if isinstance(error, WorkerLost):
             self._lost(worker)
             if number in self._shards and not any(number == other for other, _, _ in self._asked.values()):
-                self._tally.again += 1
                 self._again.append(number)
         elif number not in self._shards:
             return  # it was answered elsewhere meanwhile
@@ -421,7 +399,6 @@ class _Stream:
         else:
             del self._shards[number]
             self._done[number] = asked.result()
-            self._tally.shards += 1
 
     def _lost(self, worker: _Worker) -> None:
         self._spread.lose(worker)
@@ -447,7 +424,6 @@ class _Stream:
             if number in self._shards and (gone or (now - since > self._patience and flying[number] == 1)):
                 others = [each for each in self._workers if each is not worker]
                 if gone or others:
-                    self._tally.again += 1
                     self._send(number, min(others, key=lambda each: self._flying.get(each, 0)))
                     flying[number] += 1
             if gone:

@@ -5,7 +5,7 @@
     format, fingerprint (of the environment), quick, machine (cpu, cores, caches, memory_bytes, os, gpus),
     cpu and gpu, each {at, code, seconds, measurements}, gpu also {device}; a part that was not measured is absent
 
-A measurement is a row with the fields of `scale.row`: the median of repeats with the least and the most value.
+A measurement is a row with the fields of `limits.row`: the median of repeats with the least and the most value.
 `Ceilings` has the values of a document for one thread, for all threads or for the GPU.
 """
 
@@ -23,7 +23,7 @@ from time import perf_counter
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import environment as env
 from grailbench.harness.folder import read_json, require_own, write_json
-from grailbench.harness.limits.scale import FIELDS, FULL, TINY, Note, Scale
+from grailbench.harness.limits import FIELDS, FULL, TINY, Note, Scale
 from grailbench.util.paths import cache_dir
 
 FORMAT = 1  # increase it when a measurement changes its meaning, so that older documents are not read

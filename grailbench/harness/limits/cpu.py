@@ -14,7 +14,7 @@ import psutil
 from numba import njit
 
 from grailbench.errors import CheckFailed
-from grailbench.harness.limits.scale import Note, Scale, row
+from grailbench.harness.limits import Note, Scale, row
 from grailbench.util import kernelcache
 from grailbench.util.words import count
 

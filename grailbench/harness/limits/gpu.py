@@ -17,7 +17,7 @@ from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Shape, cooperative_shape
 from grailbench.cuda.timers import Span
 from grailbench.errors import CheckFailed
-from grailbench.harness.limits.scale import Note, Scale, row
+from grailbench.harness.limits import Note, Scale, row
 
 _SEED = 1
 _AT_ONCE = 4  # independent loads of a thread before it uses the first

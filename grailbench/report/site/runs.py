@@ -67,13 +67,14 @@ def described(source: Source) -> Described:
     """What the page of a run needs of its folder. Raises InputError if a file of it cannot be read."""
     run = source.run
     named, notes = recorded.commits(run.folder, run.environment)
+    command, how = recorded.repeated(run.folder, run.environment)
     facts = [
         ("what it is", _planned(run.folder)),
         ("machine", machine({**run.environment, "commit": None})),
         ("commit", "; ".join([", ".join(named), *notes]) if named else "; ".join(notes)),
         ("measured", (run.environment.get("at") or "")[:10]),
         ("cells", recorded.counted(run.cells)),
-        ("to repeat it", recorded.repeated(run.folder, run.environment)),
+        ("to repeat it", "; ".join([command, *how])),
         ("its rows", f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}"),
     ]
     known = [(name, value) for name, value in facts if value]
