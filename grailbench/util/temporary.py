@@ -41,7 +41,7 @@ _MOST_SWEPT = 1_000  # folders that are remembered: a process that runs for week
 
 
 @dataclass(frozen=True)
-class Left:
+class Leftover:
     """A file or folder that a process left, and its size in bytes."""
 
     path: Path
@@ -128,7 +128,7 @@ def locked(handle: int) -> Iterator[None]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path) -> Iterator[None]:
     """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
     waits. Raises OSError if the folder cannot be opened."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -200,7 +200,7 @@ def sweep_once(folder: Path) -> None:
         sweep(folder)
 
 
-def sweep(folder: Path, dry: bool = False) -> list[Left]:
+def sweep(folder: Path, dry: bool = False) -> list[Leftover]:
     """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
 
     dry  only tell what would be removed
@@ -223,7 +223,7 @@ def sweep(folder: Path, dry: bool = False) -> list[Left]:
     return [left for left in found if left is not None]
 
 
-def _swept_one(path: Path, mark: str | None, dry: bool, whole: bool) -> Left | None:
+def _swept_one(path: Path, mark: str | None, dry: bool, whole: bool) -> Leftover | None:
     """Removes a file, or if `whole` a folder, if it is stale; None if it is not."""
     try:
         handle = os.open(path, (os.O_RDONLY | os.O_DIRECTORY if whole else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -237,7 +237,7 @@ def _swept_one(path: Path, mark: str | None, dry: bool, whole: bool) -> Left | N
             return None
         if not _stale(handle, path, mark, whole):
             return None
-        left = Left(path, size_of(path))
+        left = Leftover(path, size_of(path))
         if not dry:
             _take_away(path, whole)
         return left
