@@ -81,7 +81,7 @@ def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     chain = graph_of(600, [(u, u + 1) for u in range(599)])
     assert from_edges.built_at_once(chain, Params(dim=1), NoTimer()) is None
     taken = []
-    monkeypatch.setattr(from_edges, "built", lambda *args: taken.append(1))
+    monkeypatch.setattr(from_edges, "built_at_once", lambda *args: taken.append(1))
     small = graph_of(3, [(0, 1), (1, 2)])
     Fused.ready(small, Params(dim=1, count=True), NoTimer())
     assert not taken

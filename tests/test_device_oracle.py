@@ -54,7 +54,7 @@ def test_levels_that_do_not_rise_and_an_order_of_other_vertices_are_found(field)
 @pytest.mark.parametrize("fails", [False, True])
 def test_many_queries_on_a_large_graph_are_answered_there_if_it_can(fails, monkeypatch, tmp_path):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(verify, "DEVICE_PAYS", 1)
+    monkeypatch.setattr(verify, "DEVICE_FROM", 1)
     monkeypatch.setattr(verify, "SOURCES", 8)
     monkeypatch.setattr(verify, "gpus", lambda: ["one"])
     monkeypatch.setattr(verify.device, "simulating", lambda: False)

@@ -42,18 +42,16 @@ def test_peers_have_a_process_of_their_own_unless_told(said, diamond):
     assert plan.cells[0].process == said.get("process", "shared")
 
 
-@pytest.mark.parametrize("said", [(), ("--process", "own"), ("--process", "shared")])
-def test_peers_are_measured_on_the_base_install_with_the_peers_extra(said, diamond, tmp_path):
+def test_peers_are_measured_on_the_base_install_with_the_peers_extra(diamond, tmp_path):
     pytest.importorskip("pyreachability")
     words = ["run", "--dataset", diamond, "--impl", "sequential", "--trials", "1", "--count", "50", "--json"]
     words += ["--impl", "peer:pyreachability-grail", "--impl", "peer:pyreachability-3hop"]
-    code, out, err = call_apart(*words, *said, "--out", tmp_path / "run", **base_install(tmp_path, "peers"))
+    code, out, err = call_apart(*words, "--out", tmp_path / "run", **base_install(tmp_path, "peers"))
     assert code == 0, err
     rows = [json.loads(line) for line in out.splitlines()]
     assert {row["status"] for row in rows} == {"ok"}
     apart = {row["impl"] for row in rows if row["host_peak_bytes"]}
-    peers = {"peer:pyreachability-grail", "peer:pyreachability-3hop"}
-    assert apart == {(): peers, "own": peers | {"sequential"}, "shared": set()}[said and said[1]]
+    assert apart == {"peer:pyreachability-grail", "peer:pyreachability-3hop"}
 
 
 def _tiny():

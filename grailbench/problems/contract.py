@@ -8,11 +8,12 @@ register implementations through the entry-point group `grailbench.implementatio
 
 from __future__ import annotations
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -122,8 +123,12 @@ class Implementation(ABC):
 
     @classmethod
     def require(cls) -> None:
-        """Raises MachineLacks if this machine cannot run it; called before anything starts."""
-        return None
+        """Raises MachineLacks if this machine cannot run it, by default for want of a GPU if `needs` names one; called
+        before anything starts."""
+        if "gpu" in cls.needs:
+            from grailbench.cuda.gateway import require
+
+            require()
 
     @classmethod
     def files(cls) -> list[Path]:
@@ -199,6 +204,11 @@ def implementation(name: str, solved: str = USUAL) -> type[Any]:
 # ------------------------------------------------------------------ problems
 
 
+def checksum(content: bytes | memoryview | Any) -> str:
+    """The first 16 hex digits of the sha256 of bytes, or of a contiguous array."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
 def problem(name: str) -> Problem:
     """The problem of that name. Raises InputError if there is none."""
     if name not in PROBLEMS:
@@ -245,6 +255,11 @@ class Attempt:
     index_bytes: int | None = None
     counters: dict[str, int] = field(default_factory=dict)
     memory: dict[str, int | None] = field(default_factory=dict)
+
+    def verdict(self, fault: str | None, positives: int | None, checksum: str, **more: Any) -> Verdict:
+        """The judgement of this attempt, which repeats what it has; more: fields of `Verdict` in place of its own."""
+        mine = {"index_bytes": self.index_bytes, "counters": self.counters, "memory": self.memory}
+        return Verdict(fault, positives, checksum, **mine | more)
 
 
 @dataclass(frozen=True)
@@ -356,6 +371,7 @@ class Problem(ABC):
     modules: ClassVar[tuple[str, ...]]  #: the modules whose import registers our implementations
     phases: ClassVar[tuple[str, ...]]  #: the top phases of a trial in order; the row of the last one ends the trial
     usual: ClassVar[tuple[str, ...]]  #: the implementations to run if none is named
+    parameters: ClassVar[type[Params]] = Params  #: the class of what `params` returns
     rate: ClassVar[str] = ""  #: unit of `Trial.rate`, '' for none
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
     counts: ClassVar[tuple[str, ...]] = ()  #: the counters that its check adds to those of every implementation
@@ -385,13 +401,20 @@ class Problem(ABC):
         """
         return None
 
-    @abstractmethod
     def params(self, **axes: Any) -> Params:
         """The parameters of a cell, from its axes and its seed; a cell need not have all axes."""
+        return self.parameters(**{each.name: axes[each.name] for each in fields(self.parameters) if each.name in axes})
 
-    @abstractmethod
     def open(self, name: str) -> Input:
-        """The graph of that name. Raises InputError if there is none."""
+        """The graph of that name, by default as it is in its file. Raises InputError if there is none."""
+        from grailbench.data.library import open_raw
+
+        return open_raw(name)
+
+    def only(self, text: str, remedy: str) -> None:
+        """Raises InputError for any query set but 'random', the usual one."""
+        if text != "random":
+            raise InputError(f"{self.name} has no query set {text!r}", remedy=remedy)
 
     @abstractmethod
     def spec(self, text: str, count: int, seed: int) -> Spec:

@@ -19,7 +19,7 @@ import numpy as np
 
 #: class of a bundle -> its fields with offsets, and those with a value an edge
 BUNDLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "cuda.csr:Rows": (("starts",), ("edges",)),
+    "cuda.graphs:Rows": (("starts",), ("edges",)),
     "problems.reachability.gpu.ranks:Sums": ((), ("prefix",)),
     "problems.reachability.gpu.ranks:Ranks": ((), ("prefix",)),
     "problems.reachability.gpu.parents:TreeRows": ((), ("edges",)),
@@ -36,7 +36,7 @@ PLACES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "cuda.oracle:_pull_long": ((1,), (2,)),
     "cuda.edges.components:_list_edges": ((0,), (3, 4)),
     "cuda.edges.walk:kernel.<locals>.walk_levels": ((0,), (1,)),
-    "cuda.edges.on_host:_list_edges": ((4,), (5,)),
+    "cuda.edges.build:_list_edges": ((4,), (5,)),
 }
 MOST_PAIRS = 400  #: asked of a sweep
 #: kernels that have to be reached

@@ -24,7 +24,7 @@ from grailbench.problems.closure.sweep import Blocks, Condensed, condense
 
 
 class _Floyd(Solver):
-    def __init__(self, relation: Relation):
+    def __init__(self, relation: Relation, params: Params):
         self._given = relation.matrix
         self._matrix = self._given.copy()
         self.held_bytes = self._matrix.nbytes
@@ -46,15 +46,12 @@ class Floyd(Implementation):
     name = "floyd-warshall"
     source = "Fenz et al. 2022, section 3.1"
     cost = "O(n^3); 4 n^2 bytes"
-
-    @classmethod
-    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        return _Floyd(relation)
+    solver = _Floyd
 
 
 class _Warshall(Solver):
-    def __init__(self, relation: Relation, workers: int):
-        self._given, self._workers = relation.bits, workers
+    def __init__(self, relation: Relation, params: Params):
+        self._given, self._workers = relation.bits, params.workers
         self._bits = self._given.copy()
         self.held_bytes = self._bits.nbytes
 
@@ -77,10 +74,7 @@ class Warshall(Implementation):
     source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
     cost = "O(n^3 / 512) words; n^2 / 8 bytes"
     axes = frozenset({"threads"})
-
-    @classmethod
-    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        return _Warshall(relation, params.workers)
+    solver = _Warshall
 
 
 class _Sweep(Solver):
@@ -130,10 +124,7 @@ class Sweep(Implementation):
     cost = "O(n + m), and O(n / 64) an edge between components that is not redundant; n^2 / 8 bytes, or `memory`"
     axes = frozenset({"threads", "memory"})
     counts = ("components", "component_edges", "blocks")
-
-    @classmethod
-    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        return _Sweep(relation, params)
+    solver = _Sweep
 
 
 class _Pairs(Streaming):
@@ -170,20 +161,11 @@ class Pairs(Implementation):
     cost = "as condense-bits, and O(1) a pair; 64 MiB, or `memory`"
     axes = frozenset({"threads", "memory"})
     counts = ("components", "component_edges", "blocks")
-
-    @classmethod
-    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        return _Pairs(relation, params)
+    solver = _Pairs
 
 
 class _OnGpu(Implementation):
     needs = ("gpu",)
-
-    @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
 
     @classmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:

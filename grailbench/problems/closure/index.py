@@ -185,15 +185,17 @@ class Streaming(Solver):
 
 
 class Implementation(contract.Implementation):
-    """A way to compute closures. Subclasses set the class variables and define `prepare`; `@register` adds them."""
+    """A way to compute closures. Subclasses set the class variables; `@register` adds them."""
 
     problem: ClassVar[str] = "closure"
+    solver: ClassVar[Callable[[Relation, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     neutral: ClassVar[tuple[str, ...]] = ("pairs_with_cycles",)
 
     @classmethod
-    @abstractmethod
     def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
         """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""
+        cls.require()
+        return cls.solver(relation, params)
 
 
 def require_memory(need: int, vertices: int, row: int = 0) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.ids import Ids
+from grailbench.problems import contract
 from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure.check import Difference, Reference, cyclic, scipy_suffices
 from grailbench.problems.closure.index import Block, Closed, Implementation, NoTimer, Params, Relation, Solver
@@ -33,6 +34,7 @@ class Closure(Problem):
     count = 1
     counted = False
     modules = ("grailbench.problems.closure.catalog",)
+    parameters = Params
     phases = ("prepare", "solve")
     ranked = {"solve": "closures", "ready": "closures from edges"}
     usual = ("condense-bits", "warshall-bits")
@@ -40,18 +42,9 @@ class Closure(Problem):
     counts = ("pairs_with_cycles",)
     repeated = ("solve",)
 
-    def params(self, **axes) -> Params:
-        return Params(**{name: axes[name] for name in ("threads", "seed", "memory") if name in axes})
-
-    def open(self, name: str):
-        from grailbench.data.library import open_raw
-
-        return open_raw(name)
-
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the only workload: all pairs. Raises InputError for any query set but 'random'."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        self.only(text, "it takes all pairs")
         return Spec("all")
 
     def data(self, graph, spec: Spec) -> Relation:
@@ -149,9 +142,9 @@ class Whole(Workload):
         if fault is None and edges != self._edges:
             fault = f"{edges} edges were counted, and the closure has {self._edges}"
         if fault:
-            return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
+            return attempt.verdict(fault, None, "")
         counters = attempt.counters | {"pairs_with_cycles": edges + self._cyclic}
-        return Verdict(None, edges, mark, attempt.index_bytes, counters, attempt.memory)
+        return attempt.verdict(None, edges, mark, counters=counters)
 
     def _compared(self, found: np.ndarray | Compared) -> tuple[str | None, str]:
         """Returns what is wrong, or None, and the checksum of what was found."""
@@ -181,11 +174,11 @@ def checksum(array: np.ndarray) -> str:
     """Returns the first 16 hex digits of the sha256 of an array, or of those of its pieces of `PIECE` bytes."""
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     if flat.shape[0] <= PIECE:
-        return hashlib.sha256(flat.data).hexdigest()[:16]
+        return contract.checksum(flat.data)
     pieces = (flat[low : low + PIECE] for low in range(0, flat.shape[0], PIECE))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="checksum") as pool:
         digests = pool.map(lambda piece: hashlib.sha256(piece.data).digest(), pieces)
-        return hashlib.sha256(b"".join(digests)).hexdigest()[:16]
+        return contract.checksum(b"".join(digests))
 
 
 def _mark(closed: Closed) -> str:

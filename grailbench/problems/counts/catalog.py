@@ -18,9 +18,6 @@ from grailbench.problems.counts.sweep import swept
 
 
 class _Sweeps(Solver):
-    def __init__(self, task: Task, workers: int):
-        self._task, self._workers = task, workers
-
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         """Reduces and sweeps the whole graph, whatever is asked."""
         with timer.phase("reduce"):
@@ -51,19 +48,17 @@ class Counts(Implementation):
         "vertices_left", "columns", "blocks", "vertices_visited", "edges_pushed", "rows_joined", "rows_made",
     )  # fmt: skip
     axes = frozenset({"threads"})
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        return _Sweeps(task, params.workers)
+    solver = _Sweeps
 
 
 class _Sketches(Solver):
     def __init__(self, task: Task, params: Params):
-        self._task, self._params = task, params
+        super().__init__(task, params)
+        self._seed = params.seed
 
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         """Estimates for the whole graph, whatever is asked."""
-        found, _, self.held_bytes = sketch.estimated(self._task, self._params.workers, self._params.seed)
+        found, _, self.held_bytes = sketch.estimated(self._task, self._workers, self._seed)
         self.counters = {"ranks": sketch.RANKS, "error_permille": round(1000 * sketch.ERROR)}
         counts = np.rint(found).astype(np.int64)
         return Counted(counts if asked is None else counts[asked], sketch.ERROR)
@@ -84,19 +79,13 @@ class CountsSketch(Implementation):
     cost = "O(64 (n + m)); 72 bytes a vertex and thread, and 64 a column"
     counts = ("ranks", "error_permille", "seen_permille")
     axes = frozenset({"threads"})
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        return _Sketches(task, params)
+    solver = _Sketches
 
 
 # ------------------------------------------------------------------ a search each
 
 
 class _Search(Solver):
-    def __init__(self, task: Task, workers: int):
-        self._task, self._workers = task, workers
-
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         asked = np.arange(self._task.vertices, dtype=np.int32) if asked is None else asked
         threads = max(1, min(self._workers, asked.shape[0]))
@@ -153,17 +142,11 @@ class Search(_Each):
     source = "textbook"
     counts = ("edges_scanned",)
     axes = frozenset({"threads"})
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        return _Search(task, params.workers)
+    solver = _Search
 
 
 class _ByLibrary(Solver):
     """Asks a library what each vertex reaches, one after the other."""
-
-    def __init__(self, task: Task):
-        self._task = task
 
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         asked = range(self._task.vertices) if asked is None else asked.tolist()
@@ -176,8 +159,8 @@ class _ByLibrary(Solver):
 
 
 class _Scipy(_ByLibrary):
-    def __init__(self, task: Task):
-        super().__init__(task)
+    def __init__(self, task: Task, params: Params):
+        super().__init__(task, params)
         from scipy.sparse import csr_array
 
         ones = np.ones(task.edges, np.int8)
@@ -200,15 +183,12 @@ class Scipy(_Each):
     name = "peer:scipy"
     source = "scipy.sparse.csgraph.breadth_first_order"
     sample = 1_000
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        return _Scipy(task)
+    solver = _Scipy
 
 
 class _NetworkX(_ByLibrary):
-    def __init__(self, task: Task):
-        super().__init__(task)
+    def __init__(self, task: Task, params: Params):
+        super().__init__(task, params)
         networkx = _networkx()
         self._descendants, self._graph = networkx.descendants, networkx.DiGraph()
         self._graph.add_nodes_from(range(task.vertices))
@@ -242,15 +222,10 @@ class NetworkX(_Each):
     def require(cls) -> None:
         _networkx()
 
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        return _NetworkX(task)
+    solver = _NetworkX
 
 
 class _OnGpu(Solver):
-    def __init__(self, task: Task):
-        self._task = task
-
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         """Reduces on the host, and sweeps the whole graph on the device, whatever is asked."""
         from grailbench.cuda.timers import Phases
@@ -284,14 +259,4 @@ class CountsGpu(Implementation):
         "vertex, or half of the device's memory"
     )
     counts = ("vertices_left", "columns", "passes", "levels")
-
-    @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        cls.require()
-        return _OnGpu(task)
+    solver = _OnGpu

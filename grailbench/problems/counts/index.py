@@ -8,6 +8,7 @@ vertex reaches, as `Index.count_descendants` of the library: one less.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -82,22 +83,27 @@ class Solver(ABC):
     #: bytes held in addition to the input
     held_bytes: int = 0
 
+    def __init__(self, task: Task, params: Params):
+        self._task, self._workers = task, params.workers
+
     @abstractmethod
     def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
         """The counts of the components `asked`, int32[q], or of all if that is None."""
 
 
 class Implementation(contract.Implementation):
-    """A way to count. Subclasses set the class variables and define `prepare`; `@register` adds them.
+    """A way to count. Subclasses set the class variables; `@register` adds them.
 
     sample  an implementation that searches from each vertex is asked this many vertices, drawn by the seed, of a graph
             that has more
     """
 
     problem: ClassVar[str] = "counts"
+    solver: ClassVar[Callable[[Task, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     sample: ClassVar[int | None] = None
 
     @classmethod
-    @abstractmethod
     def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
         """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""
+        cls.require()
+        return cls.solver(task, params)

@@ -6,7 +6,6 @@ Nothing of the check is peeled, weighed or shared, so a mistake of `counts.reduc
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +15,7 @@ from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
+from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Checks, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Task, task_of
 from grailbench.problems.counts.sketch import bounds
@@ -116,9 +116,6 @@ class Counts(Problem):
     rate = "vertices/s"
     answer = "pairs counted"
     repeated = ("solve",)
-
-    def params(self, **axes) -> Params:
-        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
 
     def open(self, name: str):
         """Opens the condensed graph of that name."""
@@ -240,7 +237,7 @@ class Every(Workload):
         where = _components(self._task, self.asked)
         fault = self._fault(found, where)
         if fault:
-            return Verdict(fault, None, "", attempt.index_bytes, attempt.counters, attempt.memory)
+            return attempt.verdict(fault, None, "")
         each = found.counts[self._task.component] if where is None else found.counts
         pairs, total, method = int(each.sum()) - each.shape[0], checksum(found), None
         counters = attempt.counters if found.error is None else attempt.counters | {"seen_permille": self._seen}
@@ -248,7 +245,7 @@ class Every(Workload):
             self._pairs, self._sums[key] = pairs, total
         if self._drawn is not None and self._drawn[0].shape[0] < found.counts.shape[0]:
             method = f"sample of {self._drawn[0].shape[0]:,}"
-        return Verdict(None, pairs, total, attempt.index_bytes, counters, attempt.memory, method=method)
+        return attempt.verdict(None, pairs, total, counters=counters, method=method)
 
     def compare(self) -> dict[str, str]:
         """On a graph of which not every count was checked, implementations that count exactly must agree on all."""
@@ -304,4 +301,4 @@ class Every(Workload):
 
 def checksum(found: Counted) -> str:
     """Returns the first 16 hex digits of the sha256 of the counts."""
-    return hashlib.sha256(np.ascontiguousarray(found.counts).data).hexdigest()[:16]
+    return contract.checksum(np.ascontiguousarray(found.counts).data)

@@ -67,7 +67,7 @@ def reduced(task: Task) -> Reduced:
     parent = _parents(task.offsets, task.children, task.order)
     place, count = _numbered(task.offsets, task.children, task.order[parent[task.order] == NONE])
     of, offsets, parents = _upward(task.offsets, task.children, place, count)
-    base = _weighed(task.order, parent, task.sizes)[of]
+    base = _subtree_weights(task.order, parent, task.sizes)[of]
     columns = np.flatnonzero(parent[of] == MANY).astype(np.int32)
     weights = base[columns]
     base[columns] = 0
@@ -77,7 +77,7 @@ def reduced(task: Task) -> Reduced:
 def listed(task: Task) -> Listed:
     """Peels and weighs in O(n + m), on one thread."""
     parent = _parents(task.offsets, task.children, task.order)
-    base = _weighed(task.order, parent, task.sizes)
+    base = _subtree_weights(task.order, parent, task.sizes)
     upward = task.order[::-1]
     left = parent[upward] != PEELED
     bounds = np.concatenate(([0], np.cumsum(left)))[task.vertices - task.bounds[::-1]]
@@ -112,7 +112,7 @@ def _parents(offsets, children, order):
 
 
 @njit(cache=True, nogil=True)
-def _weighed(order, parent, sizes):
+def _subtree_weights(order, parent, sizes):
     """The original vertices in the subtree of each vertex, int64[k], where an edge from an only parent is one of a
     tree."""
     base = sizes.copy()

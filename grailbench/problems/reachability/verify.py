@@ -8,7 +8,6 @@ the implementations are also compared with one another, and the oracle decides w
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import IO
 
@@ -20,6 +19,7 @@ from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMe
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Counted
 from grailbench.graph.oracle import SOURCES, closure_answers, swept_answers
+from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Checks, Verdict, Workload
 from grailbench.problems.reachability.index import Count, Index
 from grailbench.problems.reachability.pairs import UNKNOWN, write_pairs
@@ -28,7 +28,7 @@ from grailbench.util import faults
 from grailbench.util.words import first
 
 _SHOWN = 3
-DEVICE_PAYS = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
+DEVICE_FROM = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
 _DISPUTED = 1_024  # queries per question to the oracle when implementations disagree
 
 
@@ -74,16 +74,12 @@ class Checker(Workload):
         answers = attempt.answers
         if isinstance(answers, Count):
             fault = self._count_fault(answers.reachable) or attempt.fault
-            return Verdict(
-                fault, answers.reachable, checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory,
-                method=f"their number, by {self.queries.method}",
-            )  # fmt: skip
+            method = f"their number, by {self.queries.method}"
+            return attempt.verdict(fault, answers.reachable, checksum(answers), method=method)
         fault = self.check(key, answers) or attempt.fault
         if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
             return Verdict(fault, 0, "", 0, {})
-        return Verdict(
-            fault, int(answers.sum()), checksum(answers), attempt.index_bytes, attempt.counters, attempt.memory
-        )
+        return attempt.verdict(fault, int(answers.sum()), checksum(answers))
 
     def _count_fault(self, reachable: int) -> str | None:
         """Returns what is wrong with a number of reachable pairs, or None."""
@@ -164,8 +160,8 @@ def _shape_fault(answers, size: int) -> str | None:
 def checksum(answers: np.ndarray | Count) -> str:
     """Returns the first 16 hex digits of the sha256 of the answers, packed as bits, or of their number."""
     if isinstance(answers, Count):
-        return hashlib.sha256(f"{answers.reachable} reachable".encode()).hexdigest()[:16]
-    return hashlib.sha256(np.packbits(answers)).hexdigest()[:16]
+        return contract.checksum(f"{answers.reachable} reachable".encode())
+    return contract.checksum(np.packbits(answers))
 
 
 def label_fault(index: Index, dag: Dag) -> str | None:
@@ -195,7 +191,7 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
     asked = dag, queries.u[which], queries.v[which], seconds
     rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
-    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_PAYS else None
+    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_FROM else None
     queries.method = "sweep" if found is None else "sweep on the GPU"
     queries.answers[which], queries.known[which] = swept_answers(*asked) if found is None else found
 

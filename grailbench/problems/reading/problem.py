@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
+from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.problems.reading.index import Implementation, Text
 
@@ -32,16 +32,9 @@ class Reading(Problem):
         """Implementations take only the seed."""
         return Params(seed=axes["seed"])
 
-    def open(self, name: str):
-        """Opens the raw graph of that name."""
-        from grailbench.data.library import open_raw
-
-        return open_raw(name)
-
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """There is one workload, the whole file. Raises InputError for any other query set."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all edges")
+        self.only(text, "it takes all edges")
         return Spec("all")
 
     def data(self, graph, spec: Spec) -> Text:
@@ -98,10 +91,10 @@ class Same(Workload):
                 f"{found.vertices} vertices and {found.edges} edges were read, and they are not the "
                 f"{self._graph.vertices} and {self._graph.edges} that were written"
             )
-        return Verdict(fault, found.edges, checksum(found), None, attempt.counters, attempt.memory)
+        return attempt.verdict(fault, found.edges, checksum(found))
 
 
 def checksum(graph: Graph) -> str:
     """A checksum of 16 hex digits of the number of vertices and the sorted edges."""
     keys = np.sort(graph.sources.astype(np.int64) << 32 | graph.targets)
-    return hashlib.sha256(keys.tobytes() + str(graph.vertices).encode()).hexdigest()[:16]
+    return contract.checksum(keys.tobytes() + str(graph.vertices).encode())

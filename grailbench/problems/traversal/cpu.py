@@ -34,7 +34,7 @@ from grailbench.util import memory
 
 
 class _QueueBfs(Solver):
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, params: Params):
         self.network = network
         self._queue = np.empty(network.vertices, np.int32)
 
@@ -72,10 +72,7 @@ class QueueBfs(Implementation):
     problem = "bfs"
     source = "textbook; the sequential baseline of Pathak et al."
     cost = "O(n + m) a search"
-
-    @classmethod
-    def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        return _QueueBfs(network)
+    solver = _QueueBfs
 
 
 _OUT = -2  # in `links`: of a vertex that is in no bucket
@@ -83,7 +80,7 @@ MOST_BUCKETS = 1024  #: that an edge of `buckets` spans
 
 
 class _Buckets(Solver):
-    def __init__(self, network: Network):
+    def __init__(self, network: Network, params: Params):
         heaviest = int(network.weights.max(initial=1))
         self.network, self._width = network, -(-heaviest // MOST_BUCKETS)
         self._heads = np.empty(heaviest // self._width + 2, np.int32)
@@ -154,10 +151,7 @@ class Buckets(Implementation):
     problem = "sssp"
     source = "Dial 1969; approximate buckets, Cherkassky et al. 1996"
     cost = "O(m + the greatest distance) a search; 8 n bytes"
-
-    @classmethod
-    def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        return _Buckets(network)
+    solver = _Buckets
 
 
 class _Dijkstra(Solver):
@@ -214,9 +208,9 @@ _1, _ALL = np.uint64(1), np.uint64(2**64 - 1)
 
 
 class _Many(Together):
-    def __init__(self, network: Network, workers: int):
+    def __init__(self, network: Network, params: Params):
         self.counters: dict[str, int] = {}
-        self._network, self._workers = network, workers
+        self._network, self._workers = network, params.workers
         self._back = (network.offsets, network.targets) if network.symmetric else network.reverse
 
     def _parts(self, sources: np.ndarray, most: int) -> list[np.ndarray]:
@@ -390,7 +384,4 @@ class Many(Implementation):
     cost = "O((n + m) k / 64) words a level at most for k sources; 24 bytes a vertex, thread and 64 sources"
     counts = ("levels", "bottom_up")
     axes = frozenset({"threads"})
-
-    @classmethod
-    def prepare(cls, network: Network, params: Params, timer: Timer) -> Together:
-        return _Many(network, params.workers)
+    solver = _Many

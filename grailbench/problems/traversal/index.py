@@ -10,7 +10,7 @@ Edge weights of graphs that have none are drawn: a function of the seed and the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -127,15 +127,17 @@ class Together(Solver):
 
 
 class Implementation(contract.Implementation):
-    """A way to solve `problem`. Subclasses set the class variables and define `prepare`; `@register` adds them."""
+    """A way to solve `problem`. Subclasses set the class variables; `@register` adds them."""
 
     problem: ClassVar[str]
+    solver: ClassVar[Callable[[Network, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     rounds: ClassVar[int] = 1  #: verifying passes; more than one for implementations with races
 
     @classmethod
-    @abstractmethod
     def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
         """Returns a solver for a network. Raises MachineLacks if an extra, a device or memory is missing."""
+        cls.require()
+        return cls.solver(network, params)
 
 
 MOST_WEIGHT = 255

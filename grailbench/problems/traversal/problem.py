@@ -7,7 +7,6 @@ their time.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections import deque
@@ -21,6 +20,7 @@ import numpy as np
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
+from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.index import (
@@ -60,14 +60,6 @@ class _Traversal(Problem):
     @property
     def ranked(self):
         return {"solve": self.searches, "ready": f"{self.searches} from edges"}
-
-    def params(self, **axes) -> Params:
-        return Params(**{name: axes[name] for name in ("threads", "seed") if name in axes})
-
-    def open(self, name: str):
-        from grailbench.data.library import open_raw
-
-        return open_raw(name)
 
     def data(self, graph, spec: Spec) -> Network:
         """Returns the graph in CSR form; if the problem has weights, with those of the file or else drawn ones."""
@@ -112,8 +104,7 @@ class Bfs(_Traversal):
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the workload of `count` random sources. Raises InputError for any query set but 'random'."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="its sources are 'random'")
+        self.only(text, "its sources are 'random'")
         return Spec("random", count, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> Searches:
@@ -195,8 +186,7 @@ class Apsp(_Traversal):
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the only workload: all pairs; the seed is that of drawn weights. Raises InputError for any other."""
-        if text != "random":
-            raise InputError(f"{self.name} has no query set {text!r}", remedy="it takes all pairs")
+        self.only(text, "it takes all pairs")
         return Spec("all", 0, seed)
 
     def workload(self, spec: Spec, graph, data: Network, checks) -> AllPairs:
@@ -276,9 +266,9 @@ class Answers:
 
 def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver, found: Found | None) -> Answers:
     """Certifies the distances from each source as they come, on all cores, `rounds` times. found: what searches
-    together told of themselves, which must be true of the distances."""
+    together claimed of themselves, which must be true of the distances."""
     answers, waiting, cores = Answers(), deque(), _cores()
-    told = [None] * asked.size if found is None else _marks(found)
+    claimed = [None] * asked.size if found is None else _marks(found)
 
     def take() -> None:
         turn, source, distances, mine, task = waiting.popleft()
@@ -291,7 +281,9 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
 
     with ThreadPoolExecutor(cores) as pool:
         for turn in range(rounds):
-            for source, mine, distances in zip(asked.tolist(), told, solver.solve_each(asked, NoTimer()), strict=True):
+            for source, mine, distances in zip(
+                asked.tolist(), claimed, solver.solve_each(asked, NoTimer()), strict=True
+            ):
                 task = pool.submit(_certify, network, asked.size, source, distances, mine)
                 waiting.append((turn, source, distances, mine, task))
                 if len(waiting) > 2 * cores:
@@ -301,17 +293,19 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
     return answers
 
 
-def _certify(network: Network, count: int, source: int, distances: np.ndarray, told: str | None):
+def _certify(network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None):
     """Returns the mark of a search, None if it is wrong, and how many vertices it reaches."""
-    if _wrong(network, count, source, distances, told) is not None:
+    if _wrong(network, count, source, distances, claimed) is not None:
         return None, 0
     check.refuse_long(distances)
     summary = check.summary(network.offsets, distances)
-    return check.checksum(distances) if told is None else _written(summary), int(summary[0])
+    return check.checksum(distances) if claimed is None else _written(summary), int(summary[0])
 
 
-def _wrong(network: Network, count: int, source: int, distances: np.ndarray, told: str | None, name=int) -> str | None:
-    """Returns what is wrong with one of `count` searches, or None. told: what it found (`_marks`), if not only
+def _wrong(
+    network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None, name=int
+) -> str | None:
+    """Returns what is wrong with one of `count` searches, or None. claimed: what it found (`_marks`), if not only
     distances; name: gives the id of a vertex."""
     fault = check.shape_fault(distances, (network.vertices,)) or check.fault(network, source, distances, name)
     if fault:
@@ -319,8 +313,8 @@ def _wrong(network: Network, count: int, source: int, distances: np.ndarray, tol
     scipy = check.scipy_suffices(network, count)
     if scipy and not np.array_equal(check.scipy_distances(network, [source])[0], distances):
         return f"from {name(source)}: scipy has other distances"
-    if told is not None and told != (due := _written(check.summary(network.offsets, distances))):
-        return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {told} were found"
+    if claimed is not None and claimed != (due := _written(check.summary(network.offsets, distances))):
+        return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {claimed} were found"
     return None
 
 
@@ -343,7 +337,7 @@ class Searches(Workload):
     def describe(self) -> str:
         """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
         known = f", {sum(self._reached.values()):,} vertices reached" if len(self._reached) == self.size else ""
-        return f"{count(self.size, 'source')}{_weighed(self.network)}{known}"
+        return f"{count(self.size, 'source')}{_weights(self.network)}{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Every search of every round must be right."""
@@ -352,12 +346,12 @@ class Searches(Workload):
         self._reached |= found.reached
         if not wrong:
             marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
-            return Verdict(None, sum(self._reached.values()), marks, None, attempt.counters, attempt.memory)
-        source, distances, told = found.first
-        why = _wrong(self.network, self.size, source, distances, told, self.ids.label_of)
+            return attempt.verdict(None, sum(self._reached.values()), marks)
+        source, distances, claimed = found.first
+        why = _wrong(self.network, self.size, source, distances, claimed, self.ids.label_of)
         errors = {"searches": len(found.marks), "wrong_searches": wrong}
         fault = f"{wrong} of {len(found.marks)} searches are wrong: {why}"
-        return Verdict(fault, None, "", None, attempt.counters, attempt.memory, errors)
+        return attempt.verdict(fault, None, "", errors=errors)
 
 
 class AllPairs(Workload):
@@ -383,7 +377,7 @@ class AllPairs(Workload):
     def describe(self) -> str:
         """Returns a description, such as '16 of 25 pairs have a path, drawn weights'."""
         known = "" if self._reached is None else f"{self._reached:,} of "
-        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weighed(self.network)}"
+        return f"{known}{self.size**2:,} pairs{'' if self._reached is None else ' have a path'}{_weights(self.network)}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Certifies every row, unless the matrix equals one that was certified before."""
@@ -393,10 +387,10 @@ class AllPairs(Workload):
         if not fault and found != self._right:
             fault = self._fault(distances)
         if fault:
-            return Verdict(fault, None, "", None, attempt.counters, attempt.memory)
+            return attempt.verdict(fault, None, "")
         if not self._right:
             self._right, self._reached = found, int((distances != FAR).sum())
-        return Verdict(None, self._reached, found, None, attempt.counters, attempt.memory)
+        return attempt.verdict(None, self._reached, found)
 
     def _fault(self, distances: np.ndarray) -> str | None:
         with ThreadPoolExecutor(_cores()) as pool:
@@ -413,7 +407,7 @@ class AllPairs(Workload):
         return None
 
 
-def _weighed(network: Network) -> str:
+def _weights(network: Network) -> str:
     """Returns a remark on the weights, such as ', weights of the file'; '' if there are none."""
     if network.weights is None:
         return ""
@@ -426,4 +420,4 @@ def _cores() -> int:
 
 
 def _joined(marks: list[str]) -> str:
-    return hashlib.sha256("".join(marks).encode()).hexdigest()[:16]
+    return contract.checksum("".join(marks).encode())

@@ -80,12 +80,6 @@ class OnGpu(Implementation):
     unfiltered = True
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GpuIndex:
         """Labels on the GPU, pair by pair, and allocates the searcher."""
         cls.require()

@@ -19,12 +19,6 @@ class _OnGpu(Implementation):
     made: ClassVar[dict] = {}
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def prepare(cls, network: Network, params: Params, timer: Timer, **made) -> Solver:
         """Uploads the network and allocates; `made` here overrides the class's further arguments."""
         cls.require()

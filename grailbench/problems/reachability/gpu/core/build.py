@@ -30,7 +30,7 @@ _THREADS = 4 if simulated else 256
 _BLOCKS = 16  #: most blocks of a multiprocessor, each of which takes several pairs a thread
 
 
-class Held(NamedTuple):
+class DeviceIndex(NamedTuple):
     """The index on the device, in the layout of `records`; `tree`, or the others, are None.
 
     tree     uint32[n] or int64[n]
@@ -58,7 +58,7 @@ class Held(NamedTuple):
         return (self.targets if self.tree is None else self.tree).dtype == np.uint32
 
 
-def launch_of(held: Held, us, vs, answers, rows=None, columns=None) -> Prepared:
+def launch_of(held: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Prepared:
     """Returns the launch that answers pairs on the device: us, vs int32[k] to answers uint8[k].
 
     Without a closure, pairs of the core are left `records.OPEN`, with their ends there in rows and columns, int32[k].
@@ -78,7 +78,7 @@ def launch_of(held: Held, us, vs, answers, rows=None, columns=None) -> Prepared:
 class _Batch:
     """Pinned host memory and device memory for batches of k pairs, and the launch that answers them."""
 
-    def __init__(self, k: int, held: Held):
+    def __init__(self, k: int, held: DeviceIndex):
         self.size = k
         self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
         self._found = cuda.pinned_array(k, np.uint8)
@@ -115,7 +115,7 @@ class _Batch:
 class Answerer:
     """Answers batches by one index on the device; `inner` answers pairs of the core where there is no closure."""
 
-    def __init__(self, held: Held, inner: Index | None = None):
+    def __init__(self, held: DeviceIndex, inner: Index | None = None):
         self.held, self._inner, self._batch = held, inner, None
 
     def prepare(self, k: int) -> None:
@@ -174,7 +174,7 @@ class Builder:
             cuda.synchronize()
         self._vertices, self._budget = n, budget
 
-    def run(self, timer: Timer) -> Held:
+    def run(self, timer: Timer) -> DeviceIndex:
         """Returns the index, without a closure if its bits do not fit; `on_device` is the time of the launches."""
         with self._span:
             parts = self._peeler.run()
@@ -196,9 +196,9 @@ class Builder:
                 closer.run()
             fill.launch()
         timer.record("on_device", self._span.ms)
-        return Held(None, sources, targets, None if closer is None else closer.bits, above, core)
+        return DeviceIndex(None, sources, targets, None if closer is None else closer.bits, above, core)
 
-    def _forest(self, parts, n: int, above: int, timer: Timer) -> Held:
+    def _forest(self, parts, n: int, above: int, timer: Timer) -> DeviceIndex:
         short = n < of_cpu.SHORT - 1
         with timer.phase("allocate", apart=True):
             tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
@@ -206,7 +206,7 @@ class Builder:
         with self._span:
             fill.launch()
         timer.record("on_device", self._span.ms)
-        return Held(tree, None, None, None, above, 0)
+        return DeviceIndex(tree, None, None, None, above, 0)
 
     def _shape(self) -> Shape:
         return Shape(1 if simulated else min(-(-self._vertices // _THREADS), _MOST_BLOCKS), _THREADS)
@@ -223,7 +223,7 @@ class Builder:
         return Peeled(above, parts.core[:core].copy_to_host(), *place)
 
 
-def upload_index(arrays: dict[str, np.ndarray]) -> Held:
+def upload_index(arrays: dict[str, np.ndarray]) -> DeviceIndex:
     """Copies the arrays of `reachability.core.index.CoreIndex`, of an index with a closure or of a forest."""
     above, core = (int(number) for number in arrays["shape"])
 
@@ -231,7 +231,7 @@ def upload_index(arrays: dict[str, np.ndarray]) -> Held:
         return cuda.to_device(np.ascontiguousarray(array).reshape(-1).view(short if array.dtype == np.uint16 else long))
 
     if "tree" in arrays:
-        return Held(words_of(arrays["tree"], np.uint32, np.int64), None, None, None, above, core)
+        return DeviceIndex(words_of(arrays["tree"], np.uint32, np.int64), None, None, None, above, core)
     sources = words_of(arrays["sources"], np.int64, np.int64)
     targets = words_of(arrays["targets"], np.uint32, np.int64)
-    return Held(None, sources, targets, cuda.to_device(np.ascontiguousarray(arrays["bits"])), above, core)
+    return DeviceIndex(None, sources, targets, cuda.to_device(np.ascontiguousarray(arrays["bits"])), above, core)

@@ -113,12 +113,6 @@ class CoreGpu(Implementation):
     label_free = True
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreGpuIndex:
         """Copies the DAG to the device and builds there. Raises MachineLacks for too little memory."""
         with timer.phase("allocate", apart=True):

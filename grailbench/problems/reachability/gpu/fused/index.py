@@ -105,12 +105,6 @@ class Fused(Implementation):
     fixed = {"filters": ",".join(FILTERS)}
 
     @classmethod
-    def require(cls) -> None:
-        from grailbench.cuda.gateway import require
-
-        require()
-
-    @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> FusedIndex:
         """Has the device renumber by level and label; the host renumbers small graphs and those of several devices.
 
