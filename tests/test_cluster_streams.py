@@ -259,7 +259,8 @@ def test_workers_that_go_on_are_asked_again(index, pairs, right):
     assert len(index.workers) == 2
 
 
-def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch):
+def test_a_shard_that_returns_twice_counts_once(client, index, right, files, monkeypatch):
+    client.wait_for_workers(2, timeout=60)
     monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
     send, sent = client_side._Stream._send, []
     monkeypatch.setattr(client_side._Stream, "_send", lambda self, *shard: sent.append(shard) or send(self, *shard))
