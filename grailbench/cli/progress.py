@@ -126,7 +126,7 @@ def unstable(done: Finished) -> list[str]:
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
-    """Cells in the order of the plan; cells of an earlier sitting that the plan lacks come last."""
+    """Cells in the order of the plan; cells of an earlier session that the plan lacks come last."""
     planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
     places = {key: at for at, key in enumerate(planned)}
     return sorted(found, key=lambda cell: places.get(cell.key, len(places)))
