@@ -49,10 +49,13 @@ def helps() -> Iterator[tuple[str, str]]:
 
 
 def plans() -> Iterator[tuple[str, str]]:
-    """The plan of each config that is shipped."""
+    """The plan of each config that is shipped, and of its short form."""
     for path in sorted((ROOT / "configs").glob("*.toml")):
-        lines = grailbench("plan", "--config", path.stem, "--json")[1].splitlines()
-        yield path.stem, "\n".join(json.dumps(_lasting(json.loads(line)), sort_keys=True) for line in lines)
+        whole = [(path.stem, [])]
+        short = [(f"{path.stem}-short", ["--short"])] if "\n[short]" in path.read_text(encoding="utf-8") else []
+        for name, words in whole + short:
+            lines = grailbench("plan", "--config", path.stem, *words, "--json")[1].splitlines()
+            yield name, "\n".join(json.dumps(_lasting(json.loads(line)), sort_keys=True) for line in lines)
 
 
 def reports() -> Iterator[tuple[str, str]]:

@@ -35,7 +35,7 @@ def test_an_accepted_run_is_the_baseline_though_it_is_slower(capsys, stored):
     code, out, err = call(capsys, "compare", base, new, "--accept")
     assert (code, "SLOWER" in out, "MORE WORK" in out) == (0, True, True)
     assert f"accepted: {base} is a copy of {new} now" in err
-    assert "its 2 regressions from the old baseline will not be told again" in err
+    assert "its 2 regressions from the old baseline will not be reported again" in err
     assert content(base) == content(new)
     assert content(baseline.beside(base, ".before")) == old
     assert (base / "gate.toml").exists()

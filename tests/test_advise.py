@@ -90,9 +90,9 @@ def test_query_sets_count_the_same():
 def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked():
     (option,) = made(rows("peer:networkx", 1.0, 50.0, sets=("random-100000-s1-first-1000",)))
     assert (option.part, option.query) == (1000, pytest.approx(0.05))
-    held = tournament.Held(None, "pairs", [option], [option], {})
+    outcome = tournament.Outcome(None, "pairs", [option], [option], {})
     entry = tournament.Entry("kegg", 1000)
-    (line,) = view._last(entry, held, advise([option], 1000)).lines
+    (line,) = view._last(entry, outcome, advise([option], 1000)).lines
     assert "asked 1,000 pairs" in line[-1]
 
 
@@ -151,8 +151,8 @@ def test_what_lost_on_one_query_set_never_wins_and_is_named(status):
     assert (found.best.impl, [option.impl for option in found.lost]) == ("sequential", ["parallel"])
     text = " ".join(view.sentences(found, [], 1000, None))
     assert ("parallel" in text) == (status == "wrong")
-    held = tournament.Held(None, "", made(bad, SMALL), made(bad, SMALL), {"gpu": "no GPU"})
-    left = view._left_out(held, found)
+    outcome = tournament.Outcome(None, "", made(bad, SMALL), made(bad, SMALL), {"gpu": "no GPU"})
+    left = view._left_out(outcome, found)
     assert left.lines == []
     assert any("parallel" in note and "the reason" in note for note in left.notes)
     assert any("gpu" in note and "no GPU" in note for note in left.notes)
@@ -229,14 +229,14 @@ def test_those_out_of_time_get_more_of_it_while_few_have_finished(diamond, monke
     monkeypatch.setattr(tournament, "_load_kernels", lambda plan: None)
     monkeypatch.setattr(tournament, "_load", lambda: 1.0)
     entry = tournament.Entry(diamond, 1000, implementations=("sequential", "dfs"))
-    held = tournament.hold(entry, Watching, out=str(tmp_path / "run"), fetch=False)
+    outcome = tournament.hold(entry, Watching, out=str(tmp_path / "run"), fetch=False)
     first, second, third, last = plans
     assert {cell.impl for cell in first.cells} == {"sequential", "dfs"}
     assert {(cell.impl, cell.dim) for cell in second.cells} == {("sequential", 2), ("sequential", 3)}
     assert [plan.cells[0].time_limit for plan in (first, second)] == [5.0, 20.0]
     assert {(cell.impl, cell.process) for cell in last.cells} == {("sequential", "own"), ("dfs", "own")}
     assert {cell.queries.name.partition("-")[0] for cell in last.cells} == {"random", "balanced"}
-    assert [option.worst.status for option in held.dropped] == ["timeout"]
+    assert [option.worst.status for option in outcome.dropped] == ["timeout"]
     assert third.cells[0].dim == 3
 
 

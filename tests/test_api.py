@@ -9,7 +9,6 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -168,18 +167,8 @@ def test_numbers_are_ids_and_may_have_vertices_without_edges():
     assert gb.build(graph).reaches(np.int64(4), np.uint8(2)) is True
 
 
-def test_columns_of_pandas_and_sparse_numbers():
-    frame = pd.DataFrame({"from": ["a", "b", "a"], "to": ["b", "c", "b"]})
-    index = gb.build(gb.Graph.from_edges(frame["from"], frame["to"]))
-    frame["reached"] = index.reaches_many(frame["from"], frame["to"])
-    assert frame["reached"].all()
-    assert index.graph.edges == 2
-    accounts = gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True)
-    assert gb.build(accounts).reaches(956203, 6009554)
-    assert gb.build(accounts).reaches_many([70, 6009554], [6009554, 70]).tolist() == [True, False]
-
-
 def test_graphs_of_other_libraries_keep_their_ids():
+    import igraph
     import networkx as nx
     import scipy.sparse
 
@@ -190,10 +179,6 @@ def test_graphs_of_other_libraries_keep_their_ids():
     matrix = scipy.sparse.coo_array(([1, 0, 2], ([0, 1, 1], [1, 0, 2])), shape=(4, 4))
     assert gb.Graph.from_scipy(matrix).edges == 2
     assert gb.Graph.from_scipy(matrix, names=list("abcd")).vertex("d") == 3
-
-
-def test_igraph_names():
-    import igraph
 
     graph = igraph.Graph.TupleList([("s", "t"), ("t", "u")], directed=True)
     assert gb.build(gb.Graph.from_igraph(graph)).reaches("s", "u")
@@ -235,18 +220,6 @@ def test_bad_graphs_are_refused(make, says):
 @pytest.fixture(scope="module")
 def numbers():
     return gb.build(gb.Graph.from_edges([0, 1, 5], [1, 2, 4]), "sequential")
-
-
-@pytest.mark.parametrize("wrong", [6, -1, 10**30, True, None, 1.5, "x"])
-def test_ids_that_the_graph_has_not_are_refused(numbers, wrong):
-    for ask in (numbers.reaches, numbers.path, numbers.explain):
-        for pair in ((wrong, 0), (0, wrong)):
-            with pytest.raises(gb.InputError):
-                ask(*pair)
-    with pytest.raises(gb.InputError):
-        numbers.reaches_many([0, wrong], [0, 0])
-    with pytest.raises(gb.InputError, match="place 1 of 2"):
-        numbers.reaches_many(np.array([0, 6]), np.array([0, 0]))
 
 
 class Color(str, enum.Enum):  # noqa: UP042 - whose str() is "Color.RED"
@@ -306,24 +279,6 @@ def test_an_id_of_a_subclass_is_the_text_or_number_that_it_equals(kinds):
                 found = answers(index, *asked)
                 assert found == (right := right or found)
                 assert found[:4] == [True, kinds[0], True, kinds[0][1:]]
-
-
-@pytest.mark.parametrize("wrong", [True, np.True_, 1.0, np.float64(1), b"1", (1,), np.array(1), np.array([1])])
-def test_what_equals_an_id_and_is_no_text_or_whole_number_is_none(wrong):
-    """True and 1.0 were the vertex 1 of graphs whose ids have gaps, and of no other graph."""
-    for graph in (
-        gb.Graph.from_edges([0, 1], [1, 2]),
-        gb.Graph.from_edges([0, 1], [1, 90], renumber=True),
-        gb.Graph.from_edges(["0", "1"], ["1", "2"]),
-    ):
-        index = gb.build(graph, "sequential")
-        for ask in (index.reaches, index.path, index.explain, index.common_ancestors, index.lowest_common_ancestors):
-            for pair in ((wrong, graph.ids.label_of(0)), (graph.ids.label_of(0), wrong)):
-                with pytest.raises(gb.InputError):
-                    ask(*pair)
-        for ask in (index.descendants, index.ancestors, graph.vertex):
-            with pytest.raises(gb.InputError):
-                ask(wrong)
 
 
 def test_names_that_the_graph_has_not_are_answered_with_the_nearest():

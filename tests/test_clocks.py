@@ -85,7 +85,7 @@ def test_entries_of_another_century_are_listed_and_pruned(cache, monkeypatch):
     assert result.exception is None
     found = {row["cache"]: row for row in map(json.loads, result.output.splitlines())}
     assert found["dags"]["entries"] == 3
-    gone = [entry.path.name[0] for entry in caches.over(caches.entries(), 150)]
+    gone = [entry.path.name[0] for entry in caches.least_used(caches.entries(), 150)]
     assert gone == ["a", "b"]
 
 

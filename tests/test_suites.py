@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 from commands import call
@@ -143,23 +142,6 @@ def test_a_table_of_another_problem_can_be_asked_for_alone():
         document.make(run, ["traversal"])
 
 
-def test_a_load_that_spoils_times_is_said_below_the_title(tmp_path):
-    found = document.make(made([*LOST, *REACHED], {"cores": 2, "load_average": [3.1, 2.0, 2.0]}, tmp_path))
-    first, why, *_ = list(document.show(found))[1:]
-    assert first.startswith("UNSTABLE: run again.")
-    assert "load average 3.1 on 2 cores" in why
-    document.write(found)
-    assert "UNSTABLE" in (tmp_path / "report" / "report.md").read_text().splitlines()[3]
-
-
-def test_the_reason_of_many_cells_stands_once_below_the_table():
-    why = {"status": "skipped", "reason": "no GPU here"}
-    rows = [LOST[0] | why | {"impl": impl} for impl in ("tiled", "naive", "warshall-bits-gpu")]
-    _, lines, notes = parts(closure.table(cells(rows)))
-    assert [line[-1] for line in lines] == ["skipped [1]"] * 3
-    assert notes[-1] == "[1] no GPU here"
-
-
 def test_a_run_without_a_time_measured_nothing(tmp_path):
     with pytest.raises(NothingMeasured):
         document.check_measured(document.make(made(LOST)))
@@ -186,16 +168,6 @@ def test_report_prints_and_writes_the_table(capsys, closed):
     assert "4,830" in (closed / "report" / "report.md").read_text()  # the custom graph is one component
     code, out, _ = call(capsys, "report", closed, "--json")
     assert {json.loads(line)["phase"] for line in out.splitlines()} >= {"solve", "condense", "sweep"}
-
-
-@pytest.mark.parametrize(
-    ("form", "written"), [("csv", ["closure.csv", "datapackage.json"]), ("markdown", ["report.md"])]
-)
-def test_a_report_writes_files_of_the_form_asked_for_alone(capsys, closed, tmp_path, form, written):
-    run = shutil.copytree(closed, tmp_path / "run", ignore=shutil.ignore_patterns("report"))
-    code, _, err = call(capsys, "report", run, "--format", form)
-    assert (code, sorted(path.name for path in (run / "report").iterdir())) == (0, written)
-    assert err.splitlines() == [f"written: {run / 'report' / name}" for name in written]
 
 
 def test_a_run_of_closures_compares_with_itself(capsys, closed):

@@ -19,9 +19,8 @@ from tabled import (
     unguided,
 )
 
-from grailbench.errors import InputError, NothingMeasured
+from grailbench.errors import InputError
 from grailbench.harness.cells import cells
-from grailbench.harness.statistics import Stats
 from grailbench.report import document, published
 from grailbench.report.measured import detail, details
 from grailbench.report.page import page as page_of
@@ -29,20 +28,7 @@ from grailbench.report.papers import beside, thesis
 from grailbench.report.render import records
 from grailbench.util import words
 
-# ------------------------------------------------------------------ statistics
-
-
-def test_statistics_are_those_of_the_trials():
-    stats = Stats.of([1.0, 2.0, 3.0, 10.0])
-    assert (stats.trials, stats.mean, stats.median, stats.least, stats.iqr) == (4, 4.0, 2.5, 1.0, 3.0)
-    assert 1.0 <= stats.low < stats.mean < stats.high <= 10.0
-
-
-def test_statistics_bound_the_median_and_mark_outliers_and_drift():
-    stats = Stats.of([10.0, 10.1] * 10 + [13.0])
-    assert (stats.outliers, stats.drift) == (1, None)
-    assert stats.median_low <= stats.median <= stats.median_high < 13.0
-    assert Stats.of([10.0] * 10 + [12.0] * 10).drift == pytest.approx(0.2)
+# ------------------------------------------------------------------ cells
 
 
 def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
@@ -55,10 +41,6 @@ def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
     assert float(line["drift"]) > 0.05
     assert line["outliers"] == "0"
     assert (line["stability"], line["unstable_by"]) == ("unstable", "drift")
-
-
-def test_one_trial_has_bounds_equal_to_its_mean():
-    assert Stats.of([5.0]).low == Stats.of([5.0]).high == 5.0
 
 
 def test_rows_of_one_configuration_make_one_cell_with_its_phases():
@@ -220,7 +202,7 @@ def test_graph_missing_from_the_run_is_blank_with_the_reason():
     assert "[1] the graph is not in the run" in table_markdown(built(rows()))
 
 
-@pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory"])
+@pytest.mark.parametrize("status", ["wrong", "out of memory"])
 def test_bad_cell_shows_its_status_instead_of_a_time(status):
     table = built(rows(status=status, ms=(1.0,), reason="why"))
     shown = entry(table, "Sequential DFS")
@@ -288,18 +270,13 @@ def test_blank_row_names_the_look_alike_that_ran_in_its_place():
     assert "kegg-like ran in its place" in entry(table, "Pure DFS").measured_notes[0]
 
 
-def test_look_alike_has_a_table_of_its_own_without_print():
-    (table,) = thesis.others(cells(rows("kegg-like") + rows("kegg")))
-    assert [row.dataset for row in table.rows] == ["kegg-like"]
-    assert entry(table, "Sequential DFS", "kegg-like").measured == 3.0
-    assert "209.85" not in table_markdown(table)
-
-
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
     found = thesis.others(cells(rows("arxiv") + rows("kegg-like")))
     assert [(t.name, [r.dataset for r in t.rows]) for t in found] == [
         ("other-graphs", ["arxiv"]), ("look-alikes", ["kegg-like"])
     ]  # fmt: skip
+    assert entry(found[1], "Sequential DFS", "kegg-like").measured == 3.0
+    assert "209.85" not in table_markdown(found[1])
 
 
 # ------------------------------------------------------------------ the whole report
@@ -323,11 +300,6 @@ def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
 def report():
     frame = rows() + unguided() + parallel() + rows("kegg-like") + peer_rows("kegg", 1.0, 2.0)
     return document.make(made(frame, ENVIRONMENT))
-
-
-def test_report_without_rows_is_an_error_of_its_own():
-    with pytest.raises(NothingMeasured):
-        document.make(made([], ENVIRONMENT))
 
 
 def test_report_shows_the_tables_that_hold_a_graph_of_the_run(report):
@@ -368,10 +340,6 @@ def test_a_load_that_spoils_times_is_said_first(tmp_path):
     for said in first(calm | {"earlier": [busy, calm, busy]}):
         assert any("load average 3.1 on 2 cores, later load average 3.1 on 2 cores." in line for line in said)
     assert "UNSTABLE" not in str(first(calm)) + str(first({}))
-
-
-def test_counts_are_blank_with_a_reason_when_the_graph_is_not_here(report):
-    assert entry(report.tables[0], "Vertices").status == "missing"
 
 
 def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path):

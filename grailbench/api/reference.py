@@ -26,6 +26,7 @@ examples of `Index` are about this graph:
 
 ```python
 import grailbench as gb
+
 graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
 index = gb.build(graph)
 ```

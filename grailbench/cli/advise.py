@@ -18,7 +18,7 @@ from grailbench.util.words import decimal_size, multiple, short, size
 
 if TYPE_CHECKING:
     from grailbench.api.advise.advice import Advice, Option, Step
-    from grailbench.api.advise.tournament import Entry, Held
+    from grailbench.api.advise.tournament import Entry, Outcome
 
 DEFAULT_QUERIES = 1_000_000
 
@@ -84,54 +84,54 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     entry = tournament.Entry(
         name, min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process, sha256
     )
-    held = tournament.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
-    found = advise(held.last or held.first, entry.queries, memory)
-    _put(entry, held, found, queries, updates, as_json)
+    outcome = tournament.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
+    found = advise(outcome.last or outcome.first, entry.queries, memory)
+    _put(entry, outcome, found, queries, updates, as_json)
 
 
 FOLDER = "figures"
 
 
-def _put(entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, as_json: bool) -> None:
+def _put(entry: Entry, outcome: Outcome, found: Advice, queries: int, updates: int | None, as_json: bool) -> None:
     """Prints a recommendation and its evidence, and draws the figure into the folder of the run.
 
     queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
     """
     from grailbench.api.advise.advice import program
 
-    drawn = list(_draw(held, found))
+    drawn = list(_draw(outcome, found))
     if as_json:
-        put_json(records(entry, held, found, queries, updates, drawn))
+        put_json(records(entry, outcome, found, queries, updates, drawn))
         return
-    put(tables(entry, held, found))
-    put(sentences(found, held.dropped, queries, updates))
+    put(tables(entry, outcome, found))
+    put(sentences(found, outcome.dropped, queries, updates))
     put(["", *(f"  {line}" for line in program(entry.graph, found.best)), ""])
-    put([f"rows: {paths.shown(held.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
+    put([f"rows: {paths.shown(outcome.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
 
-def _draw(held: Held, found: Advice) -> Iterator[Path]:
+def _draw(outcome: Outcome, found: Advice) -> Iterator[Path]:
     """Writes the figure and its data; gives the paths."""
     from grailbench.api.advise.advice import figure
     from grailbench.harness.cells import read
     from grailbench.report import draw
     from grailbench.report.destination import save
 
-    source = f"Run {held.folder.name}. {read(held.folder).machine}"
-    for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], held.dropped), source):
-        yield save(held.folder / FOLDER / name, data)
+    source = f"Run {outcome.folder.name}. {read(outcome.folder).machine}"
+    for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], outcome.dropped), source):
+        yield save(outcome.folder / FOLDER / name, data)
 
 
 # ------------------------------------------------------------------ tables
 
 
-def tables(entry: Entry, held: Held, found: Advice) -> Iterator:
+def tables(entry: Entry, outcome: Outcome, found: Advice) -> Iterator:
     """The candidates of the last round, the cheapest by number of queries, and who was left out."""
-    yield from terminal(_last(entry, held, found))
+    yield from terminal(_last(entry, outcome, found))
     yield from terminal(_steps(found))
-    yield from terminal(_left_out(held, found))
+    yield from terminal(_left_out(outcome, found))
 
 
-def _last(entry: Entry, held: Held, found: Advice) -> Table:
+def _last(entry: Entry, outcome: Outcome, found: Advice) -> Table:
     from grailbench.api.advise.advice import NS, front
     from grailbench.compare.ratios import EQUAL
 
@@ -154,9 +154,9 @@ def _last(entry: Entry, held: Held, found: Advice) -> Table:
             _size(option.peak_bytes), span(option.cost(entry.queries)), times,
             ", ".join(filter(None, words)),
         ])  # fmt: skip
-    trials = min(option.trials for option in held.last if option.sound)
+    trials = min(option.trials for option in outcome.last if option.sound)
     notes = [
-        f"Asked in batches: {held.asked}; medians of {trials} trials or more.",
+        f"Asked in batches: {outcome.asked}; medians of {trials} trials or more.",
         "build: from edges in memory. front: no other is better in build, query and index alike.",
     ]
     if any(option.peak_bytes for option in found.ratios):
@@ -185,29 +185,29 @@ def _ranges(steps: list[Step]) -> Iterator[str]:
             else f"{since} to {until}"  # fmt: skip
 
 
-def _left_out(held: Held, found: Advice) -> Table:
+def _left_out(outcome: Outcome, found: Advice) -> Table:
     """The candidates that were slower in the first round; notes name those without times, and why they have none."""
     from grailbench.api.advise.advice import NS
 
     heads = ["configuration", "build ms", "ns a query", "times the best"]
     slower = sorted(
-        (option for option in held.dropped if option.sound), key=lambda option: option.cost(found.queries)
+        (option for option in outcome.dropped if option.sound), key=lambda option: option.cost(found.queries)
     )  # fmt: skip
-    lines = [[option.name, short(option.build), short(NS * option.query), multiple(_estimated(option, held, found))]
+    lines = [[option.name, short(option.build), short(NS * option.query), multiple(_estimated(option, outcome, found))]
              for option in slower]  # fmt: skip
     why: dict[str, list[str]] = {}
-    for option in (*found.lost, *(option for option in held.dropped if not option.sound)):
+    for option in (*found.lost, *(option for option in outcome.dropped if not option.sound)):
         why.setdefault(_why(option), []).append(option.name)
-    for name, reason in held.absent.items():
+    for name, reason in outcome.absent.items():
         why.setdefault(f"not here: {reason}", []).append(name)
     notes = [f"{', '.join(names)}: {reason}." for reason, names in why.items()]
     title = "Left out: slower in the first round" if lines else "Left out"
     return Table("left out", title, heads, lines, frozenset(heads[1:]), notes=notes)
 
 
-def _estimated(option: Option, held: Held, found: Advice) -> float:
+def _estimated(option: Option, outcome: Outcome, found: Advice) -> float:
     """How many times as long an option of the first round takes as the best, both as measured there."""
-    there = {other.name: other for other in held.first}
+    there = {other.name: other for other in outcome.first}
     return option.cost(found.queries) / there.get(found.best.name, found.best).cost(found.queries)
 
 
@@ -305,13 +305,13 @@ def _size(value: int | None) -> str:
 
 
 def records(
-    entry: Entry, held: Held, found: Advice, queries: int, updates: int | None, drawn: list[Path]
+    entry: Entry, outcome: Outcome, found: Advice, queries: int, updates: int | None, drawn: list[Path]
 ) -> Iterator[dict]:
     """A record for each candidate, break-even number and absent implementation, and the advice last."""
     from grailbench.api.advise.advice import NS, front, program, unindexed
 
     best = front(found.ratios)
-    for turn, candidates in (("last", held.last), ("first", held.dropped)):
+    for turn, candidates in (("last", outcome.last), ("first", outcome.dropped)):
         for option in candidates:
             ratio = found.ratios.get(option)
             times = {"build_ms": option.build, "query_ns": NS * option.query, "cost_ms": option.cost(found.queries)} \
@@ -326,15 +326,16 @@ def records(
             }  # fmt: skip
     for step in found.steps:
         yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
-    for name, reason in held.absent.items():
+    for name, reason in outcome.absent.items():
         yield {"kind": "absent", "implementation": name, "reason": reason}
     against = unindexed(found.ratios, found.best)
     yield {
-        "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": held.asked,
+        "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": outcome.asked,
         "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
-        "level": [option.name for option in found.level], "sentences": sentences(found, held.dropped, queries, updates),
+        "level": [option.name for option in found.level],
+        "sentences": sentences(found, outcome.dropped, queries, updates),
         "without_index": against and {"since": against.since, **_configuration(against.option)},
-        "program": program(entry.graph, found.best), "run": str(held.folder),
+        "program": program(entry.graph, found.best), "run": str(outcome.folder),
         "files": [str(path) for path in drawn],
     }  # fmt: skip
 

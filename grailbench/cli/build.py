@@ -24,11 +24,13 @@ from grailbench.util.words import decimal_size
               help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what "
                    "is free]")  # fmt: skip
 @click.option("--vertices", type=click.IntRange(0), metavar="N",
-              help="Of streamed: their number, where more than the greatest id says.")  # fmt: skip
+              help="With streamed: their number, if more than the greatest id says.")  # fmt: skip
 @click.option("--folder", type=options.Output(file_okay=False), metavar="DIR",
-              help="Of streamed: a new or empty folder for its files until all is saved. [default: "
+              help="With streamed: a new or empty folder for its files until all is saved. [default: "
                    "FILE.build]")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Of streamed: go on with a build of the same edges that was ended there.")
+@click.option(
+    "--resume", is_flag=True, help="With streamed: continue an unfinished build of the same edges in that folder."
+)
 @options.as_json
 def command(graph, out, impl, as_json, **flags):
     """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.

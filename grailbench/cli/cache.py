@@ -24,7 +24,7 @@ from grailbench.util.words import BLANK, count, decimal_size
 @click.command("cache")
 @click.option("--list", "listed", is_flag=True, help="Show what the caches hold; the default without --prune.")
 @click.option("--prune", is_flag=True, help="Remove what no process needs, and what is above the bound.")
-@click.option("--dry-run", is_flag=True, help="With --prune: only tell what would be removed.")
+@click.option("--dry-run", is_flag=True, help="With --prune: only list what would be removed.")
 @options.as_json
 def command(listed, prune, dry_run, as_json):
     """Show the caches of this machine: their folders, entries, sizes, last use and bound; with --prune, clear them.
@@ -158,7 +158,7 @@ def pruned(dry: bool) -> list[Removal]:
               for path in kernelcache.remove(kernelcache.former(), dry)]  # fmt: skip
     if (most := caches.bound()) is not None:
         gone = {removal.path for removal in found}
-        found += _taken(caches.over([entry for entry in every if entry.path not in gone], most), dry, ABOVE)
+        found += _taken(caches.least_used([entry for entry in every if entry.path not in gone], most), dry, ABOVE)
     return found
 
 

@@ -17,7 +17,7 @@ from grailbench.util.words import BLANK, count, gib, listing
 def client(workers: int | None, scheduler: str | None) -> Iterator:
     """A client of dask for --workers or --scheduler; None if neither is given."""
     if workers is not None and scheduler is not None:
-        raise click.UsageError("--workers starts some here, --scheduler takes those that run: leave one out")
+        raise click.UsageError("--workers starts workers here, --scheduler uses running ones: give only one of them")
     if workers is None and scheduler is None:
         yield None
         return

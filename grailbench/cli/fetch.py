@@ -14,7 +14,7 @@ from rich.text import Text
 from grailbench.cli import completion
 from grailbench.cli.printing import note, show
 from grailbench.errors import CheckFailed, InputError
-from grailbench.util.screen import Grid, apart, console
+from grailbench.util.screen import Grid, console, error_console
 from grailbench.util.visible import visible
 from grailbench.util.words import first, grouped
 
@@ -58,7 +58,7 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     from grailbench.data.locate import choose
     from grailbench.data.sources import Hosts
 
-    with Bars(apart()) as bars:
+    with Bars(error_console()) as bars:
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
     found = rows(results)
     show(as_json, found, tables(found))

@@ -15,10 +15,10 @@ from grailbench.util.words import BLANK, grouped
 @click.command("generate")
 @click.argument("names", nargs=-1, type=completion.LOOK_ALIKE)
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed, another graph.")
-@click.option("--vertices", type=int, metavar="N", help="Of 'random' and 'citations': vertices.")
-@click.option("--degree", type=float, metavar="K", help="Of these: edges a vertex.")
-@click.option("--window", type=int, metavar="W", help="Of 'citations': how many vertices back one may cite.")
-@click.option("--name", metavar="NAME", help="Of these: what the graph is called.")
+@click.option("--vertices", type=int, metavar="N", help="Number of vertices of 'random' or 'citations'.")
+@click.option("--degree", type=float, metavar="K", help="Edges per vertex of these.")
+@click.option("--window", type=int, metavar="W", help="How many vertices back one may cite in 'citations'.")
+@click.option("--name", metavar="NAME", help="Name of the graph, for these.")
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
@@ -28,7 +28,7 @@ from grailbench.util.words import BLANK, grouped
     help="Write the profile of a graph, a name or a file, instead.",
 )
 @click.option("--out", type=options.Output(file_okay=False, path_type=Path), default=".",
-              help="Folder of that profile.")  # fmt: skip
+              help="Folder for that profile.")  # fmt: skip
 @click.option(
     "--stream",
     type=options.Output(dir_okay=False, path_type=Path),

@@ -25,7 +25,7 @@ FORMATS = (
 @click.command("import")
 @click.argument("path", type=click.Path(allow_dash=True))
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
-@click.option("--format", type=click.Choice(FORMATS), help="Default: told from content and name.")
+@click.option("--format", type=click.Choice(FORMATS), help="[default: detected from content and name]")
 @click.option(
     "--source",
     metavar="COLUMN",

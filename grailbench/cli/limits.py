@@ -16,7 +16,7 @@ from grailbench.util.words import brief, size
 @click.command("limits")
 @click.option("--quick", is_flag=True, help="Smaller tables and fewer repeats: seconds instead of a minute.")
 @click.option("--only", type=click.Choice(["cpu", "gpu"]), help="Measure only this; 'gpu' fails where there is none.")
-@click.option("--again", is_flag=True, help="Measure anew, also what the cache holds.")
+@click.option("--again", is_flag=True, help="Measure again what is in the cache.")
 @click.option(
     "--simulate", is_flag=True, help="Run the GPU's operations in numba's simulator: checks them, records no time."
 )

@@ -78,7 +78,7 @@ class Command(Context):
             (param.type, value) for param in self.command.params
             for value in _flat(self.params.get(param.name)) if isinstance(value, str | os.PathLike)
         ]  # fmt: skip
-        with outputs.apart():
+        with outputs.of_one_command():
             for kind, value in values:
                 if not isinstance(kind, Output) and os.path.isfile(value):
                     outputs.protect(value)
@@ -222,7 +222,9 @@ comparison = _bundle(
 )  # fmt: skip
 #: of what a run on unlike workers is shown
 machine = click.option(
-    "--machine", metavar="NAME", help="Of a run on unlike workers: what this machine measured. The error names them."
+    "--machine",
+    metavar="NAME",
+    help="For a run on several kinds of machines: show what this one measured. The error lists them.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
 

@@ -33,7 +33,7 @@ def put(parts: Iterable[Grid | str], apart: bool = False) -> None:
     """Print tables and lines for people on stdout, or, if `apart`, on stderr; in a terminal they fit its width."""
     from grailbench.util import screen
 
-    screen.put(parts, screen.apart() if apart else None)
+    screen.put(parts, screen.error_console() if apart else None)
 
 
 def show(as_json: bool, records: Iterable[dict], parts: Iterable[Grid | str]) -> None:

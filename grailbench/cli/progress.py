@@ -29,7 +29,7 @@ from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
 from grailbench.report.table import Footnotes
 from grailbench.util import paths
-from grailbench.util.screen import Grid, apart, fold
+from grailbench.util.screen import Grid, error_console, fold
 from grailbench.util.visible import visible
 from grailbench.util.words import brief, clock, count, grouped, listing, median
 
@@ -42,7 +42,7 @@ class RunView:
     """
 
     def __init__(self, as_json: bool = False, console: Console | None = None, quiet: bool = False):
-        self.console = console or apart()
+        self.console = console or error_console()
         self.as_json, self.quiet = as_json, quiet
         self.live: LiveView | None = None
         self._began = 0.0
@@ -126,7 +126,7 @@ def unstable(done: Finished) -> list[str]:
 
 
 def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
-    """Cells in the order of the plan; cells of an earlier sitting that the plan lacks come last."""
+    """Cells in the order of the plan; cells of an earlier session that the plan lacks come last."""
     planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
     places = {key: at for at, key in enumerate(planned)}
     return sorted(found, key=lambda cell: places.get(cell.key, len(places)))

@@ -31,7 +31,7 @@ def accept(found: Comparison) -> list[str]:
         raise CheckFailed(f"{new.name} is not accepted as the baseline: {'; '.join(faults)}")
     done = provenance.accept(found.base.folder, new.folder)
     if slower := len(found.of("regression")):
-        done.append(f"its {count(slower, 'regression')} from the old baseline will not be told again")
+        done.append(f"its {count(slower, 'regression')} from the old baseline will not be reported again")
     return done
 
 

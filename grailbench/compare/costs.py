@@ -286,9 +286,9 @@ def sentences(found: Iterable[Front]) -> list[str]:
         kinds.setdefault(each.group.queries, []).append(each)
     lines = []
     for own in kinds.values():
-        told = largest(own, lambda each: each.group, GRAPHS)
-        lines += map(_sentence, told)
-        if more := len(own) - len(told):
+        shown = largest(own, lambda each: each.group, GRAPHS)
+        lines += map(_sentence, shown)
+        if more := len(own) - len(shown):
             lines.append(f"{count(more, 'more graph')}: see the table.")
     return lines
 

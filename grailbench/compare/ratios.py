@@ -125,7 +125,8 @@ def _unstable(
 
 @lru_cache(maxsize=1024)
 def is_unstable(cell: Cell, phases: tuple[str, ...]) -> bool:
-    """Whether the trials of a cell's phases drift, have two modes or vary too much; a busy machine is told apart."""
+    """Whether the trials of a cell's phases drift, have two modes or vary too much; other work on the machine
+    does not count here."""
     found = verdict(cell)
     return any(found.of(phase) for phase in phases)
 

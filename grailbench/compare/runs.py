@@ -381,11 +381,11 @@ class Clock:
         bounds = statistics.ratio_interval(new.draws, base.draws)
         (low, high), (least_new, most_new) = base.range, new.range
         overlap = least_new <= high and low <= most_new
-        told = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
+        clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
         return TimeChange(
             dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
             ratio=ratio, bounds=bounds, least=least, allowed=most, ms=ms,
-            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, told, most),
+            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, clear, most),
         )  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
@@ -412,8 +412,8 @@ def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
     return phase if labelled and timed else pair[0].last_phase
 
 
-def _time_verdict(ratio: float, least: float, told: bool, most: float) -> Verdict:
-    """The verdict on a ratio of medians; `least` is the ratio of the least times, `told` False where 1 lies in
+def _time_verdict(ratio: float, least: float, clear: bool, most: float) -> Verdict:
+    """The verdict on a ratio of medians; `least` is the ratio of the least times, `clear` False where 1 lies in
     its interval, or where a side is unstable and trials of the two overlap.
 
     Other work on the machine can only add time. A change of the code therefore shows in the least times too; here it
@@ -421,7 +421,7 @@ def _time_verdict(ratio: float, least: float, told: bool, most: float) -> Verdic
     """
     if 1.0 / most <= ratio <= most:
         return "same"
-    if not told or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
+    if not clear or (least if ratio > 1.0 else 1.0 / least) < most**0.5:
         return "unclear"
     return "regression" if ratio > most else "improvement"
 

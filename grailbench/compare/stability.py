@@ -292,9 +292,9 @@ def _unstable(cells: list[Cell], found: Mapping[tuple, Verdict], environment: Ma
     if not bad:
         return
     rules = Counter(rule for cell in bad for rule in found[cell.key].rules)
-    told = ", ".join(f"{rule} ({rules[rule]})" for rule in RULES if rules[rule])
+    found_by = ", ".join(f"{rule} ({rules[rule]})" for rule in RULES if rules[rule])
     timed = sum(bool(cell.times) and cell.sound for cell in cells)
-    yield f"{WARNING} The times of {len(bad)} of {count(timed, 'cell')} cannot be trusted: {told}."
+    yield f"{WARNING} The times of {len(bad)} of {count(timed, 'cell')} cannot be trusted: {found_by}."
     if rules[LOAD]:
         yield f"  The machine had other work when the run began: {', later '.join(loads(environment))}."
     named = [cell for cell in bad if found[cell.key].rules != (LOAD,)]

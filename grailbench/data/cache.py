@@ -168,7 +168,7 @@ def publish(path: Path, to: Path) -> None:
     os.replace(path, to)
     for folder in (to.parent, to.parent.parent):  # which may be new
         outputs.sync(folder)
-    caches.added(to)
+    caches.keep_bound(to)
 
 
 # ---------------------------------------------------------------------------------------------- the lock file

@@ -201,7 +201,7 @@ def keep_dag(dag: Dag, sha256: str) -> None:
     caches.use(path, coming=True)
     try:
         _save_dag(path, dag, sha256)
-        caches.added(path)
+        caches.keep_bound(path)
     except OSError as error:
         _log.warning("%s: the condensed graph was not cached: %s", path, error.strerror or error)
 

@@ -20,7 +20,7 @@ import numpy as np
 from grailbench.harness import axes, folder, machines, pack
 from grailbench.harness.energies import Energies
 from grailbench.harness.folder import Damage
-from grailbench.harness.rows import SOUND, cell_of, ends_trial, part_of, sampled, standing
+from grailbench.harness.rows import SOUND, cell_of, ends_trial, part_of, sampled, status_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import OTHERS, USUAL, problem, registered
 from grailbench.util import words
@@ -44,7 +44,7 @@ class Cell:
     kind        of the graph: 'real', 'synthetic', 'imported', or None when it could not be opened
     stands_for  the published graph that a look-alike replaces in the run
     verified    how the answers were checked; `checksum` is that of the answers
-    status      see `rows.standing`; `reason` is '' if there is none
+    status      see `rows.status_of`; `reason` is '' if there is none
     times       ms by trial, by (under, phase), trials in ascending order; `under` is '' for the phases that the runner
                 times itself (`label`, `query`, `ready`); empty for a wrong cell
     rates       of the last phase by trial, if the problem has a rate
@@ -240,7 +240,7 @@ def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
 
 
 def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
-    first, (status, reason) = rows[0], standing(rows, planned)
+    first, (status, reason) = rows[0], status_of(rows, planned)
     values = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _FIRST_VALUES}
     checks = [v for row in rows if (v := row.get("verified")) is not None]
     return Cell(

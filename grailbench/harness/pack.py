@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grailbench.errors import InputError
 from grailbench.harness import folder, plugins
-from grailbench.harness.rows import cell_of, part_of, standing
+from grailbench.harness.rows import cell_of, part_of, status_of
 from grailbench.problems.contract import registered
 from grailbench.util import __version__, records, temporary, words
 from grailbench.util.files import Bytes
@@ -135,7 +135,7 @@ def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
     grouped: dict[tuple, list[Mapping]] = {}
     for row in rows:
         grouped.setdefault(cell_of(row), []).append(row)
-    return {cell: standing(group)[0] for cell, group in grouped.items()}
+    return {cell: status_of(group)[0] for cell, group in grouped.items()}
 
 
 def racy(problem: str, impl: str) -> bool:

@@ -53,7 +53,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
         raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
-    with temporary.alone(home):  # the name and the manifest
+    with temporary.exclusive(home):  # the name and the manifest
         if (target / results.PLAN).exists() and not replace:
             raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
         baseline.settle(target)

@@ -77,7 +77,7 @@ def ends_trial(row: Mapping) -> bool:
     return not row["under"] and row["phase"] == problem_of(row).phases[-1]
 
 
-def standing(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, str]:
+def status_of(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str, str]:
     """The status of a cell and its reason ('' for none), from its current rows.
 
     The status is the worst one of its rows in the order of `STATUSES`. If all are 'ok', it is 'incomplete' when there

@@ -20,19 +20,10 @@ from typing import NamedTuple
 
 import pandas
 
+from grailbench.report.published import DEGREES, INTEGERS
 from grailbench.report.render.csv import plain
 
 NAME = "datapackage.json"
-COUNTS = (
-    "Vertices",
-    "Edges",
-    "# Vertices (n)",
-    "# Edges (m)",
-    "Positive Queries",
-    "Queries on GPU",
-    "Avg Degree",
-    "Avg. Degree",
-)  # fmt: skip - columns of printed tables that are no times
 MISSING = [""]  #: what stands for a missing value
 
 HEAD = """\
@@ -95,7 +86,7 @@ def field(file: str, name: str, integers: bool = True) -> dict[str, str]:
     unit = its.unit
     if unit == "=" and "*" in its.name:
         head = name.rpartition(" ")[0]
-        unit = "1" if head in COUNTS or " / " in head else "ms"
+        unit = "1" if head in (*INTEGERS, *DEGREES) or " / " in head else "ms"
     about = {"name": name, "type": kind, "description": its.description}
     return about | ({"unit": unit} if unit not in ("", "=") else {})
 

@@ -116,7 +116,7 @@ class Report:
     @cached_property
     def unpaired(self) -> list[str]:
         """Sentences on the cells of peers that have no counterpart among our cells."""
-        return peers.left_over(self.cells) if self.whole else []
+        return peers.unpaired(self.cells, peers.compare(self.cells)) if self.whole else []
 
     @cached_property
     def parts(self) -> dict[Part, list[Table]]:

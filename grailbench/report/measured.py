@@ -52,7 +52,7 @@ def joules(
     return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), said=said, notes=notes)
 
 
-def weighed(cells: Iterable[Cell], problem: str) -> list[str]:
+def energy_phases(cells: Iterable[Cell], problem: str) -> list[str]:
     """The phases of a problem whose joules are shown: those of which a cell has some or, if none has any though they
     were asked for, the last one."""
     asked = [cell for cell in cells if cell.energies]
@@ -118,7 +118,7 @@ def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,))
           for phase in (*solved.phases, "ready")),
         Column(solved.rate, rate, short, usual=(None,)),
-        *(joules(f"{phase} J", phase, none="") for phase in weighed(cells, problem)),
+        *(joules(f"{phase} J", phase, none="") for phase in energy_phases(cells, problem)),
         Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
         Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
         Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
@@ -152,7 +152,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     key). For problems other than reachability the CSV has
     one line per cell and phase.
     """
-    shown, phases, own = columns(cells, problem), weighed(cells, problem), ordered(cells)
+    shown, phases, own = columns(cells, problem), energy_phases(cells, problem), ordered(cells)
     notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
     if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
@@ -183,14 +183,14 @@ def _record(cell: Cell, phases: Iterable[str], said: Verdict | None) -> dict:
         **{f"{phase}_ms": median(cell, phase) for phase in phases}, "index_bytes": cell.index_bytes,
         "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
         **({} if rate(cell) is None else {"rate": rate(cell)}),
-        **_weighed(cell, phases),
+        **_energy(cell, phases),
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,
         "reason": cell.reason or None,
         **({} if said is None else {"stability": said.word, "unstable": list(said.reasons)}),
     }  # fmt: skip
 
 
-def _weighed(cell: Cell, phases: Iterable[str]) -> dict:
+def _energy(cell: Cell, phases: Iterable[str]) -> dict:
     """Joules and meters of each phase, and why something of it is missing; nothing of a cell that was not asked."""
     found = {}
     for phase in phases if cell.energies and cell.sound else ():
@@ -302,7 +302,7 @@ def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = 
                 "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
                 "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
             }  # fmt: skip
-            times |= said_of(said, phase, under)
+            times |= stability_columns(said, phase, under)
             out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_meters(cell, under, phase)})
     columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
                "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
@@ -310,7 +310,7 @@ def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = 
     return pandas.DataFrame(out, columns=columns)
 
 
-def said_of(said: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
+def stability_columns(said: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
     """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any; nothing
     of a part of a phase."""
     if said is None:

@@ -53,7 +53,7 @@ from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, draw, figures, recorded, values
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
-from grailbench.report.recorded import apart
+from grailbench.report.recorded import additions
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table
 from grailbench.report.values import Expression, Value, together
@@ -187,7 +187,7 @@ class Page:
         folders = tuple(map(self._folder, _names(block)))
         if folders not in self._tables:
             runs = [of_machine(read(folder)) for folder in folders]
-            self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, apart(runs)
+            self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
         known, said = self._tables[folders]
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))

@@ -24,7 +24,7 @@ def of_profile(structure: Structure, ends: Mapping | None, settled: Iterable[Map
     """The figures of a profile; one without data says so. `ends` and `settled` are the fields of the profile's `Ends`,
     if it has any, and of each `Settled` by name."""
     cuts = level_bins(structure.depth, _MOST).tolist()
-    bins = [(low, high, float(structure.widths[low:high].sum())) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    bins = [(low, high, int(structure.widths[low:high].sum())) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
     degrees = [(side, int(degree), int(degree), int(number)) for side in ("parents", "children")
                for degree, number in getattr(structure, side).counts]  # fmt: skip
     sizes = {} if ends is None else {name: ends[part] for part, name in ENDS.items()}
@@ -53,7 +53,7 @@ def of_outline(outline: Outline) -> list[Figure]:
     ]
 
 
-def _levels(kind: str, bins: list[tuple[int, int, float]], note: str) -> Figure:
+def _levels(kind: str, bins: list[tuple[int, int, int]], note: str) -> Figure:
     """Of bins of levels: the level before the first, the last, and how many components they have."""
     rows = [(low + 1, high, number, number / (high - low)) for low, high, number in bins]
     frame = pd.DataFrame(rows, columns=["first_level", "last_level", "components", "mean"])

@@ -9,13 +9,10 @@ from __future__ import annotations
 import csv
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from grailbench.errors import InputError
 from grailbench.util.paths import published_dir
-
-if TYPE_CHECKING:
-    import pandas
 
 THESIS = "Caiazza, MSc thesis, Politecnico di Torino, 2019"
 COMPUTATION = "Quer, Calabrese, Computation 8(4), 2020"
@@ -42,8 +39,7 @@ _CAPTIONS = {
     "computation-2": "The home-made graph set",
 }
 
-#: tables of transitive closures by Datalog systems, times in seconds; no report fills them in
-#: the tables of Datalog systems, which `table` reads too, and their captions
+#: the tables of closures by Datalog systems, times in seconds, and their captions
 DATALOG = {
     "datalog-atc23": "Towards Iterative Relational Algebra on the GPU: closures on one A100",
     "datalog-sizes": "MNMGDatalog: transitive closure datasets",
@@ -51,33 +47,24 @@ DATALOG = {
     "datalog-energy": "Transitive closure on one A100: time and energy",
 }
 
+#: columns that are no times: whole numbers, and degrees
+INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
+DEGREES = ("Avg Degree", "Avg. Degree")
 FAR = 3.0  #: ratio of measured to printed, or its inverse, from which a known reason is given
 PAPER_TABLES = ("computation-1", "computation-2")  #: the tables of Computation 2020
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: the tables of vertices and edges, without times
 
 
-@dataclass(frozen=True)
-class Erratum:
+class Note(NamedTuple):
     """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), or on a row (`column` empty)
-    or a whole table (both empty)."""
+    or a whole table (both empty); `side` is 'above' or 'below' of a reason why measured values are far from it."""
 
     table: str
     row: str
     column: str
     note: str
     source: str
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why measured values are far above or below a printed cell; `side` is 'above' or 'below'."""
-
-    table: str
-    row: str
-    column: str
-    side: str
-    note: str
-    source: str
+    side: str = ""
 
 
 @dataclass(frozen=True)
@@ -96,8 +83,8 @@ class Published:
     caption: str
     columns: tuple[str, ...]
     rows: dict[str, dict[str, str]]
-    errata: tuple[Erratum, ...]
-    reasons: tuple[Reason, ...]
+    errata: tuple[Note, ...]
+    reasons: tuple[Note, ...]
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -121,17 +108,6 @@ class Published:
         side = "above" if ratio >= FAR else "below" if ratio <= 1 / FAR else ""
         wanted = (dataset, column, side)
         return next((each.note for each in self.reasons if (each.row, each.column, each.side) == wanted), "")
-
-    @property
-    def frame(self) -> pandas.DataFrame:
-        """The table with numbers: index `dataset`, the printed columns in order; the first column is text."""
-        import pandas
-
-        frame = pandas.DataFrame.from_dict(self.rows, orient="index", columns=list(self.columns))
-        frame.index.name = "dataset"
-        for column in self.values:
-            frame[column] = pandas.to_numeric(frame[column])
-        return frame
 
 
 def names() -> list[str]:
@@ -157,19 +133,23 @@ def table(name: str) -> Published:
         if len(line) != len(header):
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
-    errata, reasons = (tuple(e for e in known if e.table == stem(name)) for known in (_known_errata(), known_reasons()))
+    errata, reasons = (
+        tuple(note for note in known if note.table == stem(name)) for known in (_errata(), known_reasons())
+    )
     return Published(name, captions[name], tuple(header[1:]), rows, errata, reasons)
 
 
 @cache
-def known_reasons() -> tuple[Reason, ...]:
+def known_reasons() -> tuple[Note, ...]:
     """Every known reason for a ratio far from 1."""
-    return tuple(Reason(*line) for line in _read(published_dir() / "reasons.csv")[1:])
+    return tuple(
+        Note(*at, note, source, side) for *at, side, note, source in _read(published_dir() / "reasons.csv")[1:]
+    )
 
 
 @cache
-def _known_errata() -> tuple[Erratum, ...]:
-    return tuple(Erratum(*line) for line in _read(published_dir() / "errata.csv")[1:])
+def _errata() -> tuple[Note, ...]:
+    return tuple(Note(*line) for line in _read(published_dir() / "errata.csv")[1:])
 
 
 def _read(path) -> list[list[str]]:

@@ -35,7 +35,7 @@ class Recorded(NamedTuple):
         return cls(folder, run.environment, run.cells)
 
 
-def apart(runs: Sequence[Run]) -> list[str]:
+def additions(runs: Sequence[Run]) -> list[str]:
     """A sentence for each run after the first on what it adds to it, and on whether it is of the same machine."""
     first, *others = runs
     found = []

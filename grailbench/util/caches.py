@@ -208,7 +208,7 @@ class _Seen:
 _seen = _Seen()
 
 
-def added(path: Path) -> None:
+def keep_bound(path: Path) -> None:
     """Sees to the bound after a file was added to the cache: removes what was used longest ago, says so in one line.
 
     Raises InputError if the variable of the bound is no size; what was added stays.
@@ -225,7 +225,7 @@ def added(path: Path) -> None:
         _seen.folder, _seen.at, _seen.bytes = folder, time.monotonic(), sum(entry.bytes for entry in again)
     if _seen.bytes <= most:
         return
-    gone = remove(over(again, most, {path}))
+    gone = remove(least_used(again, most, {path}))
     if gone:
         _seen.bytes -= sum(entry.bytes for entry in gone)
         _log.warning(
@@ -235,7 +235,7 @@ def added(path: Path) -> None:
         )  # fmt: skip
 
 
-def over(found: Iterable[Entry], most: int, spared: Iterable[Path] = ()) -> list[Entry]:
+def least_used(found: Iterable[Entry], most: int, spared: Iterable[Path] = ()) -> list[Entry]:
     """Those entries, used longest ago first, without which the others are within the bound. A running process's, and
     those that are `spared`, are not among them."""
     found = [entry for entry in found if entry.again]
@@ -269,7 +269,7 @@ def remove(found: Iterable[Entry], dry: bool = False) -> list[Entry]:
     return gone
 
 
-def left_behind(dry: bool = False) -> list[temporary.Left]:
+def left_behind(dry: bool = False) -> list[temporary.Leftover]:
     """Removes stale temporary files of the cache and stale temporary folders of the system; see `temporary`.
 
     dry  only tell which would be

@@ -41,8 +41,8 @@ def protect(path: str | os.PathLike) -> None:
 
 
 @contextmanager
-def apart() -> Iterator[None]:
-    """Until the block ends, only what is read and written in it counts; after it, only what was before: a command."""
+def of_one_command() -> Iterator[None]:
+    """Until the block ends, only the files that are read and written in it count; after it, only those from before."""
     before = dict(_files)
     _files.clear()
     try:
@@ -142,7 +142,7 @@ def atomic_file(
                     os.fsync(stream.fileno())
                 require_writable(output, seeks, over)  # which may have been read meanwhile
                 if check is not None:
-                    naming.enter_context(temporary.alone(path.parent.parent))
+                    naming.enter_context(temporary.exclusive(path.parent.parent))
                     check()
                 written = os.fstat(stream.fileno())
                 # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it

@@ -35,7 +35,7 @@ def console() -> Console:
     return Console(file=_bare(sys.stdout), highlight=False, width=max(width, _LEAST_WIDTH))
 
 
-def apart() -> Console:
+def error_console() -> Console:
     """A rich console on stderr."""
     return Console(file=_bare(sys.stderr), highlight=False)
 

@@ -31,7 +31,6 @@ QUIET_S = 24 * 3600  #: a file that nobody can lock is stale when it was not wri
 QUIET_FOLDER_S = 7 * QUIET_S  #: the same of a folder, whose files may be read for days
 _LONGEST = 40  # characters of a name that its temporary file shows: names have at most 255 bytes
 _FILE = re.compile(r"\..*\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
-_FORMER = re.compile(r"\..*\.\d+-[0-9a-f]{8}\.tmp", re.DOTALL)  # of versions that held no lock
 _FOLDER = re.compile(r"grailbench-[a-z]+-([0-9a-f]{8})-\d+-[0-9a-f]{8}")
 #: file systems that no other machine writes to
 _OWN = {"apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs", "tmpfs",
@@ -41,7 +40,7 @@ _MOST_SWEPT = 1_000  # folders that are remembered: a process that runs for week
 
 
 @dataclass(frozen=True)
-class Left:
+class Leftover:
     """A file or folder that a process left, and its size in bytes."""
 
     path: Path
@@ -128,7 +127,7 @@ def locked(handle: int) -> Iterator[None]:
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def exclusive(folder: Path) -> Iterator[None]:
     """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
     waits. Raises OSError if the folder cannot be opened."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -200,7 +199,7 @@ def sweep_once(folder: Path) -> None:
         sweep(folder)
 
 
-def sweep(folder: Path, dry: bool = False) -> list[Left]:
+def sweep(folder: Path, dry: bool = False) -> list[Leftover]:
     """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
 
     dry  only tell what would be removed
@@ -216,14 +215,12 @@ def sweep(folder: Path, dry: bool = False) -> list[Left]:
     for name in sorted(names):
         if name.startswith("grailbench-") and (match := _FOLDER.fullmatch(name)):
             found.append(_swept_one(folder / name, match[1], dry, whole=True))
-        elif name.startswith("."):
-            match = _FILE.fullmatch(name)
-            if match or _FORMER.fullmatch(name):
-                found.append(_swept_one(folder / name, match and match[1], dry, whole=False))
+        elif name.startswith(".") and (match := _FILE.fullmatch(name)):
+            found.append(_swept_one(folder / name, match[1], dry, whole=False))
     return [left for left in found if left is not None]
 
 
-def _swept_one(path: Path, mark: str | None, dry: bool, whole: bool) -> Left | None:
+def _swept_one(path: Path, mark: str, dry: bool, whole: bool) -> Leftover | None:
     """Removes a file, or if `whole` a folder, if it is stale; None if it is not."""
     try:
         handle = os.open(path, (os.O_RDONLY | os.O_DIRECTORY if whole else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -237,7 +234,7 @@ def _swept_one(path: Path, mark: str | None, dry: bool, whole: bool) -> Left | N
             return None
         if not _stale(handle, path, mark, whole):
             return None
-        left = Left(path, size_of(path))
+        left = Leftover(path, size_of(path))
         if not dry:
             _take_away(path, whole)
         return left

@@ -91,8 +91,8 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Held:
-    """A tournament that was held.
+class Outcome:
+    """What a tournament found.
 
     folder  of the last round's run
     asked   the pairs of the last round in words
@@ -116,7 +116,7 @@ class Held:
 
 def hold(
     entry: Entry, watching: Callable[[], AbstractContextManager[Watcher]], *, out: str | None = None, fetch: bool = True
-) -> Held:
+) -> Outcome:
     """Hold a tournament in a new folder (`out`, or one in results/runs). `watching` gives the watcher of a round.
 
     Raises InputError for an unknown graph, one without vertices or wrong pairs, MachineLacks if a GPU is asked for and
@@ -146,7 +146,7 @@ def hold(
         plan = again(entry.graph, late, time_limit=limit, **first)
     chosen = finalists(measured.values(), entry.queries, entry.memory)
     if not chosen:
-        return Held(folder, "", list(measured.values()), [], taking.absent)
+        return Outcome(folder, "", list(measured.values()), [], taking.absent)
     number, trials = _size(chosen, pairs, max(entry.seconds - (monotonic() - began), entry.seconds / 3))
     plan = again(
         entry.graph, [option.worst for option in chosen], queries=pairs.of(number, folder), count=number,
@@ -156,7 +156,7 @@ def hold(
     last = _run(plan, watching, folder, entry.seconds)
     for option in (*measured.values(), *last):
         require_same(option.worst.graph_sha256 or pairs.sha256, pairs.sha256, entry.graph)
-    return Held(folder, pairs.words(number), list(measured.values()), last, taking.absent)
+    return Outcome(folder, pairs.words(number), list(measured.values()), last, taking.absent)
 
 
 def _run(plan: Plan, watching, folder: Path, seconds: float) -> list[Option]:

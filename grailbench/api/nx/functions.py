@@ -52,7 +52,7 @@ class Backend:
     def has_path(G: Converted, source: Any, target: Any) -> Any:
         G.check()
         try:
-            u, v = G.places[source], G.places[target]
+            u, v = G.vertex_of[source], G.vertex_of[target]
         except (KeyError, TypeError):
             return _by_networkx("has_path", G, source, target)
         return G.index.reaches(u, v)
@@ -69,7 +69,7 @@ class Backend:
     def single_source_shortest_path_length(G: Converted, source: Any, cutoff: Any = None) -> Any:
         G.check()
         try:
-            place = G.places[source]
+            place = G.vertex_of[source]
         except (KeyError, TypeError):
             return _by_networkx("single_source_shortest_path_length", G, source, cutoff)
         n = len(G.nodes)
@@ -138,7 +138,7 @@ def _reached(name: str, graph: Converted, source: Any, rows: tuple[np.ndarray, n
     """The set of nodes that a search of these rows finds from a node, without itself."""
     graph.check()
     try:
-        place = graph.places[source]
+        place = graph.vertex_of[source]
     except (KeyError, TypeError):
         return _by_networkx(name, graph, source)
     search = Search(*rows)
@@ -189,7 +189,7 @@ def _changed_generations(graph: Converted, taken: np.ndarray, following: np.ndar
 def _is_topological(graph: Converted, order: Iterable[Any]) -> bool:
     """Whether a sequence has every node once, each before all that it has edges to."""
     try:
-        places = [graph.places[node] for node in order]
+        places = [graph.vertex_of[node] for node in order]
     except (KeyError, TypeError):
         return False
     if sorted(places) != list(range(len(graph.nodes))):

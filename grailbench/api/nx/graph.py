@@ -27,7 +27,7 @@ class Converted:
 
     source    the NetworkX graph itself: attributes are read from it when they are asked for, so they are never old
     nodes     its nodes in its order; vertex v is `nodes[v]`
-    places    vertex by node
+    vertex_of  vertex by node
     offsets   int64[n + 1]   CSR of neighbours (of an undirected graph: both ways); parallel edges are one
     targets   int32[m]
 
@@ -40,11 +40,11 @@ class Converted:
         self.source = source
         rows = source._adj
         self.nodes = list(rows)
-        self.places = {node: place for place, node in enumerate(self.nodes)}
+        self.vertex_of = {node: vertex for vertex, node in enumerate(self.nodes)}
         neighbours = _neighbours(rows)
         self.offsets = np.zeros(len(self.nodes) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, neighbours), np.int64, len(self.nodes)), out=self.offsets[1:])
-        found = map(self.places.__getitem__, chain.from_iterable(neighbours))
+        found = map(self.vertex_of.__getitem__, chain.from_iterable(neighbours))
         self.targets = np.fromiter(found, VERTEX, int(self.offsets[-1]))
         self._rows = rows if type(rows) is dict else None  # the rows of a view are counted one by one
         # A view has the cache of its own, which a change of the graph that it shows does not empty.

@@ -199,7 +199,7 @@ def save(recipe: Recipe, graph: Graph) -> Path:
     caches.use(path, coming=True)
     about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
     save_graph(path, graph, about, check=check)
-    caches.added(path)
+    caches.keep_bound(path)
     return path
 
 

@@ -34,7 +34,7 @@ class Text:
         if not path.is_file():
             with atomic_file(path) as stream:
                 stream.write(FORMS[form](self.graph).encode())
-            caches.added(path)
+            caches.keep_bound(path)
         return path
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell, Stats
 from grailbench.report import published
-from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_QUERIES
+from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES, PRINTED_QUERIES
 from grailbench.report.table import Footnotes, Table, numbers
 from grailbench.util.words import BLANK, difference, ms, ratio
 
-_INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
 NOT_RUN = "the graph is not in the run"
 _SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")
 
@@ -165,7 +164,7 @@ def units(filled: Filled) -> dict[str, str]:
     """The unit of each column of times, by its header."""
     if not filled.caption.endswith("(all times in ms)"):
         return {}
-    return {name: "ms" for name in filled.columns[1:] if name not in _INTEGERS and " / " not in name}
+    return {name: "ms" for name in filled.columns[1:] if name not in INTEGERS and " / " not in name}
 
 
 def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
@@ -177,7 +176,7 @@ def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
 def _measured(column: str, entry: Entry) -> str:
     if entry.measured is None:
         return BLANK if entry.status == "missing" else entry.status.upper()
-    text = f"{entry.measured:.0f}" if column in _INTEGERS else ms(entry.measured)
+    text = f"{entry.measured:.0f}" if column in INTEGERS else ms(entry.measured)
     if entry.status == "ok":
         return text
     few = entry.cell.planned is not None and entry.cell.trials < entry.cell.planned

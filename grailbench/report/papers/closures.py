@@ -15,7 +15,7 @@ from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
-from grailbench.report.measured import said_of
+from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, ms, short
@@ -39,7 +39,7 @@ def series_name(impl: str) -> str:
 def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
     """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: `_HEAD`, threads,
     phase, reason, the number of trials and their statistics (ms), the number of edges of the closure, and what the
-    verdicts on the stability of cells, by key, say of it (`measured.said_of`).
+    verdicts on the stability of cells, by key, say of it (`measured.stability_columns`).
 
     A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
     `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
@@ -58,7 +58,7 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         timed = [{"phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
                   "median": s.median, "closure": cell.positives} for phase, s in _timed(cell).items()]  # fmt: skip
         said = (verdicts or {}).get(cell.key)
-        lines += [head | each | said_of(said, each["phase"]) for each in timed or [{"phase": ""}]]
+        lines += [head | each | stability_columns(said, each["phase"]) for each in timed or [{"phase": ""}]]
     columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure",
                "stability", "unstable_by"]  # fmt: skip
     return pandas.DataFrame(lines, columns=columns)
@@ -309,7 +309,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
 def _print(graphs: list[_Graph]) -> Table:
     """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own."""
 
-    def weighed(impl: str) -> Callable[[_Graph], Cell | None]:
+    def with_energy(impl: str) -> Callable[[_Graph], Cell | None]:
         return lambda graph: next((cell for cell in graph.cells if cell.impl == impl and cell.energies), None)
 
     def seconds(impl: str, phases: tuple) -> Callable[[_Graph], float | None]:
@@ -322,8 +322,8 @@ def _print(graphs: list[_Graph]) -> Table:
         Column("graph", lambda graph: graph.name, key=True),
         Column("counted, s", seconds(BITS, COUNTED), short, none=BLANK),
         Column("pairs on the host, s", seconds(PAIRS, SOLVE), short, none=BLANK),
-        measured.joules("J, bits on the host", "solve", "gpu", of=weighed(BITS)),
-        measured.joules("J, pairs on the host", "solve", "gpu", of=weighed(PAIRS)),
+        measured.joules("J, bits on the host", "solve", "gpu", of=with_energy(BITS)),
+        measured.joules("J, pairs on the host", "solve", "gpu", of=with_energy(PAIRS)),
         Column("printed, one A100, s", printed_list(lambda p: p.one and f"{short(p.seconds)} {p.system}"), none=BLANK),
         Column("printed J", printed_list(lambda p: p.one and p.joules and f"{short(p.joules)} {p.system}"), none=BLANK),
         Column("printed, MNMGDatalog on more, s",

@@ -70,10 +70,10 @@ class Point:
     def labeling_ms(self) -> float | None:
         """The mean of labeling with transfer and allocation."""
         label = self.mean("label")
-        return None if label is None else label + sum(self.apart.values())
+        return None if label is None else label + sum(self.beside.values())
 
     @property
-    def apart(self) -> dict[str, float]:
+    def beside(self) -> dict[str, float]:
         """The phases that are timed separately from `label`, such as transfer and allocation, by name."""
         phases = self.cell.phases.items() if self.cell.sound else ()
         return {name: s.mean for (under, name), s in phases if not under and name not in _NOT_APART}

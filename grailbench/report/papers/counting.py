@@ -29,7 +29,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     known, named = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
     whole = sorted((c for c in named if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
     searching = sorted((c for c in named if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
-    weighed = any(cell.energies for cell in own if cell.impl == ON_GPU)
+    energy = any(cell.energies for cell in own if cell.impl == ON_GPU)
     columns = {  # by their names in records
         "dataset": Column("graph", lambda group: group.graph, key=True),
         "direction": Column("of every vertex", lambda group: group.direction, key=True),
@@ -37,7 +37,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "pairs": Column("pairs", lambda group: group.first("positives"), grouped),
         **{_name(*each): Column(f"{_name(*each)} ms", _solved(*each), short, none=BLANK) for each in whole},
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
-        **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if weighed else {}),
+        **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
         **{f"{_name(*each)} vertices/s": Column(f"{_name(*each)}, s", _rate(*each), said=_seconds(*each))
            for each in searching},
@@ -57,7 +57,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "of the exact ones, from raw edges. A vertex does not count itself; pairs are the sum of all counts.",
         "about 1.2 [30/s]: not measured but extrapolated; that many vertices a second were searched from, of those "
         "that were drawn, and all would take so long at that rate.",
-        *(["J: of the GPU's whole board, in solve of counts-gpu, by the driver's counter."] if weighed else []),
+        *(["J: of the GPU's whole board, in solve of counts-gpu, by the driver's counter."] if energy else []),
         "The sketch's error is the root mean square of its relative error over the vertices that were checked.",
     ]
     return tabulate(

@@ -138,7 +138,7 @@ def in_print(name: str) -> Callable[[Cell], bool]:
     return lambda cell: cell.dataset.removesuffix(LIKE) not in rows
 
 
-class Ours:
+class OurColumns:
     """The columns of a table that were not printed, for the series that the run has on the table's graphs.
 
     Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run

@@ -234,7 +234,7 @@ def _labeling_bounds(point: Point) -> Bounds:
     """Bounds of `Point.labeling_ms` in seconds: sums of the bounds of its phases, at least as wide as exact ones."""
     if point.labeling_ms is None:
         return None, None
-    parts = [point.cell.phases["", name] for name in ("label", *point.apart)]
+    parts = [point.cell.phases["", name] for name in ("label", *point.beside)]
     return sum(part.low for part in parts) / 1e3, sum(part.high for part in parts) / 1e3
 
 
@@ -350,7 +350,7 @@ def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
     if of == "steps":
         return point.steps
     read = {"read": point.cell.read_ms or 0.0} if reading else {}
-    return {**read, **point.apart, **point.steps}
+    return {**read, **point.beside, **point.steps}
 
 
 def _stalls(frame: pandas.DataFrame) -> Bars:

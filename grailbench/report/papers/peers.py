@@ -78,8 +78,11 @@ def compare(cells: Iterable[Cell]) -> list[Comparison]:
 
     A peer with label pairs is compared with our index with as many label pairs, a peer without them with ours with
     `USUAL_DIM` or, if the run has none such, the fewest in the run. Real graphs, look-alikes and query sets are
-    separate comparisons. `unpaired` reports the cells of peers that are in no comparison.
+    separate comparisons. `unpaired` reports the cells of peers that are in no comparison. A run with more than
+    `MOST_PAIRED` peers has none.
     """
+    if not _few(cells := list(cells)):
+        return []
     groups: dict[tuple[bool, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.generated, cell.query_set), []).append(cell)
@@ -99,7 +102,10 @@ def compare(cells: Iterable[Cell]) -> list[Comparison]:
 
 
 def unpaired(cells: Iterable[Cell], compared: Iterable[Comparison]) -> list[str]:
-    """A sentence per configuration and query set on the cells of peers that are in none of these comparisons."""
+    """A sentence per configuration and query set on the cells of peers that are in none of these comparisons; none of a
+    run with more than `MOST_PAIRED` peers."""
+    if not _few(cells := list(cells)):
+        return []
     paired = {(each.theirs, each.query_set, pair.dataset) for each in compared for pair in each.pairs}
     left: dict[tuple[str, str, int | None], list[str]] = {}
     for cell in cells:
@@ -154,7 +160,8 @@ def table(comparison: Comparison) -> Table:
     records = list(_records(comparison))
     return Table(
         "peers", heading(comparison), headers, [*lines, means, largest], frozenset(headers[1:]),
-        notes=[NOTE], records=[*records, *_means(comparison)], file="peers", data=pandas.DataFrame(records),
+        notes=[NOTE], records=records, file="peers",
+        data=pandas.DataFrame([each for each in records if each["dataset"]], columns=[*records[0]]),
         units={name: "ms" for name in headers if name.endswith((" ours", " theirs"))},
     )  # fmt: skip
 
@@ -167,36 +174,20 @@ def heading(comparison: Comparison) -> str:
     return f"Peers: {comparison.ours} against {comparison.theirs} ({how})"
 
 
-def _head(comparison: Comparison, dataset: str | None, phase: str) -> dict:
-    return {"ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set,
-            "dataset": dataset, "phase": phase}  # fmt: skip
-
-
 def _records(comparison: Comparison) -> Iterator[dict]:
+    """A record per graph and phase, then one per phase with the mean."""
+    head = {"ours": comparison.ours, "theirs": comparison.theirs, "query_set": comparison.query_set}
     for pair in comparison.pairs:
         for phase in PHASES:
             times = {"ours_ms": pair.ours[phase], "theirs_ms": pair.theirs[phase], "ratio": pair.ratio(phase)}
-            yield {**_head(comparison, pair.dataset, phase), **times, "status": pair.status}
-
-
-def _means(comparison: Comparison) -> Iterator[dict]:
+            yield {**head, "dataset": pair.dataset, "phase": phase, **times, "status": pair.status}
     for phase in PHASES:
         mean, graphs = comparison.geometric_mean(phase)
-        yield {**_head(comparison, None, phase), "geometric_mean": mean, "graphs": graphs}
-
-
-def compared(cells: list[Cell]) -> list[Comparison]:
-    """The comparisons of `compare`; none of a run with more than `MOST_PAIRED` peers."""
-    return compare(cells) if _few(cells) else []
-
-
-def left_over(cells: list[Cell]) -> list[str]:
-    """The sentences of `unpaired` on the cells that `compared` leaves out; none of a run with more peers."""
-    return unpaired(cells, compare(cells)) if _few(cells) else []
+        yield {**head, "dataset": None, "phase": phase, "geometric_mean": mean, "graphs": graphs}
 
 
 def _few(cells: Iterable[Cell]) -> bool:
     return len({cell.impl for cell in cells if cell.impl.startswith(OTHERS)}) <= MOST_PAIRED
 
 
-PARTS = (Part("peers", lambda report: map(table, compared(report.cells)), place=Place.PEERS),)
+PARTS = (Part("peers", lambda report: map(table, compare(report.cells)), place=Place.PEERS),)

@@ -24,7 +24,7 @@ from grailbench.report.papers.feeds import (
     LIKE,
     OTHER_LABELS,
     OTHER_SEARCH,
-    Ours,
+    OurColumns,
     feeds,
     in_print,
     on_gpu,
@@ -59,7 +59,7 @@ def build(name: str, cells: Iterable[Cell], graphs: Mapping[str, Mapping | str])
     cells = list(cells)
     if name in COUNT_TABLES:
         return _count_table(printed, graphs)
-    ours = Ours(name, cells)
+    ours = OurColumns(name, cells)
     of_row = list if ours.searching else together
     rows = []
     for dataset in printed.rows:
@@ -161,7 +161,7 @@ def others(cells: Iterable[Cell]) -> list[Filled]:
             generated = name == "look-alikes"
             graphs = _by_graph(c for c in cells if c.generated == generated and c.dataset not in printed)
         belongs = on_gpu if gpu else _any_taken
-        ours = Ours(name, [cell for own in graphs.values() for cell in own])
+        ours = OurColumns(name, [cell for own in graphs.values() for cell in own])
         rows = [
             Row(
                 dataset,

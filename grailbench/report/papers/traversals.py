@@ -16,7 +16,7 @@ from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
-from grailbench.report.measured import said_of
+from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, ms, short, size
@@ -52,7 +52,7 @@ def cells(
     ms        of one search, as all times except `ready`, which is the time of all searches
     rate      edges a second
     steps     levels or rounds of a search
-    stability, unstable_by  of the verdicts on cells, by key (`measured.said_of`)
+    stability, unstable_by  of the verdicts on cells, by key (`measured.stability_columns`)
 
     If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
@@ -71,7 +71,7 @@ def cells(
             dataset = f"{dataset}, {cell.query_set}"
         if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
             dataset = f"{dataset}, seed {cell.seed}"
-        lines.append({"dataset": dataset, **_line(cell), **said_of((verdicts or {}).get(cell.key))})
+        lines.append({"dataset": dataset, **_line(cell), **stability_columns((verdicts or {}).get(cell.key))})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(MORE if full else [])])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]
