@@ -259,7 +259,8 @@ def test_workers_that_go_on_are_asked_again(index, pairs, right):
     assert len(index.workers) == 2
 
 
-def test_a_shard_that_returns_twice_counts_once(index, right, files, monkeypatch):
+def test_a_shard_that_returns_twice_counts_once(client, index, right, files, monkeypatch):
+    client.wait_for_workers(2, timeout=60)
     monkeypatch.setattr(client_side, "LOOK_SECONDS", 0.02)
     send, sent = client_side._Stream._send, []
     monkeypatch.setattr(client_side._Stream, "_send", lambda self, *shard: sent.append(shard) or send(self, *shard))
@@ -445,7 +446,6 @@ def test_bits_are_written_whole_or_not_at_all(index, pairs, right, tmp_path):
     [(subprocess.Popen.kill, "is gone"), (lambda each: each.send_signal(signal.SIGSTOP), "does not answer")],
 )
 def test_without_the_scheduler_there_is_one_clear_error(how, said, graph, pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(liveness, "SCHEDULER_SECONDS", 5.0)
     told = tmp_path / "scheduler.json"
     dask = [sys.executable, "-m", "dask"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -462,6 +462,7 @@ def test_without_the_scheduler_there_is_one_clear_error(how, said, graph, pairs,
             client.wait_for_workers(1, timeout=60)
             stream = gb.build(graph, "sequential", client=client).stream((pairs for _ in range(100_000)), shard=PAIRS)
             next(stream)
+            monkeypatch.setattr(liveness, "SCHEDULER_SECONDS", 5.0)
             how(scheduler)
             with pytest.raises(gb.ClusterLost, match=f"the scheduler at tcp://127.0.0.1:.* {said}"):
                 list(stream)
