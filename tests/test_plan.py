@@ -252,7 +252,7 @@ def test_wrong_short_keys_are_named_and_a_short_form_that_is_missing_too(tmp_pat
     assert caught.value.line == 9
     with pytest.raises(InputError, match="no short form.*leave --short out"):
         load_config(written(tmp_path, "[[experiment]]\ndatasets = 'kegg'\n"), short=True)
-    with pytest.raises(InputError, match="--short is of a config"):
+    with pytest.raises(InputError, match="--short needs a config"):
         config_from_flags(datasets=("diamond",), short=True)
 
 

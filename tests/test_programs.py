@@ -43,7 +43,7 @@ if mode == "hang":
         stream.write(f"{{asleep.pid}} {{os.getpid()}} {{os.getcwd()}}")
     os.rename(rest[0] + "-", rest[0])
     if rest[1] != "nobody":
-        os.kill(os.getppid() if rest[1] == "keeper" else os.getpid(), signal.SIGSTOP)
+        os.kill(os.getppid() if rest[1] == "runner" else os.getpid(), signal.SIGSTOP)
     time.sleep(3600)
 edges, pairs = ([tuple(map(int, line.split())) for line in open(name)] for name in (graph, queries))
 reach = {{}}
@@ -181,7 +181,7 @@ def gone(pid):
         return True
 
 
-@pytest.mark.parametrize("stopped", ["nobody", "itself", "keeper"])
+@pytest.mark.parametrize("stopped", ["nobody", "itself", "runner"])
 def test_a_program_that_hangs_is_ended_with_all_that_it_started_and_its_files(stopped, described, tmp_path):
     """Where the process that runs it was stopped, neither the limit nor Ctrl-C ended the run."""
     note, seconds = tmp_path / "note", 0.5

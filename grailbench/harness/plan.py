@@ -445,7 +445,7 @@ def config_from_flags(config: str | Config | None = None, short: bool = False, *
     elif config is None:
         raise InputError("nothing to run", remedy="name graphs with --dataset or --set, or a --config")
     if short and (config is None or isinstance(config, Config)):
-        raise InputError("--short is of a config", remedy="name one with --config, or leave it out")
+        raise InputError("--short needs a config", remedy="name one with --config, or leave --short out")
     base = Config(experiment=[Experiment()]) if config is None else config
     base = base if isinstance(base, Config) else load_config(base, short)
     blocks = [settings.check(Experiment, _replaced(block, given), named=flag_name) for block in base.experiment]

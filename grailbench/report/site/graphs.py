@@ -258,7 +258,8 @@ def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
     columns = [
         Column("graph", "graph", link=lambda each: to(up, each[0].graph_address)), Column("kind", "kind"),
         *(Column(name, name, grouped) for name in ("vertices", "edges", "levels")),
-        Column("in trees", "in_trees", "{:.0%}".format), Column("positive share", "positive_share", "{:.3g}".format),
+        Column("in trees", "in_trees", lambda share: f"{100 * share:.0f} %"),
+        Column("positive share", "positive_share", "{:.3g}".format),
         Column("cells", "cells", grouped),
         Column(f"{ANSWERS:,} answers: ms", "best_ms", short, lambda each: to(up, each[1].address)),
         Column("configuration", "configuration", link=lambda each: to(up, each[1].implementation_address)),

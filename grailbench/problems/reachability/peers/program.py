@@ -41,7 +41,7 @@ from grailbench.problems.reachability.peers.description import (
     write_graph,
     write_pairs,
 )
-from grailbench.problems.reachability.peers.keeper import Ended, Keeper
+from grailbench.problems.reachability.peers.runner import CommandRunner, Ended
 from grailbench.util import paths
 from grailbench.util.words import gib
 
@@ -129,7 +129,7 @@ class Output:
 
 
 PREFIX = "program:"
-_KEEPER = Keeper()
+_RUNNER = CommandRunner()
 
 
 class Program(Implementation):
@@ -181,7 +181,7 @@ class _Files:
     """A folder with the file of a graph, which is removed with this object."""
 
     def __init__(self, how: Format, vertices: int, sources: np.ndarray, targets: np.ndarray):
-        self.folder = _KEEPER.folder()
+        self.folder = _RUNNER.folder()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         write_graph(self.graph, how, vertices, sources, targets)
 
@@ -204,7 +204,7 @@ class ProgramIndex(Index):
         Raises ProgramFailed if it ends with an error or does not print what its description says; TooLittleMemory.
         """
         with timer.phase("write", apart=True):
-            folder = _KEEPER.folder()
+            folder = _RUNNER.folder()
             self.write_queries(folder, sources, targets)
         try:
             with timer.phase("process", apart=True):
@@ -244,7 +244,7 @@ class ProgramIndex(Index):
         known = {"graph": self.files.graph, "queries": folder / "queries", "here": self.program.described_by.parent}
         known |= {"dim": self.params.dim, "threads": self.params.workers, "seed": self.params.seed}
         words = [word.format(**known) for word in self.does.command[1:]]
-        ended = _KEEPER.run([self.place, *words], folder)
+        ended = _RUNNER.run([self.place, *words], folder)
         name = self.program.name
         if ended.fault is not None:
             raise ProgramFailed(f"{name}: {self.place} cannot be started: {ended.fault}")

@@ -1,8 +1,8 @@
-"""Runs commands in a small process of its own, the keeper, which measures them and cleans up after them.
+"""Runs commands in a small process of its own, the runner, which measures them and cleans up after them.
 
-The keeper is this file as a script, a Python without the packages of this one. It reads the end of its input when the
+The runner is this file as a script, a Python without the packages of this one. It reads the end of its input when the
 process that asked ends, for any reason; it then kills the command with all that it started, and removes their files.
-Linux counts the memory of a process from that of the process that started it: the keeper has 10 MB. Starting a command
+Linux counts the memory of a process from that of the process that started it: the runner has 10 MB. Starting a command
 from it takes as long for a large process that asks as for a small one.
 """
 
@@ -45,21 +45,21 @@ class Ended:
     fault: str | None = None
 
 
-class Keeper:
-    """The keeper of this process, started when it is first asked and again after it was stopped."""
+class CommandRunner:
+    """The runner of this process, started when it is first asked and again after it was stopped."""
 
     def __init__(self):
         self._process: subprocess.Popen | None = None
         self._folder: temporary.Folder | None = None
 
     def folder(self) -> Path:
-        """A new folder for files of commands. Its contents are gone when the keeper ends, at the latest."""
+        """A new folder for files of commands. Its contents are gone when the runner ends, at the latest."""
         self._start()
         return Path(tempfile.mkdtemp(dir=self._folder.path))
 
     def _start(self) -> None:
         if self._process is None:
-            from grailbench.util import temporary  # here, as the keeper has no packages
+            from grailbench.util import temporary  # here, as the runner has no packages
 
             self._folder = temporary.Folder("peers")
             command = [sys.executable, "-I", "-S", __file__, self._folder.name]
@@ -96,7 +96,7 @@ class Keeper:
             self._folder.close()
 
 
-# ------------------------------------------------------------------ in the keeper
+# ------------------------------------------------------------------ in the runner
 
 
 def _serve() -> None:
