@@ -22,7 +22,7 @@ STAMP = "COMMIT.json"
 _RESULTS = "results"  # files in this folder do not affect measurements
 _WATCHED = ("grailbench", "configs", "datasets")  # files in these folders that the stamp does not list count as changes
 #: packages that read, show or download; they do not affect measurements
-_UNMEASURED = ("cli", "report", "datasets", "runs", "limits")
+_UNMEASURED = ("cli", "report", "compare", "data", "datasets", "runs", "limits")  # the last three: of earlier layouts
 _COMMAND_SECONDS = 20
 
 
