@@ -439,7 +439,7 @@ def test_another_graph_of_that_name_on_a_worker_is_refused(client, address, diam
         (("--scheduler", "tcp://127.0.0.1:1"), 4, "no scheduler answers"),
         (("--scheduler", "nonsense"), 2, "tcp://HOST:8786"),
         (("--workers", "1000"), 2, "no two share one"),
-        (("--workers", "1", "--scheduler", "tcp://127.0.0.1:1"), 2, "leave one out"),
+        (("--workers", "1", "--scheduler", "tcp://127.0.0.1:1"), 2, "give only one of them"),
         (("--workers", "1", "--simulate"), 2, "--simulate"),
     ],
 )

@@ -204,8 +204,8 @@ def test_the_device_condenses_what_its_walk_can_count_and_no_other():
 
 def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):
     called = []
-    real = labeler.host.labels
-    monkeypatch.setattr(labeler.host, "labels", lambda *args: called.append(1) or real(*args))
+    real = labeler.host.labels_on_host
+    monkeypatch.setattr(labeler.host, "labels_on_host", lambda *args: called.append(1) or real(*args))
     vertices = 600
     chain = Graph(vertices, np.arange(vertices - 1, dtype=np.int32), np.arange(1, vertices, dtype=np.int32))
     dag = condense(chain)
@@ -224,8 +224,8 @@ def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
 
 def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
     taken = []
-    for module, name in ((build, "strong_components"), (build, "walk_levels"), (labeler.host, "labels")):
+    for module, name in ((build, "strong_components"), (build, "walk_levels_on_host"), (labeler.host, "labels_on_host")):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))
     from_edges.load(Params(dim=1))
-    assert taken == ["strong_components", "walk_levels", "labels"]
+    assert taken == ["strong_components", "walk_levels_on_host", "labels_on_host"]

@@ -150,7 +150,7 @@ class Watched:
     def __init__(self, monkeypatch):
         self.steps, self.fails_at, self.kinds, self.made = 0, None, cycle((self.memory, self.refused, lost_midway)), []
         for module, name in (
-            (library, "empty"), (library, "full"), (library, "sums"), (library, "launch"), (device_arrays, "room"),
+            (library, "empty"), (library, "full"), (library, "sums"), (library, "launch"), (device_arrays, "allocate"),
             (device_arrays, "copied"), (gateway.cuda, "device_array"), (gateway.cuda, "to_device"),
             (gateway.cuda, "pinned_array"), (batch, "launch_cooperative"), (staging, "to_device"),
         ):  # fmt: skip

@@ -271,14 +271,3 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     assert running.returncode == 130, said
     assert cached.cached_file(wanted).verified
     assert leftovers(cache) == []
-
-
-def test_temporary_files_of_a_killed_process_are_swept_after_a_day(cache):
-    (cache / "graphs").mkdir(parents=True)
-    old, new, mine = (cache / "graphs" / name for name in (".a.1-0123abcd.tmp", ".a.2-0123abcd.tmp", ".mine.gra"))
-    for path in (old, new, mine):
-        path.write_bytes(b"half")
-    for path in (old, mine):
-        os.utime(path, (time.time() - 90_000,) * 2)
-    fetch([])
-    assert (old.exists(), new.exists(), mine.exists()) == (False, True, True)

@@ -101,10 +101,11 @@ def build(
                 remedy = "Graph.from_networkx or Graph.from_igraph makes one"
             raise InputError(f"{shown(graph)} is no Graph, and {implementation!r} builds on one", remedy=remedy)
         from grailbench.api import streamed
+        from grailbench.outofcore.build import file_of
 
         index, _ = streamed.built(graph, params, folder, vertices, resume)
         if client is not None and folder is not None:
-            return load(streamed.file_of(folder), client=client)
+            return load(file_of(folder), client=client)
         return _spread(index, client)
     if folder is not None or vertices is not None or resume:
         raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")

@@ -236,6 +236,8 @@ class Index:
     def _streamed(self, pairs: Any, shard: int, columns: tuple[str, str] | None) -> Iterator[tuple[int, np.ndarray]]:
         """The number of pairs and the bits of each shard."""
         cut, spread = shards.cut(pairs, shard, columns), self._engine.spread
+        if spread is None:
+            self._engine.check()  # here, so that damage is no fault of a shard
         return shards.here(cut, self.reaches_many) if spread is None else spread.stream(cut)
 
     def _swept(self, sources: int) -> int:

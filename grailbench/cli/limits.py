@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
@@ -65,11 +66,11 @@ _NOISY = 1.5  # values whose most is more than this times their least are marked
 _NAMES = {"cpu": "processor", "gpu": "GPU"}
 
 
-def tables(document: dict) -> list[Table]:
+def tables(document: dict) -> Iterator[Table]:
     """A table for each part of the document of `ceilings.measure`."""
     from grailbench.harness.limits.ceilings import PARTS
 
-    return [_table(document, part) for part in PARTS if part in document]
+    yield from (_table(document, part) for part in PARTS if part in document)
 
 
 def _table(document: dict, part: str) -> Table:

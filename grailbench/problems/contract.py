@@ -293,7 +293,7 @@ class Trial:
 
 
 class Input(Protocol):
-    """A graph in the form that a problem takes. `verified` is that of `datasets.library.BenchGraph`.
+    """A graph in the form that a problem takes. `verified` is that of `data.library.BenchGraph`.
 
     ids    the ids of vertices in the graph's file, which messages use
     roots  the number of vertices without parents before the super-root was added; None if there is no super-root
@@ -301,10 +301,17 @@ class Input(Protocol):
     raw_edges  the number of these
     """
 
-    name: str
-    kind: str
-    sha256: str
-    verified: bool | None
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def sha256(self) -> str: ...
+
+    @property
+    def verified(self) -> bool | None: ...
 
     @property
     def ids(self) -> Ids: ...
