@@ -224,7 +224,11 @@ def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
 
 def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
     taken = []
-    for module, name in ((build, "strong_components"), (build, "walk_levels_on_host"), (labeler.host, "labels_on_host")):
+    for module, name in (
+        (build, "strong_components"),
+        (build, "walk_levels_on_host"),
+        (labeler.host, "labels_on_host"),
+    ):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))
     from_edges.load(Params(dim=1))
