@@ -38,7 +38,7 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     more is a regression. A time is one when new / base is beyond the gate (1.10), 1 is not in the bootstrap interval of
     the ratio, no side is unstable, and the least times show it too; a cell that was ok in BASE and is wrong, failed or
     out of time in NEW is one as well. Verdict and means are of the cells that both runs have. Those that only one has
-    are listed apart; with --require-all, which is for CI, they and counters of one run only are regressions too.
+    are listed apart; with --require-all, which is for CI, they and counters of NEW only are regressions too.
 
     With --accept, NEW takes the place of BASE after it was compared: among the recorded runs (results/baselines) as
     'grailbench record' does it, elsewhere with the old one kept beside it as BASE.before, or BASE.before-2
