@@ -97,8 +97,10 @@ def test_the_wheel_has_the_package_and_what_it_reads_and_nothing_else(wheel):
     assert names(wheel) == shipped(listed())
 
 
-def test_the_sdist_has_all_that_its_tests_need(unpacked):
-    assert unpacked[1] - {"PKG-INFO"} == listed()
+def test_the_sdist_is_the_checkout_without_recorded_runs_and_tests(unpacked, sdist):
+    rest = {name for name in listed() if not name.startswith(("tests/", "results/baselines/"))}
+    assert unpacked[1] - {"PKG-INFO"} == rest
+    assert len(sdist) < 3_000_000
 
 
 def test_no_package_has_what_was_made_here(unpacked, wheel):
