@@ -1,7 +1,7 @@
 """Trade-offs: the time of the answers against build, memory and energy, and from how many queries a build pays.
 
 Only what one machine answered of one query set of one graph stands in one panel. On the Pareto front is what no other
-configuration beats in one of the two without being beaten in the other (`report.fronts`). For problems without a build
+configuration beats in one of the two without being beaten in the other (`report.paying`). For problems without a build
 and queries the time is that of a solution.
 """
 
