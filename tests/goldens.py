@@ -138,8 +138,9 @@ def _arrays(thing: object, seen: set[int]) -> Iterator[str]:
         for each in thing:
             yield from _arrays(each, seen)
     elif type(thing).__module__.startswith("grailbench"):
-        for each in (*vars(thing).values(),) if hasattr(thing, "__dict__") else ():
-            yield from _arrays(each, seen)
+        for name, each in vars(thing).items() if hasattr(thing, "__dict__") else ():
+            if not name.endswith("scratches"):  # memory that a search fills
+                yield from _arrays(each, seen)
 
 
 PARTS = {
