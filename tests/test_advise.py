@@ -264,6 +264,7 @@ def advised(toys, diamond, monkeypatch, tmp_path, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_a_tournament_ends_in_a_recommendation_with_its_evidence(advised, tmp_path, diamond):
     code, out, _ = advised("--impl", "dfs", "--impl", "toy:slow", "--impl", "toy:wrong", "--json")
     records = [json.loads(line) for line in out.splitlines()]

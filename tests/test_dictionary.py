@@ -9,6 +9,7 @@ import json
 import re
 from functools import cache
 
+import pytest
 from commands import ROOT, call
 from stored import evaluation, everything, made, store, trials, unguided
 from test_pays import sweep, timed
@@ -68,6 +69,7 @@ def lines(text):
     return list(csv.reader(io.StringIO(text)))
 
 
+@pytest.mark.slow
 def test_no_column_is_missing_and_every_value_has_the_type_that_the_dictionary_says():
     seen, wrong = set(), set()
     for file, text, frame in written():

@@ -6,10 +6,12 @@ import os
 import signal
 
 import flips
+import pytest
 
 from grailbench.graph import mapped
 
 
+@pytest.mark.slow
 def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path):
     """A changed byte in the file of an index without arrays of its own crashed the process."""
     names = flips.saving()

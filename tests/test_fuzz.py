@@ -50,6 +50,7 @@ def outcome_of(read, data=b"x", place=None, **about):
     return judge(Target("broken", read, "a broken reader", **about), data, place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_whatever_a_reader_is_given_it_reads_it_right_or_refuses_it_clearly(name, place, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
@@ -236,6 +237,7 @@ def test_executions_of_several_calls_add_up(tmp_path):
 # ------------------------------------------------------------------ kernels with checked indices
 
 
+@pytest.mark.slow
 def test_the_kernels_of_the_cpu_are_found_in_the_source():
     kernels = bounds.written(Path(grailbench.__file__).parent)
     assert "graph/readers/rows.py:_parse_gra" in kernels

@@ -321,6 +321,7 @@ def checksums():
     return found
 
 
+@pytest.mark.slow
 def test_every_outline_is_of_a_graph_of_recorded_rows(kept, checksums):
     assert len(kept) > 100
     for name, found in kept.items():
@@ -365,6 +366,7 @@ def test_command_puts_outlines_into_a_file_and_keeps_the_others(cache, capsys, t
     assert outlines.read(tmp_path / "o.jsonl") == first | {"erdos-renyi-100-0.1": outline(open_graph(GENERATED[1]))}
 
 
+@pytest.mark.slow
 def test_command_without_graphs_takes_those_of_recorded_runs_that_can_be_had(capsys, tmp_path, monkeypatch):
     from grailbench.cli import profile
 

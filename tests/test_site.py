@@ -210,6 +210,7 @@ def test_a_large_run_is_folded_by_graph(tmp_path):
 # ------------------------------------------------------------------ whole or not at all
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_files_and_stale_ones_go(own, tmp_path):
     out = tmp_path / "deep" / "out"
     paths = made(own / "run", own / "other", out=out)

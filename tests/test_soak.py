@@ -65,6 +65,7 @@ def test_the_peak_is_that_since_it_was_asked_before():
     assert during > before + (48 << 20) > levels._peak() + (32 << 20)
 
 
+@pytest.mark.slow
 def test_leaks_in_real_work_are_caught(tmp_path, diamond):
     place, kept, handles, end = chores.Place(tmp_path / "work", tmp_path / "kept"), [], [], threading.Event()
     try:

@@ -21,6 +21,7 @@ from grailbench.data.sources import Hosts, SourceFailed, _check_redirect
 from grailbench.errors import InputError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sources.FAULTS)
 def test_a_server_that(name):
     assert sources.trial(name, 0.5, registered=True) == []
