@@ -87,8 +87,7 @@ class Report:
         """The published tables that were asked for, or all if the run has cells of reachability."""
         every = thesis.NAMES if self.cells else ()
         names = every if self.whole else [name for name in self.names if name in thesis.NAMES]
-        graphs = thesis.graph_counts(self.cells, names)
-        return [thesis.build(name, self.cells, graphs) for name in names]
+        return [thesis.build(name, self.cells) for name in names]
 
     @cached_property
     def tables(self) -> list[Filled]:
