@@ -7,7 +7,6 @@ from grailbench.report.papers import beside, thesis
 from grailbench.report.render import records
 from grailbench.report.render.markdown import markdown
 
-KEGG = {"vertices": 3618, "edges": 5576}
 ENVIRONMENT = {
     "cpu": "Test CPU",
     "cores": 2,

@@ -164,7 +164,7 @@ def test_look_alike_alone_leaves_its_published_row_empty():
     found = made(unguided(dataset="kegg-like", stands_for="kegg"))
     frame = papers.printed_frame([tables.build("2.4", found)])
     assert frame.measured.isna().all()
-    assert "kegg-like ran in its place" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
+    assert "not in the run; kegg-like is" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
 
 
 def test_counts_of_positive_queries_are_no_times():

@@ -216,7 +216,7 @@ def test_no_other_graph_stands_in_a_published_row(fields):
 
 def test_blank_row_names_the_look_alike_that_ran_in_its_place():
     table = built(rows("kegg-like", stands_for="kegg"))
-    assert "kegg-like ran in its place" in entry(table, "Pure DFS").measured_notes[0]
+    assert "not in the run; kegg-like is" in entry(table, "Pure DFS").measured_notes[0]
 
 
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
