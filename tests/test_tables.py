@@ -297,7 +297,7 @@ def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names)
 
 
 def test_records_are_plain_json(report):
-    lines = [json.loads(json.dumps(r)) for t in report.every_table for r in records(beside.table(t))]
+    lines = [json.loads(json.dumps(r)) for t in report.part("printed") for r in records(t)]
     dfs = next(r for r in lines if (r["table"], r["dataset"], r["column"]) == ("2.4", "kegg", "Pure DFS"))
     assert (dfs["measured"], dfs["printed"], dfs["impl"], dfs["status"]) == (3.0, 209.85, "dfs", "ok")
 

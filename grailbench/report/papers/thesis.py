@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell, batches, together
@@ -32,6 +33,7 @@ from grailbench.report.papers.feeds import (
     our_columns,
 )
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_THREADS
+from grailbench.report.table import Table
 
 TIME_TABLES = tuple(FEEDS)
 NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
@@ -211,4 +213,9 @@ def left_out(built: Iterable[Filled], found: list[Cell]) -> list[str]:
     return [table.name for table in built if table.name not in hidden and not belongs(table, found)]
 
 
-PARTS = (Part("printed", lambda report: map(beside.table, report.every_table), place=Place.PRINTED),)
+def _tables(report: Any) -> list[Table]:
+    """The published tables of a report, then those of graphs that are in none."""
+    return [beside.table(each) for each in (*report.tables, *(others(report.cells) if report.whole else ()))]
+
+
+PARTS = (Part("printed", _tables, place=Place.PRINTED, title="Printed against measured"),)
