@@ -1,7 +1,5 @@
 """The frames that figures are drawn from: what is in them, what never is."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,19 +42,11 @@ def test_rest_is_never_negative():
 def test_ready_is_no_part_of_a_trial():
     (cell,) = made(trials(apart={"ready": 9.0}))
     assert [part.label for part in frames.segments(cell)] == ["label", "query"]
-    assert frames.phase_table([cell]).ready[0] == pytest.approx(9.045)
 
 
 def test_shares_of_a_cell_add_up_to_one():
     frame = frames.phases(made(gpu(), unguided()))
     assert frame.groupby("config").share.sum().round(12).eq(1).all()
-
-
-def test_phase_table_has_a_row_a_cell_and_its_total():
-    frame = frames.phase_table(made(gpu(), unguided(label=1.0, query=3.0, count=1)))
-    assert list(frame.config) == ["dfs", "gpu d=2 dfs"]
-    assert list(frame.total) == [4.0, 13.0]
-    assert math.isnan(frame["label: subsizes"][0])
 
 
 # ------------------------------------------------------------------ lost cells
@@ -66,7 +56,7 @@ def test_phase_table_has_a_row_a_cell_and_its_total():
 def test_lost_cell_has_a_row_that_says_why_and_no_time_in_any_figure(status):
     found = made(unguided(), trials(count=1), lost(status, "boom"))
     for frame, column in ((frames.phases(found), "ms"), (frames.edges(found), "median"),
-                          (frames.phase_table(found), "total"), (frames.speedup(found, "dfs"), "ms")):  # fmt: skip
+                          (frames.speedup(found, "dfs"), "ms")):  # fmt: skip
         own = frame[frame.status == status]
         assert list(own.reason.unique()) == ["boom"]
         assert own[column].isna().all()

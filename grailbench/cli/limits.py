@@ -58,9 +58,6 @@ def command(quick, only, again, simulate, out, as_json):
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
             note(f"written: {path}")
-    if not simulate:
-        for doubt in ceilings.doubts(document):
-            note(f"warning: {doubt}; measure again on an idle machine")
 
 
 _NOISY = 1.5  # values whose most is more than this times their least are marked

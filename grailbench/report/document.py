@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from grailbench.compare import answer, ranking, stability
+from grailbench.compare import answer, stability
 from grailbench.compare.stability import Verdict
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
@@ -23,7 +23,7 @@ from grailbench.report import (
     rankings,
 )
 from grailbench.report.destination import folder_for, recorded, save
-from grailbench.report.papers import Part, Place, computation, parts, peers, thesis
+from grailbench.report.papers import Part, Place, computation, parts, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render import terminal
@@ -39,7 +39,6 @@ FOLDER = "report"
 #: the parts of a report on reachability that are of no paper, before those of papers
 GENERAL = (
     Part("rivals", lambda report: rankings.rivals(report.cells)),
-    Part("ranking", lambda report: map(rankings.table, ranking.with_peers(report.cells))),
     Part("pays", lambda report: paying.pays(report.cells)),
     Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells)),
     Part("workers", lambda report: rankings.workers(report.cells)),
@@ -112,11 +111,6 @@ class Report:
     def claims(self) -> list[computation.Check]:
         """The checks of Computation 2020, if the run has that paper's graphs."""
         return computation.checks(self.cells) if self.whole else []
-
-    @cached_property
-    def unpaired(self) -> list[str]:
-        """Sentences on the cells of peers that have no counterpart among our cells."""
-        return peers.unpaired(self.cells, peers.compare(self.cells)) if self.whole else []
 
     @cached_property
     def parts(self) -> dict[Part, list[Table]]:
@@ -241,8 +235,6 @@ def show(report: Report, details: bool = False) -> Iterator:
     for table in report.shown:
         yield ""
         yield from terminal(table)
-    if report.unpaired:
-        yield from ("", *report.unpaired)
     if details:
         yield ""
         yield from terminal(report.details)
@@ -263,7 +255,6 @@ def as_markdown(report: Report) -> str:
         parts.append(markdown(table))
         if table.name == measured.NAME and report.left_out:
             parts.append(f"{paragraph(_not_here(report))}\n")
-    parts += [f"- {paragraph(line)}\n" for line in report.unpaired]
     return "\n".join([*parts, markdown(report.details)])
 
 

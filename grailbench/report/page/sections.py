@@ -13,7 +13,7 @@ from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import PENALTY
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import draw, figures, floors, frames, measured, paying, rankings, tradeoffs
+from grailbench.report import figures, floors, frames, measured, paying, rankings, tradeoffs
 from grailbench.report.document import GENERAL, Report
 from grailbench.report.figure import Figure, Grid
 from grailbench.report.papers import Place, computation, wording
@@ -21,15 +21,14 @@ from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
-from grailbench.report.table import Column, Footnotes, Table, tabulate
-from grailbench.util.words import count, gib, listing, short, times
+from grailbench.report.table import Column, Table, tabulate
+from grailbench.util.words import count, gib, listing, times
 
 MEANS = (
     "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
     f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
     "than those of another column are not to be compared with it."
 )
-MOST_STRIPS = 100  #: strips of trials that are drawn as a figure
 #: the kind of a block, as the template names it, and its content
 Block = tuple[str, object]
 
@@ -78,7 +77,6 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
             block for table in report.part("rivals")
             for block in _tables([table], last=0 if table.name == rankings.RIVALS else 2)
         ]),
-        Section("ranking", "Ranking", _tables(report.part("ranking"), last=1)),
         Section("pays", "From how many pairs an index pays", _tables(report.part("pays"))),
         Section("tradeoffs", "Trade-offs", _tradeoffs(report)),
         Section("workers", "What workers add", _tables(report.part("workers"))),
@@ -102,16 +100,13 @@ def _reachability(report: Report, reference: str, phase: str, profile: Path | No
         Section("printed", "Printed against measured", [
             *_figure(drawn["printed"]), *_tables(table for table in printed if table.name not in COUNT_TABLES),
         ]),
-        Section("phases", "Where the time goes", [*_figure(drawn["phases"]), *_phases(drawn["phase-table"])]),
+        Section("phases", "Where the time goes", _figure(drawn["phases"])),
         Section("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
         Section("edges", "Time against edges", _figure(drawn["edges"])),
         Section("speedup", "Speed-up", _speedup(drawn["speedup"], report)),
         Section("claims", computation.TITLE, [
             *_tables(report.part("claims")), *(block for figure in paper for block in _headed(figure)),
         ] if report.claims else []),
-        Section("peers", "Peers", [
-            *_tables(report.part("peers"), last=2), *(("text", line) for line in report.unpaired),
-        ]),
         *(Section(part.name, tables[0].title, _tables(tables)) for part, tables in report.parts.items()
           if USUAL in part.problems and part.place == Place.MORE and part not in GENERAL),
         Section("counters", "Counters", [*_figure(drawn["counters"]), *_counters(report)]),
@@ -214,62 +209,17 @@ def _tradeoffs(report: Report) -> list[Block]:
 
 
 def _trials(report: Report) -> list[Block]:
-    """The figure of every trial, or a table of tiny ones where it would have more than `MOST_STRIPS`."""
+    """The figure of every trial."""
     figure = figures.trials(report.run.cells) if report.whole else None
     if figure is None or not figure.drawable:
         return []
     drawn = sum(len(panel.items) for panel in figure.form.panels)
-    if drawn <= MOST_STRIPS:
-        return [_folded(f"Every trial of {count(drawn, 'strip')}", _figure(figure), drawn)]
-    said = f"{figure.caption} Each strip has a scale of its own. As CSV: grailbench plot --figure {figure.name}."
-    return [("text", said), _folded("Every trial", _tables([_strips(report.run.cells)]), drawn)]
-
-
-def _strips(cells: Iterable[Cell]) -> Table:
-    """A line per cell and phase with its trials as a strip."""
-    cells = frames.ordered(cells)
-    problems = {cell.problem for cell in cells}
-    foot, lines, values = Footnotes(), [], []
-    for head, cell, phase, stats in figures.timed(cells):
-        graph = ", ".join(filter(None, (cell.problem if len(problems) > 1 else "", head["dataset"])))
-        line = [graph, head["queries"], head["config"], phase]
-        texts, numbers = ["", "", "", ""], [None] * 4
-        if stats:
-            low, high = stats.median_low, stats.median_high
-            texts = [draw.strip(stats.times, low, stats.median, high), str(stats.trials), short(stats.median),
-                     f"{short(low)} to {short(high)}" if stats.trials > 1 else ""]  # fmt: skip
-            numbers = [None, stats.trials, stats.median, None]
-        lines.append([*line, *texts, foot.status(cell.status, cell.reason)])
-        values.append([*line, *numbers, cell.status])
-    headers = ["graph", "queries", "configuration", "phase", "trials", "n", "median ms", "95 %", "status"]
-    right = frozenset(("n", "median ms", "95 %"))
-    return Table(figures.TRIALS, "Every trial", headers, lines, right, keys=4, notes=foot.lines(), values=values)
+    return [_folded(f"Every trial of {count(drawn, 'strip')}", _figure(figure), drawn)]
 
 
 def _folded(summary: str, blocks: list[Block], lines: int) -> Block:
     """Blocks that are open at first if they have few lines."""
     return ("folded", Folded(summary, blocks, lines <= TALL))
-
-
-def _phases(figure: Figure) -> list[Block]:
-    """One line per graph and configuration: ms and share of each part, the total, `ready`, the status."""
-    if not figure.drawable:
-        return []
-    parts = [column for column in figure.frame.columns if column not in frames.HEAD]
-    foot, lines, values = Footnotes(), [], []
-    for (_, row), head in zip(figure.frame.iterrows(), figure.frame.itertuples(), strict=True):
-        texts = [short(row[part]) for part in parts]
-        for at, part in enumerate(parts):
-            if texts[at] and part not in ("total", "ready") and row["total"] > 0:
-                texts[at] += f" ({row[part] / row['total']:.0%})"
-        words = [frames.graph_label(head), str(head.config)]
-        lines.append([*words, *texts, foot.status(head.status, head.reason)])
-        values.append([*words, *(None if row[part] != row[part] else row[part] for part in parts), head.status])
-    table = Table(
-        figure.name, "Mean ms by phase (share of the trial)", ["graph", "configuration", *parts, "status"], lines,
-        frozenset(parts), keys=2, notes=foot.lines(), values=values, file=figure.name, data=figure.frame,
-    )  # fmt: skip
-    return [("heading", figure.title), ("text", f"{figure.caption} {figure.note}".strip()), *_tables([table])]
 
 
 def _speedup(figure: Figure, report: Report) -> list[Block]:

@@ -24,9 +24,8 @@ class Place(IntEnum):
 
     PRINTED = 1
     CLAIMS = 2
-    PEERS = 3
-    PROBLEMS = 4
-    MORE = 5
+    PROBLEMS = 3
+    MORE = 4
 
 
 @dataclass(frozen=True)
