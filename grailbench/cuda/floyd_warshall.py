@@ -2,22 +2,13 @@
 2008, `run_tiles`), and in tiles whose entries stay in registers (`Closing`).
 
 The device function `join(found, first, second)` computes a new entry: for distances min(found, first + second), for
-closures found | (first & second). The row and column of a pivot do not change in its own step, because a cycle never
-improves a path, so the threads of a step need not be synchronised.
+closures found | (first & second). The row and column of a pivot do not change in its own step.
 
 A step of `Closing` takes the next P pivots K. Of a matrix A, let D be the closure of the pivots' own P x P entries.
-
-1. `pivots` replaces A_KK by D (one block),
-2. `panel` replaces the pivots' rows R by min(R, D R) = R' (a block for each strip of columns),
-3. `rest` replaces every other row A_u by min(A_u, A_uK R').
-
-2 and 3 are products: an entry is loaded once a step, stays in a register and takes one instruction of each pivot, whose
-values come from shared memory. A thread has several rows and columns, so that a value which it loads there serves
-several entries.
-
-`rest` needs no second panel of the pivots' columns, because A_uK R' = A_uK D R' is what they would give too. It writes
-them, as entries like all others, while other blocks read them. That is harmless: what is read lies between A_uK and
-A_uK D, and gives the same result.
+`pivots` replaces A_KK by D (one block), `panel` the pivots' rows R by min(R, D R) = R', and `rest` every other row A_u
+by min(A_u, A_uK R'): products, in which an entry is loaded once a step and stays in a register. `rest` needs no panel
+of the pivots' columns, because A_uK R' = A_uK D R'. It writes them while other blocks read them, which is harmless:
+what is read lies between A_uK and A_uK D, and gives the same result.
 """
 
 from __future__ import annotations

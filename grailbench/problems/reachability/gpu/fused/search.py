@@ -1,12 +1,10 @@
 """Searches from both ends for the queries that the filters leave open, pruned by every filter at every step.
 
-First one thread per query looks whether one step decides it. A search keeps a hash table of the vertices that it has
-reached, each with the side from which it was reached, and two queues of positions in that table, which grow towards
-each other in one array. A round expands the whole frontier of the side with fewer edges ahead, whose edges are divided
-among the lanes. The search ends when the two sides meet, when a filter proves that they would, when the frontier of a
-side is empty, or, undecided, when its memory or its budget of edges is used up. A warp searches first, in shared
-memory. Undecided queries are searched once more by a block, in device memory; those still undecided are left to
-`sweep`.
+First one thread per query looks whether one step decides it. A search has a hash table of the vertices that it has
+reached, each with its side, and two queues of positions in that table, which grow towards each other in one array. A
+round expands the frontier of the side with fewer edges ahead. The search ends when the sides meet, when a filter proves
+that they would, when a frontier is empty, or, undecided, when its memory or its budget of edges is used up. A warp
+searches first, in shared memory, then a block, in device memory; those still undecided are left to `sweep`.
 """
 
 from __future__ import annotations
