@@ -21,7 +21,7 @@ from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
 from grailbench.graph.ids import Counted
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure import check, index, sweep, warshall
+from grailbench.problems.closure import check, index, sweep
 from grailbench.problems.closure import problem as closure_problem
 from grailbench.problems.closure.gpu import sweep as gpu_sweep
 from grailbench.problems.closure.index import Block, NoTimer, Params, Relation
@@ -155,15 +155,6 @@ def test_blocks_of_any_width_make_up_the_closure_and_so_do_their_pairs(graph, wi
 def test_on_the_cpu_the_closure_is_the_oracles(name, graph):
     if graph[0]:
         assert_closed(name, *graph)
-
-
-@given(graph=digraphs())
-def test_any_number_of_workers_gives_the_same_bits(graph):
-    bits = packed.pack_graph(graph_of(*graph))
-    one, three = bits.copy(), bits.copy()
-    warshall.close_bits(one, 1)
-    warshall.close_bits(three, 3, least=1)
-    assert np.array_equal(one, three)
 
 
 @pytest.mark.parametrize("name", [name for name in ON_GPU if name not in PAIRS])
@@ -351,14 +342,6 @@ def test_pairs_of_vertices_on_cycles_are_counted_beside():
     verdict = judged(graph_of(53, edges))
     assert verdict.positives == 50 * 49 + 50 * 3 + 3
     assert verdict.counters["pairs_with_cycles"] == verdict.positives + 51
-
-
-@given(graph=digraphs())
-def test_vertices_on_cycles_are_those_that_a_walk_leads_back_to(graph):
-    vertices, edges = graph
-    reached = closure(vertices, edges)
-    back = {u for u in range(vertices) if any(a == u and u in reached[b] for a, b in edges)}
-    assert check.cyclic(graph_of(vertices, edges)) == len(back)
 
 
 @given(graph=digraphs(), words=st.integers(1, 3), data=st.data())

@@ -6,9 +6,8 @@ from tabled import all_records, table_markdown
 
 from grailbench.harness.cells import cells
 from grailbench.report import document
-from grailbench.report.papers import beside, figures, thesis
+from grailbench.report.papers import figures, thesis
 from grailbench.report.papers.feeds import WEIGHTS
-from grailbench.report.render import records
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
 GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}
@@ -133,30 +132,6 @@ def test_labels_of_a_gpu_stand_beside_the_whole_way_from_edges(impl):
     assert not [column for column in built("6.4", gpu).columns if "from edges" in column]
 
 
-def test_ready_of_older_versions_that_left_phases_out_is_not_shown():
-    apart = {"transfer": 2.0, "renumber": 3.0, "allocate": 1.0}
-    older = from_edges(0.5, "condense", "build", label=0.1, apart=apart, **(GPU | {"impl": "gpu-fused", "dim": 1}))
-    cpu = from_edges(4.0, "condense", "build", dim=1, label=0.2)
-    peer = from_edges(3.0, "load", "build", apart={"load": 1.0, "arrange": 1.0}, impl="peer:pyreachability-grail")
-    shown = {cell.impl: cell.stats("ready") for cell in cells(frame(older, cpu, peer))}
-    assert shown["gpu-fused"] is None
-    assert shown["sequential"].median == pytest.approx(4.02)
-    assert shown["peer:pyreachability-grail"].median == pytest.approx(3.015)
-    assert not [column for column in built("6.1", cpu, older).columns if "from edges" in column]
-    compared = cells(older + cpu)
-    assert [sorted(phase for phase in cell.timed if "ready" in phase) for cell in compared] == [
-        [], ["ready", "ready/build", "ready/condense"]
-    ]  # fmt: skip
-
-
-def test_search_and_several_gpus_have_no_columns_of_the_device_alone():
-    by_events = {"parts": {("label", "on_device"): 0.05, ("query", "on_device"): 0.2}}
-    fused = trials(query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "devices": 1}))
-    assert not [column for column in built("6.4", sequential(2), fused).columns if "device alone" in column]
-    several = trials(label=0.1, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 2}))
-    assert not [column for column in built("6.1", sequential(1), several).columns if "device alone" in column]
-
-
 def test_search_of_ours_is_the_whole_batch_against_sequential_dfs():
     fused = trials(query=0.5, **(GPU | {"impl": "gpu-fused", "filters": "level,tree"}))
     entries = row(built("6.4", search(), sequential(2, query=20.0), fused)).entries
@@ -201,20 +176,6 @@ def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
     entries = row(found["gpu-labels-other-graphs"], "mine").entries
     assert entries["CPU ICT"].measured == pytest.approx(3.015)
     assert entries["Total"].cell.query_set == "random-16-s1"
-
-
-def test_batch_that_no_column_of_a_table_shows_has_no_row_there():
-    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    pairs = frame(sequential(2, **few), search(**few), search(dataset="mine", query_set="random-100000-s1"))
-    found = {table.name: table for table in thesis.others(cells(pairs))}
-    assert [each.title for each in found["other-graphs"].rows] == ["mine"]
-    searches = found["gpu-search-other-graphs"]
-    assert [each.title for each in searches.rows] == ["mine, 100,000 queries", "mine, 16 queries"]
-    shown = {record["title"] for record in records(beside.table(searches))}
-    assert shown == {
-        "mine, 100,000 queries",
-        "mine, 16 queries",
-    }
 
 
 def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
@@ -293,17 +254,3 @@ def test_printed_weights_are_those_of_the_graphs_measured():
     found = weights(labels())
     one = found[(found.level == "data set") & (found.source == "printed") & (found.phase == "Overhead")]
     assert one.share.iloc[0] == pytest.approx(45.5 / 394.5, rel=1e-3)
-
-
-def test_look_alikes_are_no_part_of_a_data_set():
-    found = weights(labels(dataset="cit-patents-like"), labels(dataset="citeseer-large"))
-    grouped = found[(found.level == "data set") & (found.source == "measured")]
-    assert set(grouped.name) == {"Large real, 1 graph", "Generated graphs, 1 graph"}
-
-
-def test_times_that_two_tables_print_are_drawn_once():
-    report = document.make(made(frame(labels(), search(), sequential(2)), {}))
-    shown = figures.printed_frame(report.tables)
-    assert not shown.duplicated(["dataset", "column"]).any()
-    assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)
-    assert "Queries on GPU" not in set(shown.column)
