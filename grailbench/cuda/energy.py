@@ -1,10 +1,8 @@
 """Measures the energy that work takes, in joules, by the counters of a GPU's driver and of a CPU's packages.
 
-Such counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device. So
-work is repeated until a step is a hundredth of it, what is measured begins and ends with a step, and the idle power
-just before stands beside it. GPUs: `nvmlDeviceGetTotalEnergyConsumption`, of the whole board. CPUs: Running Average
-Power Limit (RAPL), as Linux shows it in `POWERCAP`: a folder a domain, with `name`, `energy_uj` and
-`max_energy_range_uj`, after which the counter begins anew.
+The counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device. So work
+is repeated until a step is a hundredth of it, and the idle power just before stands beside it. GPUs:
+`nvmlDeviceGetTotalEnergyConsumption`, of the whole board. CPUs: Running Average Power Limit (RAPL) in `POWERCAP`.
 """
 
 from __future__ import annotations
@@ -129,15 +127,10 @@ def of(
 ) -> Energy:
     """Calls `work` until its energy is known, and returns what one call took.
 
-    It is called once or more, for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or
-    `MOST_SECONDS` have passed, or the next call would not end `seconds` after the beginning. What a call returns is
-    freed before the next.
-
-    settle  waits until devices have nothing left to do; called before and after the work
-    clock   seconds; `wait` lets some pass
-
-    A meter that cannot be read, stands still or goes backwards is `unread`, and the others are read all the same.
-    Raises MachineLacks where none can be read, and what `work` raises.
+    It is called for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or `MOST_SECONDS`
+    have passed, or the next call would not end within `seconds`. `settle`, called before and after, waits until devices
+    have nothing left to do. A meter that cannot be read, stands still or goes backwards is `unread`. Raises
+    MachineLacks where none can be read, and what `work` raises.
     """
     meters = tuple(meters)
     watch = _Watch([counter for meter in meters for counter in meter.counters], clock, wait)

@@ -1,10 +1,8 @@
 """Strong components of a digraph in topological order, and a bit set of each of the vertices that it reaches.
 
-From the last component to the first, a set is the union of those of the components that its edges lead to, and of its
-own members. A child that is in the union of the children before it, which come in topological order, adds nothing: that
-edge is `redundant`, wherever the set is computed (Goralcikova and Koubek 1979). Every word of the sets is computed by
-itself: threads have ranges of words, and a closure larger than memory is made in blocks of them (`Blocks`), in which
-bits stand for vertices in topological order, so that the sets behind the last target of a block are empty.
+From the last component to the first, a set is the union of those of its children and its own members. A child in the
+union of those before it adds nothing: that edge is `redundant` (Goralcikova and Koubek 1979). Threads have ranges of
+words, and a closure larger than memory is made in blocks of them (`Blocks`).
 """
 
 from __future__ import annotations

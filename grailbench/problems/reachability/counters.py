@@ -37,11 +37,10 @@ def with_traffic(
 ) -> dict[str, int]:
     """Returns the counters with the least memory traffic that they imply, for each phase.
 
-    pairs: number of label pairs, each one pass over the edges; record_bytes: of the labels of one vertex; table_bytes:
-    of all labels; level_bytes: of one level in the filter's array. Bytes read count every read; bytes streamed only
-    what is read once per pass (edges, queries, answers). A gather is one read at a random place of the label table.
-    Visit stamps, the stack and the rest of a cache line are not counted, so it is a lower bound; of the hubs only bytes
-    are.
+    pairs: label pairs, each one pass over the edges; record_bytes: of the labels of one vertex; table_bytes: of all;
+    level_bytes: of one level in the filter's array. Bytes read count every read; bytes streamed only what is read once
+    per pass. A gather is one read at a random place of the table. Stamps, the stack and the rest of a cache line are
+    not counted.
     """
     label_reads = 12 * (counts["label_edges_scanned"] + counts["hub_edges_scanned"])
     label_reads += 16 * counts["label_vertices_expanded"]

@@ -1,10 +1,8 @@
 """Peels the in-trees above a DAG and the out-trees below it; what is left is its core.
 
 A source with at most one child is peeled, again and again: these vertices, B, are in-trees. Then sinks with at most one
-parent among the rest are peeled: these vertices, A, are out-trees. The super-root is left out. A vertex belongs to B if
-it has at most one child and all its parents belong to B, and one of the rest to A if it has at most one parent there
-and all its children belong to A: one pass along the topological order finds B, and one against it finds A. Where no
-vertex has two parents, B is left empty, so that chains do not part the out-trees.
+parent among the rest are: these, A, are out-trees. One pass along the topological order finds B, one against it A.
+Where no vertex has two parents, B is left empty, so that chains do not part the out-trees.
 
 Sources: the tree cover of Agrawal, Borgida and Jagadish (SIGMOD 1989); reductions of a DAG before it is indexed are
 those of Zhou, Zhou, Yu, Wei, Chen and Tang (SIGMOD 2017).

@@ -1,10 +1,9 @@
 """The core without its chains: which of its vertices need a row or a column of the closure, and the closure of these.
 
-A vertex with one parent in the core takes that vertex's column and hangs below it in an out-tree, as the peeled ones
-do; only vertices with two parents or more own a column. A vertex with one child takes that vertex's row, unless it owns
-a column and another vertex takes its own row. Columns count from 1, in the order in which a search from the last
-source, then from the one before it, takes vertices up: it brings together what is reached together, so that `patterns`
-finds fewer and emptier words. 0 stands for no column, and row `rows` for none.
+Only vertices with two parents or more in the core own a column; others hang below their parent in an out-tree. A vertex
+with one child takes that vertex's row, unless it owns a column and another vertex takes its own row. Columns count from
+1 in the order of searches from the last source, then the one before it: what is reached together is near. 0 stands for
+no column, and row `rows` for none.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
 """The DFS parent of every vertex, by shortest weights (thesis algorithm 7 and section 4.4) or by comparing paths
 (Computation 2020, algorithm 3 and section 4.1).
 
-The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its position in the
-pre-order of the unfolded DAG, and the cheapest path to v is the one that the DFS takes. A cost at the ceiling may stand
-for any larger one: if all costs of a vertex are there, the root paths of its parents are compared. Paths are not
-stored: each vertex has its parent, its rank among the parent's children, its depth and one skew-binary jump pointer
-(Myers 1983), so that two paths are compared in O(log depth) steps.
+The weight of edge p -> c is 1 + the sizes of c's earlier siblings, so the cost of a path is its position in the
+pre-order of the unfolded DAG, and the cheapest is the one that the DFS takes. If all costs of a vertex are at the
+ceiling, the root paths of its parents are compared, in O(log depth) steps by skew-binary jump pointers (Myers 1983).
 
-By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to its children as parent. A child keeps the
-offer whose path comes first in DFS order, whatever the order of offers. An offer is one word, the parent in its upper
-half and the child's rank in its lower, so that one compare-and-swap replaces both.
+By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to its children as parent; a child keeps the
+offer whose path comes first. An offer is one word, parent above and the child's rank below, for one compare-and-swap.
 """
 
 from __future__ import annotations

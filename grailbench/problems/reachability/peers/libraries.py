@@ -1,10 +1,8 @@
 """Adapters of libraries: `peer:networkx`, `peer:igraph`, `peer:rustworkx`, `peer:scipy`, `peer:networkit`, and the
 methods of PyReachability (C++17, one thread), `peer:pyreachability-NAME`.
 
-The graph libraries have no index of reachability, so each is asked as its users ask it. They take any graph, so nothing
-is condensed; making the library's graph is a phase apart (`load`), which `ready` counts. PyReachability condenses in
-its `build`, from its own graph type: making that is a phase apart too, and so is pairing sources with targets
-(`arrange`).
+Each is asked as its users ask it. The graph libraries have no index and take any graph, so nothing is condensed. Making
+a library's graph is a phase apart (`load`), and so is pairing sources with targets (`arrange`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """Shortest paths from a source in two phases (Harish and Narayanan 2007; Pathak et al., algorithms 10-12), and
-Floyd-Warshall on a matrix of all pairs (Pathak et al., APSP, slides 2 and 3; tiles in registers: ours).
+Floyd-Warshall on a matrix of all pairs (Pathak et al., APSP; tiles in registers: ours).
 
-As printed, phase 1 writes U without an atomic, so that of two threads the larger value may stay, as Martin, Torres and
-Gavilanes pointed out; an atomic minimum corrects this. Thread coarsening gives each thread `factor` consecutive
-vertices. Algorithm 11 writes the weight as W_a[nid], but means that of the edge. In matrices 'no path' is FAR // 2, so
-that the sum of two such entries does not overflow; the harness refuses distances that long.
+As printed, phase 1 writes U without an atomic, so that the larger value may stay (Martin, Torres and Gavilanes); an
+atomic minimum corrects this. Each thread has `factor` consecutive vertices. Algorithm 11's W_a[nid] means the weight of
+the edge. In matrices 'no path' is FAR // 2, so that two such entries do not overflow.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """A work list inside one cooperative launch, with counters that need only one barrier per round.
 
-A list holds ranges (begin, end, vertex) of at most `chunk` edges each, so that a hub does not stall one thread. Teams
-of 1 to 32 threads expand the ranges. The number of ranges and that of their edges are the two halves of one word, so
-that one atomic add updates both and gives the place of the new range. Counters have three slots: while round r is
-expanded from slot r mod 3, its findings are counted in the next, and the one after that is cleared. So one barrier
-between two rounds is enough, and all threads decide the same.
+A list holds ranges (begin, end, vertex) of at most `chunk` edges, which teams of 1 to 32 threads expand. The numbers of
+ranges and of their edges are the halves of one word: one atomic add updates both and gives a place. Counters have three
+slots: while round r is expanded from slot r mod 3, the next counts its findings and the one after is cleared.
 """
 
 from __future__ import annotations
