@@ -158,26 +158,6 @@ def test_implementation_without_the_tables_label_pairs_shows_its_own_and_says_so
     assert not [column for column in table.columns if column.startswith("gpu d=2")]
 
 
-def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints():
-    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    found = thesis.others(cells(frame(sequential(2, **few), search(**few))))
-    for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS"), (found[-1], "GPU Search")):
-        entries = row(table, "mine").entries
-        assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
-    assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
-    assert "] asked 16 queries, not 100,000" in table_markdown(found[-1])
-
-
-def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
-    own = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    more = {"dataset": "mine", "query_set": "balanced-5000-s1", "queries": 5000}
-    groups = [f(1, label=ms, **of) for of, ms in ((own, 3.0), (more, 9.0)) for f in (sequential, gpu_labels)]
-    found = {table.name: table for table in thesis.others(cells(frame(*groups, gpu_labels(1, **more, seed=2))))}
-    entries = row(found["gpu-labels-other-graphs"], "mine").entries
-    assert entries["CPU ICT"].measured == pytest.approx(3.015)
-    assert entries["Total"].cell.query_set == "random-16-s1"
-
-
 def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
     few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
     late = lost("timeout", "too long", dataset="mine", dim=2, query_set="random-100000-s1")
@@ -241,13 +221,6 @@ def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
     one = found[(found.level == "data set") & (found.source == "measured") & (found.phase == "Parent SSSP")]
     assert list(one.share.round(9)) == [0.3]
     assert list(one.name) == ["Small sparse, 2 graphs"]
-
-
-def test_two_graphs_of_one_printed_name_have_a_bar_each():
-    found = weights(labels(dataset="citeseer"), labels(dataset="citeseer-large"))
-    bars = found[found.level == "graph"].groupby(["name", "source"]).share.sum()
-    assert bars.round(9).eq(1).all()
-    assert set(bars.index.get_level_values("name")) == {"Citeseer (table 6.2)", "Citeseer (table 6.3)"}
 
 
 def test_printed_weights_are_those_of_the_graphs_measured():

@@ -103,12 +103,6 @@ def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_pa
     ]
 
 
-def test_keys_of_reachability_do_not_know_that_there_are_other_problems(diamond):
-    (cell, _) = make_plan(config_from_flags(datasets=[diamond])).cells
-    assert "problem" not in cell.identity()
-    assert cell_of(cell.columns()) == cell_of({k: v for k, v in cell.columns().items() if k != "problem"})
-
-
 def test_flags_that_change_the_problem_change_its_usual_implementations_and_count(diamond, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f'[[experiment]]\ndatasets = ["{diamond}"]\ncount = 9\n')
