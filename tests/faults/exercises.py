@@ -11,7 +11,7 @@ TESTS = Path(__file__).resolve().parents[1]
 #: those that take longest first
 FILES = (
     "test_generate.py", "test_api.py", "test_core.py", "test_catalogue.py", "test_shapes.py", "test_fused.py",
-    "test_gpu.py", "test_counts_gpu.py", "test_edges_to_levels.py", "test_sweep.py", "test_streamed.py",
+    "test_gpu_pipelines.py", "test_counts_gpu.py", "test_edges_to_levels.py", "test_sweep.py", "test_streamed.py",
     "test_core_patterns.py", "test_core_peel.py", "test_profile.py", "test_explained.py",
     "test_nx_backend.py", "test_counts.py", "test_traversal.py", "test_limits.py", "test_api_edges.py",
     "test_queries.py", "test_oracle.py", "test_numbering.py", "test_leveled.py", "test_condense.py",
