@@ -89,18 +89,6 @@ def test_what_is_verified_only_has_a_time_left_after_two_cells(diamond, toys):
     assert view.seconds_left() == pytest.approx(16.0)
 
 
-def test_cell_that_is_given_up_takes_no_more_time(plan):
-    view, clock = view_of(plan)
-    one, other = plan.cells
-    take(view, clock, other, "verified", 5.0)
-    take(view, clock, other, "warming up", 2.0)
-    take(view, clock, other, "trial 1 of 3", 2.0)
-    take(view, clock, one, "verified", 5.0)
-    view.rows([dict.fromkeys(FIELDS) | one.columns() | {"status": "wrong"}])
-    assert view.seconds_left() == pytest.approx(2 * 2.0)
-    assert view.done == 3 + 5
-
-
 def test_steps_done_in_an_earlier_session_set_no_pace(plan):
     view, clock = view_of(plan)
     one, other = plan.cells
@@ -112,14 +100,6 @@ def test_steps_done_in_an_earlier_session_set_no_pace(plan):
     take(view, clock, other, "warming up", 9.0)
     take(view, clock, other, "trial 3 of 3", 4.0)
     assert view.seconds_left() == 0.0
-
-
-def test_long_steps_are_drawn_before_they_begin_anew(plan):
-    view, clock = view_of(plan)
-    view.step(plan.cells[0], "warming up", 0)
-    clock.seconds += 60.0
-    view.step(plan.cells[0], "warming up", 1)
-    assert view.slow
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(None, ""), (59.6, "about 0:01:00 left"), (3725, "about 1:02:05 left")])
@@ -174,20 +154,6 @@ def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_
     out = io.StringIO()
     Console(file=out, width=300).print(plan_table(plan, []))
     assert ["2 cores here" in line for line in out.getvalue().splitlines() if "parallel" in line] == [False, True]
-
-
-@pytest.mark.slow
-def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):
-    coloured = shown(plan, tmp_path / "a", force_terminal=True, color_system="standard")
-    monkeypatch.setenv("NO_COLOR", "1")
-    bare = shown(plan, tmp_path / "b", force_terminal=True, color_system="standard")
-    colour = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])m")
-    assert colour.search(coloured)
-    assert not colour.search(bare)
-
-
-def test_verifying_counts_one_step_a_cell(plan, tmp_path):
-    assert "2/2" in shown(plan, tmp_path, verify, force_terminal=True)
 
 
 @pytest.mark.slow
