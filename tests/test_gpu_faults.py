@@ -132,10 +132,6 @@ def test_two_runs_and_a_program_at_once_have_the_same_answers():
     assert (code, "at once, 0 faults" in out) == (0, True), (out, err)
 
 
-def test_a_run_that_failed_beside_another_is_a_fault(tmp_path):
-    assert together.faults_of([tmp_path / "run-0"], 1, [3], ["no memory"]) == ["run-0: exit code 3: no memory"]
-
-
 # ------------------------------------------------------------------ branches
 
 KERNEL = """

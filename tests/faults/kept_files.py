@@ -183,7 +183,7 @@ def stages(data: bytes, place: Place) -> str:
     place.write(data, "built/build.json")
     built = Folder(place.folder / "built", {"graph": "x"}, True)
     try:
-        return f"stages {built.said('edges')}"
+        return f"stages {built.record('edges')}"
     finally:
         built.close()
 
