@@ -9,7 +9,6 @@ import pickle
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 
 import networkx as nx
 import pytest
@@ -17,9 +16,8 @@ from commands import ROOT, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench.api import Graph, build
+from grailbench.api import Graph, build, costs
 from grailbench.api import nx as nx_backend
-from grailbench.api.nx.__main__ import main, measure
 from grailbench.api.nx.functions import FEW, Backend
 from grailbench.api.nx.graph import Converted
 from grailbench.errors import CheckFailed, InputError
@@ -359,7 +357,7 @@ THEIRS = """
 import collections
 import pytest
 from grailbench.api import nx as nx_backend
-from grailbench.api import Graph, build
+from grailbench.api import Graph, build, costs
 from grailbench.api.nx.functions import Backend
 
 calls = collections.Counter()
@@ -426,29 +424,19 @@ def test_every_function_stands_on_the_page():
     assert sorted(re.findall(r"`(\w+)`", table)) == NAMES
 
 
-def test_the_command_times_both_and_checks_the_answers(diamond, capsys, monkeypatch):
-    words = [diamond, "--pairs", "40", "--sample", "10"]
-    main([*words, "--json"], standalone_mode=False)
+def test_the_costs_of_the_library_are_measured_and_every_answer_is_checked(diamond, capsys, monkeypatch):
+    words = [diamond, "--pairs", "400", "--rounds", "2"]
+    costs.main([*words, "--json"], standalone_mode=False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {line["queries"] for line in lines} == {"random", "balanced"}
-    assert [line["pairs"] for line in lines if "itself" in line["what"]] == [10, 10]
-    assert {line["pairs"] for line in lines if "itself" not in line["what"]} == {0, 40}
-    assert all(line["graph"] == "diamond" and line["seconds"] > 0 for line in lines)
-    main(words, standalone_mode=False)
-    out = capsys.readouterr().out
-    assert all(line["what"] in out for line in lines)
+    assert {line["part"] for line in lines} == set(costs.PARTS)
+    assert {line["graph"] for line in lines if line["part"] == "networkx"} == {"diamond, random", "diamond, balanced"}
+    costs.main([*words, "--part", "load"], standalone_mode=False)
+    assert "the first answer" in capsys.readouterr().out
     monkeypatch.setattr(Backend, "has_path", staticmethod(lambda G, source, target: True))
-    with pytest.raises(CheckFailed, match="not that of NetworkX"):
-        measure(diamond, 40, 10)
-    with pytest.raises(InputError, match="at least one"):
-        measure(diamond, 0, 10)
-
-
-def test_the_command_without_networkx_names_the_extra(monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("grailbench.api.nx.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(SystemExit) as exit_:
-        import_module("grailbench.api.nx.__main__")
-    assert exit_.value.code == 4
-    assert "grailbench[networkx]" in capsys.readouterr().err
+    with pytest.raises(CheckFailed, match="an answer differs from that of has_path"):
+        costs.networkx(diamond, 4000, 1)
+    for wrong, code, said in (("--pairs=0", 2, "at least one"), ("--part=networkx", 4, "grailbench[networkx]")):
+        monkeypatch.setitem(sys.modules, "networkx", None)
+        with pytest.raises(SystemExit) as exit_:
+            costs.main([diamond, wrong], standalone_mode=False)
+        assert (exit_.value.code, said in capsys.readouterr().err) == (code, True)
