@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api.graph import Graph
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
@@ -28,7 +29,7 @@ from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
 from grailbench.problems.reachability.index import Implementation, Index, Params
 from grailbench.problems.reachability.stored import caller_for, from_arrays, here, to_arrays
 from grailbench.problems.reachability.sweep.index import Sweep
-from grailbench.util.outputs import replaced
+from grailbench.util.outputs import atomic_file
 
 if TYPE_CHECKING:
     from grailbench.distributed.spread import Spread
@@ -102,8 +103,16 @@ def save(graph: Graph, engine: Engine, path: str | os.PathLike[str]) -> None:
     Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
     the disk is full.
     """
+    try:
+        write(graph, engine, Path(path))
+    except OSError as error:
+        raise of_system(error) from None
+
+
+def write(graph: Graph, engine: Engine, path: Path) -> None:
+    """As `save`, but raises OSError if the file cannot be written."""
     header, arrays = _described(graph, engine)
-    with replaced(path, seeks=True, over=mapped.MAGIC) as stream:  # an index may replace one
+    with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
         mapped.write(stream, header, arrays)
 
 

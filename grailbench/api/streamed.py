@@ -47,7 +47,7 @@ def built(
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
         graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag)  # type: ignore[arg-type,return-value]
         made = Engine(Streamed, params, lambda: Streamed.restored(dag, params, arrays), here, lambda: None)
-        engine.save(graph, made, path)
+        engine.write(graph, made, path)
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
         kept = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
