@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import uses
+from commands import PUBLISHED
 from hypothesis import HealthCheck, settings
 
 from grailbench.util import paths
@@ -96,9 +97,8 @@ def real_graphs(mirror):
     """Names of the graphs of the GRAIL papers that the mirror has, fetched; 17 at least."""
     from grailbench.data.fetch import fetch
     from grailbench.data.registry import sets
-    from grailbench.problems.reachability.survey import SETS
 
-    wanted = [dataset for name in SETS for dataset in sets()[name]]
+    wanted = [dataset for name in PUBLISHED for dataset in sets()[name]]
     names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.file]
     assert len(names) >= 17
     return names

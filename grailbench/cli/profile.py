@@ -1,8 +1,8 @@
-"""`grailbench profile`: what of a graph decides which index suits it."""
+"""`grailbench profile`: which index suits a graph, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,12 @@ from grailbench.report.table import Table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
-    from grailbench.graph.profile import Structure
-    from grailbench.problems.reachability.profile import Ends, Profile, Reach, Settled
+    from grailbench.graph.profile import Reach
+    from grailbench.problems.reachability.profile import Profile, Settled
 
 
 @click.command("profile")
-@click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=completion.GRAPH_OR_FILE)
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=completion.GRAPH_OR_FILE)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
               help="Of the vertices and pairs that are drawn.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
@@ -28,13 +28,10 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
               help="Kind of the figures' files.")  # fmt: skip
 @click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
-              help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph; without GRAPH, of those of "
-                   "the recorded runs that can be had here.")  # fmt: skip
-@click.option("--most-edges", type=click.IntRange(0), default=20_000_000, show_default=True, metavar="N",
-              help="With --record and no GRAPH, leave out graphs with more edges.")  # fmt: skip
+              help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph.")  # fmt: skip
 @options.as_json
-def command(graphs, seed, out, form, record, most_edges, as_json):
-    """Show what of GRAPH, a name or a file, decides which index suits it.
+def command(graphs, seed, out, form, record, as_json):
+    """Show which index suits GRAPH, a name or a file.
 
     \b
     structure  vertices, edges, strong components, roots, sinks, and how near to a forest it is
@@ -45,10 +42,10 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
     pairs      which step of `sequential` answers random, near and balanced pairs, and what is left to a search
 
     A file is imported under its stem. The same seed gives the same profile. With --out also figures of the ends, the
-    levels, the degrees and the pairs, each with its data as CSV.
+    levels, the degrees, the components and the pairs, each with its data as CSV.
 
-    An outline is sizes, components, trees, levels in at most 64 bins and degrees in powers of two, for pages that show
-    graphs which are not at hand. Lines of other graphs stay in the file, and one of the same graph is replaced.
+    An outline is sizes, components, trees, levels in at most 64 bins and degrees in powers of two, for pages about
+    graphs that are not on this machine. Lines of other graphs stay in the file; one of the same graph is replaced.
 
     \b
     Examples:
@@ -57,13 +54,11 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
       grailbench profile kegg-like --json
       grailbench profile kegg-like erdos-renyi-100-0.1 --record outlines.jsonl
     """
-    if record is not None:
-        _record(graphs, most_edges, record)
-        return
-    if not graphs:
-        raise click.UsageError("Missing argument 'GRAPH'.")
     for graph in graphs:
-        _show(graph, seed, out if len(graphs) == 1 or out is None else out / Path(graph).stem, form, as_json)
+        if record is not None:
+            _record(graph, record)
+        else:
+            _show(graph, seed, out if len(graphs) == 1 or out is None else out / Path(graph).stem, form, as_json)
 
 
 def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
@@ -80,60 +75,36 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
         for table in tables(found):
             put([*terminal(table), *([""] if table.notes else [])])
         put([*([reached(found.reach)] if found.reach is not None else []), *remarks(found)])
-        put([f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else [])
+        put([f"next: grailbench advise {quoted(found.name)}"] if found.vertices else [])
     if out is not None:
         for path in draw(found, out, form):
             note(f"written: {path}")
 
 
-def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
-    """Puts the outlines of graphs into a file, which is whole after each."""
+def _record(graph: str, path: Path) -> None:
+    """Puts the outline of a graph into a file."""
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.graph import profile as outlines
-    from grailbench.problems.reachability.profile import outline
+    from grailbench.problems.reachability.profile import profile
 
     found = outlines.read(path)
-    wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
-    for name, sha256 in wanted.items():
-        graph = open_graph(name)
-        if sha256 not in (None, graph.sha256):
-            note(f"left out: {name}, which is another graph here than in the recorded runs")
-            continue
-        found[name] = outline(graph)
-        outlines.write(path, found.values())
-        note(f"recorded: {name}")
+    opened = open_graph(*named(graph, note))
+    outlines.write(path, (found | {opened.name: profile(opened, pairs=0)}).values())
+    note(f"recorded: {opened.name}")
 
 
-def _recorded(most_edges: int) -> Iterator[tuple[str, str]]:
-    """The graphs of recorded runs that can be had here and have at most so many edges: name and SHA-256."""
-    from grailbench.data.locate import locate
-    from grailbench.harness import provenance
-    from grailbench.harness.cells import read
-
-    runs = (read(provenance.baselines() / name) for name in provenance.manifest())
-    cells = {cell.dataset: cell for run in runs for cell in run.cells if cell.graph_sha256}
-    for name, cell in sorted(cells.items()):
-        here = locate(name)
-        if here.dataset is not None and not here.here:
-            note(f"left out: {name}, which was not fetched: grailbench fetch {name}")
-        elif (cell.edges or 0) > most_edges:
-            note(f"left out: {name}, {cell.edges:,} edges")
-        else:
-            yield name, cell.graph_sha256
-
-
-BINS = 12  #: most lines of the table of levels
+BINS = 16  #: most lines of the table of levels, a divisor of the bins of an outline
 _BAR = 40  # characters of its longest bar
 
 
 def tables(profile: Profile) -> Iterator[Table]:
     """The tables of a profile; those that would have no line are left out."""
-    yield _structure(profile.name, profile.structure)
-    if profile.structure.vertices:
-        yield _ends(profile.ends)
-        yield _levels(profile.structure)
-        yield _degrees(profile.structure)
+    yield _structure(profile)
+    if profile.vertices:
+        yield _ends(profile)
+        yield _levels(profile)
+        yield _degrees(profile)
         yield _settled(profile)
 
 
@@ -155,7 +126,7 @@ def _rate(rate: float, error: float) -> str:
     return f"{rate:.{places}f} ± {error:.{places}f}"
 
 
-def _structure(name: str, graph: Structure) -> Table:
+def _structure(graph: Profile) -> Table:
     lines: list[list[str]] = []
 
     def put(what: str, number: int, whole: int | None = None, of: str = "") -> None:
@@ -181,52 +152,54 @@ def _structure(name: str, graph: Structure) -> Table:
     put("  with at most one child", graph.children.at_most_one, graph.components, "of the components")
     put("weak components", graph.weak)
     put("  components of the largest", graph.widest_weak, graph.components, "of the components")
-    return Table("structure", f"{name}: structure", ["", "number", "share"], lines, frozenset({"number"}),
+    return Table("structure", f"{graph.name}: structure", ["", "number", "share"], lines, frozenset({"number"}),
                  ends=frozenset(ends))  # fmt: skip
 
 
-def _ends(ends: Ends) -> Table:
+def _ends(graph: Profile) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
-    said = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
+    forest = f"an {graph.forest}: {FORESTS[graph.forest]}" if graph.forest else "no forest"
     parts = {
-        "trees above, peeled from the sources": ends.sources,
-        "trees below, peeled from the sinks": ends.sinks,
-        "core": ends.core,
+        "trees above, peeled from the sources": graph.above,
+        "trees below, peeled from the sinks": graph.below,
+        "core": graph.core,
     }
-    lines = [[what, grouped(number), f"{share(number, ends.vertices)} of the components"]
+    lines = [[what, grouped(number), f"{share(number, graph.components)} of the components"]
              for what, number in parts.items()]  # fmt: skip
-    verdict = "fits `core` here" if ends.fits else "more than `core` takes here"
-    lines.append(["  closure of the core, as bits", size(ends.closure_bytes), verdict])
+    verdict = "fits `core` here" if graph.fits else "more than `core` takes here"
+    lines.append(["  closure of the core, as bits", size(graph.closure_bytes), verdict])
     notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
-    title = f"trees at the ends: {said}"
+    title = f"trees at the ends: {forest}"
     return Table("ends", title, ["", "number", "share"], lines, frozenset({"number"}), notes=notes)
 
 
-def _levels(graph: Structure) -> Table:
+def _levels(graph: Profile) -> Table:
     import numpy as np
 
     from grailbench.graph.profile import level_bins
 
     depth = graph.depth
     cuts = level_bins(depth, BINS)
-    means = [float(graph.widths[low:high].mean()) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+    inner = np.searchsorted(level_bins(depth), cuts)
+    sums = np.concatenate(([0], np.cumsum(graph.levels)))[inner]
+    means = (np.diff(sums) / np.diff(cuts)).tolist()
     lines = []
     for low, high, mean in zip(cuts[:-1], cuts[1:], means, strict=True):
         levels = f"{low + 1:,}" if high == low + 1 else f"{low + 1:,} to {high:,}"
         lines.append([levels, short(mean) if mean % 1 else grouped(int(mean)), "█" * round(_BAR * mean / max(means))])
-    widths = f"widest {graph.widths.max():,}, median {np.median(graph.widths):,.10g}"
+    widths = f"widest {graph.widest:,}, median {graph.median_level:,.10g}"
     headers = ["level", "components" if depth <= BINS else "components a level", ""]
     return Table("levels", f"{count(depth, 'level')} by longest path from a root: {widths}", headers, lines,
                  frozenset(headers[:2]))  # fmt: skip
 
 
-def _degrees(graph: Structure) -> Table:
+def _degrees(graph: Profile) -> Table:
     from grailbench.graph.profile import QUANTILES
 
     headers = ["", "mean", *(f"{q} %" for q in QUANTILES), "most", "of the edges at 1 %"]
     lines = [
-        [side, f"{tail.mean:.2f}", *map(grouped, tail.quantiles), grouped(tail.most), share(tail.top, 1)]
+        [side, f"{tail.mean:.2f}", *map(grouped, tail.quantiles.values()), grouped(tail.most), share(tail.top, 1)]
         for side, tail in (("parents", graph.parents), ("children", graph.children))
     ]
     notes = ["90 %: that many components have no more. At 1 %: at the components with most (at least one)."]
@@ -266,9 +239,9 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
+    from grailbench.report import profiled
     from grailbench.report.destination import save
-    from grailbench.report.profiled import of_profile
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = of_profile(profile.structure, profile.ends and vars(profile.ends), map(vars, profile.settled))
+    drawn = [*profiled.figures(profile), profiled.of_pairs(each._asdict() for each in profile.settled)]
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

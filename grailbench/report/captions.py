@@ -155,23 +155,7 @@ OTHERS = {
         "'grailbench compare' marks, with the ratio to the point before it. The cells with the worst marks come first; "
         "the CSV has all.",
     ),
-    "profile-ends": (
-        "Trees at the ends, and the core",
-        "Share of the vertices of the condensed graph in the trees above (sources with at most one child, peeled again "
-        "and again), in the trees below (then sinks with at most one parent), and in the core between them, and the "
-        "size of the core's closure as bits. In trees an interval answers every pair.",
-    ),
-    "profile-levels": (
-        "Vertices of each level",
-        "Vertices of the condensed graph by level, the longest path from a root, which is on level 1; log axis. Where "
-        "there are many levels, a mark is the mean of several.",
-    ),
-    "profile-degrees": (
-        "Degrees",
-        "Vertices of the condensed graph by the number of their distinct parents and children, on log axes, which have "
-        "no place for those without any; the CSV has them.",
-    ),
-    "profile-settled": (
+    "outline-pairs": (
         "What answers the pairs",
         "Share of the pairs that each step answers, in its order: equal strong components, levels (no), d = 2 interval "
         "labels (no), spanning trees (yes), 64 hubs (yes or no); a search answers the rest.",

@@ -1,5 +1,4 @@
-"""The figures of a graph's profile and of its outline: level widths, degrees, components, trees at the ends and core,
-and what answers its pairs."""
+"""The figures of a graph: level widths, degrees, components, trees at the ends and core, and what answers its pairs."""
 
 from __future__ import annotations
 
@@ -7,53 +6,33 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from grailbench.graph.profile import Outline, Structure, bit_range, level_bins
+from grailbench.graph.profile import Outline, bit_range, level_bins
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
-from grailbench.util.words import count, grouped, share, size
+from grailbench.util.words import count, grouped, share
 
-ENDS = {"sources": "trees above", "sinks": "trees below", "core": "core"}
+ENDS = ("trees above", "trees below", "core")
 STAGES = {
     "component": "one component", "level": "level", "labels": "labels", "tree": "tree", "hubs": "hubs",
     "search": "search",
 }  # fmt: skip
-_MOST = 400  # marks of the figure of levels
 _NONE = "Unavailable: the graph has no vertices."
 
 
-def of_profile(structure: Structure, ends: Mapping | None, settled: Iterable[Mapping]) -> list[Figure]:
-    """The figures of a profile; one without data says so. `ends` and `settled` are the fields of the profile's `Ends`,
-    if it has any, and of each `Settled` by name."""
-    cuts = level_bins(structure.depth, _MOST).tolist()
-    bins = [(low, high, int(structure.widths[low:high].sum())) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
-    degrees = [(side, int(degree), int(degree), int(number)) for side in ("parents", "children")
-               for degree, number in getattr(structure, side).counts]  # fmt: skip
-    sizes = {} if ends is None else {name: ends[part] for part, name in ENDS.items()}
-    return [
-        _ends("profile", sizes, "" if ends is None else f"closure {size(ends['closure_bytes'])}"),
-        _levels("profile", bins, ""),
-        _degrees(
-            "profile", degrees, "vertices with {span} {side}", "parents or children", "no edge joins two components"
-        ),
-        _settled(list(settled)),
-    ]  # fmt: skip
-
-
-def of_outline(outline: Outline) -> list[Figure]:
+def figures(outline: Outline) -> list[Figure]:
     """The figures of an outline; one without data says so."""
     cuts = level_bins(outline.depth).tolist()
     bins = list(zip(cuts[:-1], cuts[1:], outline.levels, strict=True))
     degrees = [*_powers("in-degree", outline.incoming), *_powers("out-degree", outline.outgoing)]
-    sizes = dict(zip(ENDS.values(), (outline.above, outline.below, outline.core), strict=True))
-    widest = f"{count(outline.depth, 'level')}, the widest of {count(outline.widest, 'component')}."
+    sizes = dict(zip(ENDS, (outline.above, outline.below, outline.core), strict=True))
     return [
-        _levels("outline", bins, widest),
-        _degrees("outline", degrees, "vertices with {side} {span}", "degree", "the graph has no edges"),
+        _levels(bins, f"{count(outline.depth, 'level')}, the widest of {count(outline.widest, 'component')}."),
+        _degrees(degrees),
         _components(outline),
-        _ends("outline", sizes if outline.components else {}, f"core {outline.core:,}"),
+        _ends(sizes if outline.components else {}, f"core {outline.core:,}"),
     ]
 
 
-def _levels(kind: str, bins: list[tuple[int, int, int]], note: str) -> Figure:
+def _levels(bins: list[tuple[int, int, int]], note: str) -> Figure:
     """Of bins of levels: the level before the first, the last, and how many components they have."""
     rows = [(low + 1, high, number, number / (high - low)) for low, high, number in bins]
     frame = pd.DataFrame(rows, columns=["first_level", "last_level", "components", "mean"])
@@ -63,15 +42,15 @@ def _levels(kind: str, bins: list[tuple[int, int, int]], note: str) -> Figure:
         for low, high, number, mean in rows
     )  # fmt: skip
     form = _one(marks, ("components",), Axis("level", "linear"), Axis("components a level"), lines=True)
-    return Figure(f"{kind}-levels", frame, form, note if marks else _NONE)
+    return Figure("outline-levels", frame, form, note if marks else _NONE)
 
 
-def _degrees(kind: str, rows: list[tuple], words: str, axis: str, none: str) -> Figure:
+def _degrees(rows: list[tuple]) -> Figure:
     """Of lines as of `_powers`."""
     frame = pd.DataFrame(rows, columns=["of", "least_degree", "most_degree", "vertices"])
-    marks = _marks(rows, words)
-    form = _one(marks, tuple(dict.fromkeys(frame.of)), Axis(axis), Axis("vertices"))
-    return Figure(f"{kind}-degrees", frame, form, "" if marks else f"Unavailable: {none}.")
+    marks = _marks(rows, "vertices with {side} {span}")
+    form = _one(marks, tuple(dict.fromkeys(frame.of)), Axis("degree"), Axis("vertices"))
+    return Figure("outline-degrees", frame, form, "" if marks else "Unavailable: the graph has no edges.")
 
 
 def _components(outline: Outline) -> Figure:
@@ -88,17 +67,19 @@ def _components(outline: Outline) -> Figure:
     return Figure("outline-components", frame, form, note)
 
 
-def _ends(kind: str, sizes: Mapping[str, int], label: str) -> Figure:
+def _ends(sizes: Mapping[str, int], label: str) -> Figure:
     whole = sum(sizes.values())
     rows = [(name, number, number / whole) for name, number in sizes.items()]
     frame = pd.DataFrame(rows, columns=["part", "components", "share"])
     parts = tuple(Part(name, part, f"{name}: {number:,}") for name, number, part in rows if number)
     panels = (Panel("", (Bar("components", parts, label),)),) if parts else ()
-    form = Bars(panels, tuple(ENDS.values()), whole=True, across=1)
-    return Figure(f"{kind}-ends", frame, form, "" if parts else _NONE)
+    form = Bars(panels, ENDS, whole=True, across=1)
+    return Figure("outline-ends", frame, form, "" if parts else _NONE)
 
 
-def _settled(settled: list[Mapping]) -> Figure:
+def of_pairs(settled: Iterable[Mapping]) -> Figure:
+    """The figure of what answered pairs, of the fields of each `Settled` by name; without any it says so."""
+    settled = list(settled)
     rows = [(each["kind"], stage, each[stage], each[stage] / each["pairs"]) for each in settled for stage in STAGES]
     frame = pd.DataFrame(rows, columns=["pairs", "step", "number", "share"])
     bars = tuple(
@@ -109,7 +90,7 @@ def _settled(settled: list[Mapping]) -> Figure:
         for each in settled
     )  # fmt: skip
     form = Bars((Panel("", bars),) if bars else (), tuple(STAGES.values()), whole=True, across=1)
-    return Figure("profile-settled", frame, form, "" if bars else _NONE)
+    return Figure("outline-pairs", frame, form, "" if bars else _NONE)
 
 
 def _powers(side: str, numbers: tuple[int, ...]) -> list[tuple[str, int, int, int]]:

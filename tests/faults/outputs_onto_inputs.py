@@ -37,7 +37,7 @@ CELLS = ("--dataset", "mine", "--impl", "dfs", "--trials", "2", "--count", "20")
 #: for each command with an output, words that it does its work with; files and folders among them are its inputs
 WORDS = {
     "export": [("mine",)],
-    "generate": [("random", "--vertices", "20", "--degree", "2"), ("--measure", GRAPH)],
+    "generate": [("random", "--vertices", "20", "--degree", "2")],
     "profile": [(GRAPH,)],
     "build": [(GRAPH,), (GRAPH, "--impl", "streamed")],
     "ask": [(GRAPH, "0", "3"), (GRAPH, "--pairs", PAIRS), (GRAPH, "0", "3", "--index", INDEX), (INDEX, "0", "3")],

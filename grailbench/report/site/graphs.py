@@ -15,7 +15,7 @@ from grailbench.graph.profile import Outline
 from grailbench.problems.contract import PROBLEMS, USUAL
 from grailbench.report import paying, tradeoffs
 from grailbench.report.page.sections import Block
-from grailbench.report.profiled import of_outline
+from grailbench.report.profiled import figures
 from grailbench.report.site import budgets
 from grailbench.report.site.entries import Entry, by_graph
 from grailbench.report.site.rounds import first_named, machine, tables, to
@@ -160,7 +160,7 @@ def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
         made = f"grailbench profile {quoted(name)} --record outlines.jsonl"
         yield "text", f"No outline of this graph is recorded. This command makes one: {made}"
         return
-    for figure in of_outline(recorded):
+    for figure in figures(recorded):
         if figure.form.empty:
             yield "text", f"{figure.title}: {figure.note.removeprefix('Unavailable: ')}"
         else:
