@@ -16,7 +16,6 @@ import pytest
 from grailbench.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-PUBLISHED = ("small-sparse", "small-dense", "large", "scale-free")  #: sets of the graphs of the GRAIL papers
 PATIENCE = 600  #: seconds that a test waits for what must come, however busy the machine
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
 

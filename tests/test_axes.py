@@ -13,8 +13,7 @@ from grailbench.harness.axes import label
 from grailbench.harness.cells import cells
 from grailbench.harness.plan import Config
 from grailbench.problems.reachability.index import CHOICES
-from grailbench.report.papers.beside import Feed
-from grailbench.report.papers.feeds import Series
+from grailbench.report.papers.feeds import Feed, Series
 
 ENTRY = """
     Axis("width", "width", "Words a vertex", 64, "W", least=1, words=lambda w: f"{w} wide", unsaid=(None, 64),

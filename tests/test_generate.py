@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from commands import PUBLISHED
+from conftest import PUBLISHED
 
 from grailbench.cli.generate import command
 from grailbench.data.generating import records

@@ -173,7 +173,6 @@ def kept_limits(data: bytes, place: Place) -> str:
     """A document of limits in the cache is taken or ignored."""
     found = ceilings._read(place.write(sealed(data)))
     if found is not None:
-        ceilings.doubts(found)
         ceilings.Ceilings.of_gpu(found)
     return type(found).__name__
 
