@@ -14,13 +14,6 @@ gateway.require()
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="sparse files stand for memory in the simulator")
 
 
-def test_rows_of_words_begin_anywhere(tmp_path):
-    near = far_gpu.row_of_words(0, str(tmp_path))
-    assert near["counts"][2] == [3, 1, 1, 1, 1]
-    for first in (2**29 - 2, 2**30 - 2):
-        assert far_gpu.row_of_words(first, str(tmp_path)) == near
-
-
 @pytest.mark.slow
 def test_kernels_give_the_same_where_rows_begin_near_two_to_the_32():
     with far_gpu.far_launches() as world:
@@ -69,9 +62,3 @@ def test_a_place_of_an_edge_in_32_bits_is_found(monkeypatch):
             kernel[1, 1](np.array([2, 6]), children, found)
     assert world.tried == {"_narrow": 1, "_wide": 1}
     assert [fault.partition(":")[0] for fault in world.faults] == ["_narrow"]
-
-
-@pytest.mark.slow
-@pytest.mark.processes
-def test_sums_of_narrow_numbers_are_wide_on_a_gpu():
-    assert {kind.removeprefix("u") for kind in far_gpu.widths().values()} == {"int64"}

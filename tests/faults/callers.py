@@ -1,5 +1,5 @@
 """Thirty-two threads that use the library and the NetworkX backend at once get right answers, and so do forked and
-spawned processes, coroutines, and programs that are interrupted.
+spawned processes, and programs that are interrupted.
 
     python tests/faults/callers.py --nightly --record callers
 
@@ -10,7 +10,6 @@ Each answer is compared with plain Python (`naive`), or with NetworkX's own func
 - builders  each thread builds, saves, loads and drops indexes of one graph, whose file is written anew meanwhile
 - networkx  functions of NetworkX by the backend, on one graph and on graphs that their threads change
 - forked    a process that is forked, or spawned, after the threads of a batch have run
-- tasks     coroutines, by `asyncio.to_thread`
 - signals   Ctrl-C at random moments of a batch, a build and 32 threads: KeyboardInterrupt comes out, and what is asked
             next is right
 
@@ -20,7 +19,6 @@ about four minutes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -296,23 +294,6 @@ def forked(tally: Tally, rounds: int, ways: tuple[str, ...] = ("fork", "spawn"))
                 tally.answers += expected.size
 
 
-def tasks(tally: Tally, rounds: int, callers: int = CALLERS) -> None:
-    """Coroutines that ask in threads of the event loop."""
-    import grailbench as gb
-
-    async def together(index, graph, seed) -> int:
-        draws = [np.random.default_rng((seed, number)) for number in range(callers)]
-        works = (asyncio.to_thread(asked, index, graph, random, Path("unused"), 4, False) for random in draws)
-        return sum(await asyncio.gather(*works))
-
-    for turn in range(rounds):
-        graph = Graph(turn + 200)
-        try:
-            tally.answers += asyncio.run(together(gb.build(graph.of_library(), threads=2), graph, turn))
-        except Exception as error:
-            tally.faults.append(f"{type(error).__name__}: {error}")
-
-
 _INTERRUPTED = """
 import json, random, signal, sys, threading, time
 import numpy as np
@@ -379,16 +360,15 @@ def signals(tally: Tally, rounds: int, seeds: int = 1) -> None:
             tally.faults.append(f"seed {seed}: no interrupt came while something ran")
 
 
-SCENES = {"crowd": crowd, "builders": builders, "networkx": with_networkx, "forked": forked, "tasks": tasks,
-          "signals": signals}  # fmt: skip
-ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "tasks": 2, "signals": 30}
-NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "tasks": 40, "signals": 150}
+SCENES = {"crowd": crowd, "builders": builders, "networkx": with_networkx, "forked": forked, "signals": signals}
+ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "signals": 30}
+NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "signals": 150}
 
 
 @record.program(
     "Determinism and threads",
-    "The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned processes, from "
-    "coroutines and after an interrupt.",
+    "The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned processes, and "
+    "after an interrupt.",
     night="Many more rounds of each scene.",
 )
 @click.option("--only", type=click.Choice(list(SCENES)), multiple=True, help="A scene; may repeat.")
@@ -398,12 +378,12 @@ def main(nightly: bool, only: tuple[str, ...]) -> record.Found:
         start, tally = monotonic(), Tally()
         SCENES[scene](tally, rounds[scene])
         tallies[scene] = tally
-        record.told(tally.faults[:5])
+        record.warn(tally.faults[:5])
         print(
             f"{scene}: {tally.answers:,} answers, {len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True
         )
     answers, faults = sum(t.answers for t in tallies.values()), [fault for t in tallies.values() for fault in t.faults]
-    figure = f"{CALLERS} threads at once, forks, spawns, coroutines and interrupts: {answers:,} answers, "
+    figure = f"{CALLERS} threads at once, forks, spawns and interrupts: {answers:,} answers, "
     return record.Found(f"{figure}{len(faults)} faults", faults, {
         "rounds": {scene: rounds[scene] for scene in tallies},
         "answers": {scene: tally.answers for scene, tally in tallies.items()},

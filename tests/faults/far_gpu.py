@@ -2,13 +2,11 @@
 
 Which arrays are rows is known by the bundles that kernels take (`BUNDLES`), and by place for others (`PLACES`). Offsets
 that have 32 bits on small graphs get 64, as on graphs of 2^31 edges. The simulator keeps the types of numpy, so that it
-wraps what a cast makes narrow, and also sums of narrow numbers, which a GPU takes in 64 bits (`widths`).
+wraps what a cast makes narrow, and also sums of narrow numbers, which a GPU takes in 64 bits.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,38 +42,6 @@ EXPECTED = (*PLACES, "problems.reachability.gpu.fused.batch:sweep")
 #: implementations whose kernels take such rows
 ASKED = ("reachability/gpu", "reachability/gpu-path", "reachability/gpu-fused", "closure/sssp-each",
          "closure/condense-bits-gpu", "counts/counts-gpu")  # fmt: skip
-_WIDTHS = """
-import json, sys, types as plain
-import numba.cuda.compiler as compiler, numba.cuda.dispatcher as dispatcher
-from numba import cuda, types
-dispatcher.get_current_device = lambda: plain.SimpleNamespace(compute_capability=(9, 0))
-i, u = types.int32, types.uint32
-asked = {
-    "int32 * int32": (lambda a, b: a * b, (i, i)), "int32 + int32": (lambda a, b: a + b, (i, i)),
-    "int32 - int32": (lambda a, b: a - b, (i, i)), "-int32": (lambda a: -a, (i,)),
-    "int32 << int32": (lambda a, b: a << b, (i, i)), "int32 * 2": (lambda a: a * 2, (i,)),
-    "int32 // int32": (lambda a, b: a // b, (i, i)), "uint32 * uint32": (lambda a, b: a * b, (u, u)),
-    "grid": (lambda: cuda.grid(1), ()), "gridsize": (lambda: cuda.gridsize(1), ()),
-    "blockIdx * blockDim": (lambda: cuda.blockIdx.x * cuda.blockDim.x, ()),
-}
-def result(function, given):
-    return str(compiler._compile_pyfunc_with_fixup(
-        function, given, debug=False, lineinfo=False, device=True, fastmath=False, cc=(9, 0), opt=True, abi="numba",
-        abi_info=None, forceinline=False, launch_bounds=None, lto=False)[1])
-print(json.dumps({name: result(*each) for name, each in asked.items()}))
-"""
-
-
-def widths() -> dict[str, str]:
-    """The types that the compiler for GPUs gives to sums and products of narrow numbers; it needs no GPU."""
-    import json
-    import os
-
-    free = {name: value for name, value in os.environ.items() if name != "NUMBA_ENABLE_CUDASIM"}
-    done = subprocess.run([sys.executable, "-c", _WIDTHS], capture_output=True, text=True, env=free, timeout=300)
-    if done.returncode:
-        raise RuntimeError(f"the compiler for GPUs said {done.stderr[-300:]}")
-    return json.loads(done.stdout)
 
 
 class Launches:
@@ -189,7 +155,7 @@ def _same(one, other) -> bool:
 
 def drive(asked_of: tuple[str, ...] = ASKED) -> None:
     """Asks implementations, by small digraphs, for all kernels that take rows; wrong answers are raised."""
-    from asked import Digraph, check, condensing, implementations, params_of
+    from oracle_checks import Digraph, check, condensing, implementations, params_of
 
     from grailbench.cuda import oracle
     from grailbench.cuda.edges import build, rows
@@ -215,84 +181,13 @@ def drive(asked_of: tuple[str, ...] = ASKED) -> None:
 
 
 def _sweep(digraph, sizes) -> None:
-    from asked import some_pairs
     from fused import searcher_on
+    from oracle_checks import some_pairs
 
     from grailbench.problems.reachability.index import Params
 
     us, vs, right = some_pairs(digraph, MOST_PAIRS)
     assert np.array_equal(searcher_on(digraph.dag, Params(), sizes).search(us, vs), right), "swept with rows near"
-
-
-def _sparse(folder: str, name: str, size: int, dtype) -> np.ndarray:
-    """An array of a file without content, which takes no room until it is written."""
-    path = f"{folder}/{name}"
-    with open(path, "w+b") as file:
-        file.truncate(size * np.dtype(dtype).itemsize)
-    return np.asarray(np.memmap(path, dtype, "r+"))
-
-
-def row_of_words(first: int, folder: str) -> dict[str, list]:
-    """What kernels with a row of words a vertex make of five vertices from `first` on, whose words begin at multiples
-    of it: a chain, whose last vertices have what the first shall get."""
-    from grailbench.cuda import oracle
-    from grailbench.cuda.gateway import cuda
-    from grailbench.problems.counts.gpu import sweep as counts
-    from grailbench.problems.traversal.gpu import many
-
-    @cuda.jit
-    def push_and_pull(v, at, edges, of):
-        many._push(v, np.int32(0), np.int32(2), 0, True, at, edges, of)
-        many._pull(v + 3, np.int32(2), np.int32(3), 0, True, at, edges, of)
-
-    @cuda.jit
-    def visit(v, first, chunks, graph, columns, state, rows, counts_of):
-        counts._visit(v, 0, 1, first, chunks, graph, columns, state, rows, counts_of)
-
-    made = lambda name, size, dtype: _sparse(folder, f"{name}{first}", size, dtype)  # noqa: E731
-    n, words, found = first + 5, 4, {}
-    targets = np.array([first + 1, first + 2, first + 4], np.int32)
-    of = many.Bits(
-        made("seen", n * words, np.uint64), made("fronts", 2 * n * words, np.uint64), made("masks", 3 * n, np.uint64),
-        made("done", n, np.uint64), None, None,
-    )  # fmt: skip
-    for v in (first, first + 4):
-        of.masks[v], of.fronts[v * words + 1], of.fronts[v * words + 3] = 0b1010, 5, 2**63 + 1
-    of.seen[(first + 2) * words + 1] = 4
-    step = many.Step(256, words, 1, 0, 0, 0, 0, n * words, n)
-    push_and_pull[1, 1](np.int64(first), step, many.Edges(None, targets, None), of)
-    found["many"] = [of.fronts[(n + first) * words :].tolist(), of.masks[n + first : 2 * n].tolist()]
-    del of
-
-    wrap = import_module(f"{_package()}.cudadrv.devicearray").FakeCUDAArray  # else arrays are copied
-    shift, rows = 2, made("rows", n << 2, np.uint64)
-    offsets = made("offsets", n + 1, np.int64)
-    offsets[first:] = [0, 2, 2, 2, 3, 3]
-    rows[(first + 1) << 2 :] = np.arange(16, dtype=np.uint64) ** np.uint64(15)
-    for u in (first, first + 3):
-        order = np.array([u], np.int32)
-        oracle._pull[1, 4](order, 0, 1, wrap(offsets), targets, shift, 9, wrap(rows))
-        oracle._pull_long[1, 4](u, wrap(offsets), targets, shift, 1, wrap(rows))
-    found["oracle"] = [rows[first << 2 :].tolist()]
-    answers = np.zeros(2, np.uint8)
-    sources, bits = np.array([first, first + 3], np.int32), np.array([130, 70], np.int64)
-    oracle._read[1, 2](sources, bits, shift, wrap(rows), answers)
-    found["oracle"].append(answers.tolist())
-    del rows
-
-    width = counts.warp_group.WIDTH
-    rows, state, number = made("sets", n * width, np.uint64), made("state", n, np.uint64), made("number", n, np.int32)
-    counts_of = made("counts", n, np.int64)
-    number[first:] = [0, 1, 2, -1, 70]
-    columns = counts.Columns(number, None, np.array([0, 1]), np.full((1, width), 2**64 - 1, np.uint64),
-                             np.full((1, width), 2**64 - 1, np.uint64), np.array([64 * width]))  # fmt: skip
-    graph = counts.Adjacency(offsets, targets, None, None)
-    for v in (4, 3, 2, 1, 0):
-        visit[1, width](
-            np.int64(first + v), np.int64(0), np.int64(1), graph, columns, *map(wrap, (state, rows, counts_of))
-        )
-    found["counts"] = [rows[first * width :].tolist(), state[first:].tolist(), counts_of[first:].tolist()]
-    return found
 
 
 @contextmanager

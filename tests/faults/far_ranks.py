@@ -18,9 +18,9 @@ from importlib import import_module
 from unittest import mock
 
 import numpy as np
-from asked import Digraph, some_pairs
 from dags import between_trees
-from ways import narrow_queues
+from kernel_paths import narrow_queues
+from oracle_checks import Digraph, some_pairs
 
 LAST = 2**31 - 2  #: the greatest rank that a graph can have
 #: module -> where its code begins to count, and the same with another beginning

@@ -148,7 +148,7 @@ def sweep(turns: int, calls: str = CALLS) -> tuple[int, list[str]]:
 def main(nightly: bool) -> record.Found:
     turns = len(TURNS) if nightly else 3
     compared, faults = sweep(turns)
-    record.told(faults[:40])
+    record.warn(faults[:40])
     figure = f"{compared:,} files of {turns} processes in unlike surroundings compared, {len(faults)} differ"
     return record.Found(figure, faults, {"surroundings": list(TURNS[:turns]), "files": compared})
 

@@ -3,7 +3,7 @@
     python tests/faults/sanitizers.py --seconds 150 --at-once 2 --out found --record gpu-sanitizers
 
 Runs `kernels.py` under each tool, and writes the output of each and the kernels that each graph launched to the folder
---out. A call with the same folder runs the graphs that no earlier one came to. Exit code 1 if a tool reports anything,
+--out. A call with the same folder runs the graphs that are left. Exit code 1 if a tool reports anything,
 an answer is wrong, or a kernel was not launched.
 """
 
@@ -60,7 +60,6 @@ def under(tool: str, folder: Path, most: int, seconds: float) -> None:
         raise click.ClickException("compute-sanitizer, of the CUDA toolkit, is not on PATH")
     words = [sys.executable, kernels.__file__, "--most", str(most), "--seconds", str(seconds), "--out", str(path)]
     words += [word for name in left for word in ("--graphs", name)]
-    words += ["--add", str(path)] if done else []
     with output.open("a") as to:
         try:
             subprocess.run(["compute-sanitizer", "--tool", tool, "--print-limit", "200", *words], stdout=to,

@@ -140,7 +140,7 @@ def main(minutes, nightly, workers, only, out, judged) -> record.Found:
         rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
         verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
         print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
-    wrong = record.told([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
+    wrong = record.warn([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
     leaks = [each.fault for each in found if each.fault]
     by_name, seconds = {each.name: each for each in found}, samples[-1]["at"] - samples[0]["at"]
     peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"

@@ -239,7 +239,7 @@ def main(seed: int, nightly: bool) -> record.Found:
     for _ in record.rounds(NIGHT_S if nightly else 0):
         for name in FAULTS:
             for registered in (True, False):
-                wrong += record.told(trial(name, rng.random(), registered))
+                wrong += record.warn(trial(name, rng.random(), registered))
                 done[name] += 1
     figure = f"{done.total():,} fetches from servers with {len(FAULTS)} faults, {len(wrong)} broken promises"
     return record.Found(figure, wrong, {"seed": seed, "fetches": dict(done), "wrong": wrong})
