@@ -28,7 +28,7 @@ MENDED = (
     ("records", "deep", "nested too deep|no JSON"),  # Python 3.13 and newer read on, up to the end that is missing
     ("stalls", "no_id", "no column 'ID'"),
     ("stream", "cut", "cannot be read"), ("index-file", "number", "no header of an index"),
-    ("index-file", "deep", "no header of an index"), ("stages", "list_", "damaged"), ("stages", "deep", "damaged"),
+    ("index-file", "deep", "no header of an index"), 
     ("config", "unnamed", "input: no implementation is named"), ("dag-file", "endless", r"^.{40,400}$"),
     ("git", "feeds", "line 1: full hashes"), ("index-file", "no_type", "damaged"),
     ("index-file", "shape", "damaged"), ("index-file", "at", "damaged"),

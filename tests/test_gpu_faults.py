@@ -1,9 +1,8 @@
-"""The programs of `tests/faults` that try a GPU: memory that runs out, a GPU that is lost, sanitizers."""
+"""The programs of `tests/faults` that try a GPU: memory that runs out; a GPU that is lost."""
 
 import exhaust
 import lost
 import pytest
-import sanitizers
 from commands import python_program
 
 from grailbench.errors import TooLittleMemory
@@ -112,34 +111,3 @@ def test_a_run_that_lost_its_gpu_is_judged(how, fault, tmp_path, monkeypatch):
 def test_runs_at_once_agree_and_cells_after_one_that_lost_the_gpu_are_measured_in_fresh_processes():
     code, out, err = python_program(lost.__file__, "--steps", "1", **SIMULATED)
     assert (code, "2 runs at once, and 1 runs of 6 cells lost their GPU, 0 faults" in out) == (0, True), (out, err)
-
-
-# ------------------------------------------------------------------ sanitizers
-
-
-def test_reports_of_a_sanitizer_are_counted_over_its_calls():
-    once = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 3 errors\n"
-    race = "========= RACECHECK SUMMARY: 2 hazards displayed (2 errors, 0 warnings)\n"
-    assert [sanitizers.reports(text) for text in (once + once, race, "cut short\n")] == [6, 2, None]
-    error = "========= Invalid __global__ read of size 4 bytes\n=========     at kernel+0x10\n========= \n"
-    cut = f"========= COMPUTE-SANITIZER\ndigraph 1: 2 s\n{error}cut short\n"
-    clean = "========= COMPUTE-SANITIZER\n========= Error: Target application terminated before first API call\n"
-    assert [sanitizers.reports(text) for text in (cut, cut + once, clean + once)] == [None, 4, 3]
-
-
-@pytest.mark.parametrize(
-    ("kernel", "first", "second", "left"),
-    [
-        ("many::_search", "Write", "Write", 0),
-        ("many::_search", "Write", "Read", 1),
-        ("fused::_search", "Write", "Write", 1),
-    ],
-)
-def test_only_writes_of_kernels_with_a_reason_are_harmless(kernel, first, second, left):
-    places = [
-        f"{access} access at grailbench::traversal::gpu::{kernel}[abi:v1](Array)+0x10" for access in (first, second)
-    ]
-    text = (
-        f"========= Error: Race reported between {places[0]}\n=========     and {places[1]} [128 hazards]\n========= \n"
-    )
-    assert sanitizers.reports(text + "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n") == left

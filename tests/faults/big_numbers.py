@@ -4,8 +4,7 @@ time and memory.
     python tests/faults/big_numbers.py --record numbers
 
 - offsets   functions that go through rows are called twice, once with rows that begin near 2^32 (`far`)
-- gpu       kernels of a GPU do so in numba's simulator (`far_gpu`)
-- ranks     labels of the CPU, and of a GPU in the simulator, are made again with ranks up to 2^31 - 2 (`far_ranks`)
+- ranks     labels of the CPU are made again with ranks up to 2^31 - 2 (`far_ranks`)
 - ids       graphs of more vertices than 2^31 - 2 are refused before memory is taken for them
 - weights   at the limits of floats and integers, negative, NaN: used, or refused with the place
 - limits    options that take seconds, sizes and counts, given inf, nan, 1e300 and the like: exit 0 to 3, no traceback
@@ -22,7 +21,6 @@ from pathlib import Path
 
 import click
 import far
-import far_gpu
 import far_ranks
 import numpy as np
 import record
@@ -82,25 +80,9 @@ def offsets(tally: Tally) -> None:
     tally.faults += [f"{name} was not reached" for name in far.ROWS if name not in world.tried]
 
 
-def gpu(tally: Tally) -> None:
-    """Kernels of a GPU, with rows near and far."""
-    from grailbench import cuda as device
-
-    device.simulate()
-    with far_gpu.far_launches() as world:
-        far_gpu.drive()
-    tally.kernels, tally.tried = world.tried, sum(world.tried.values())
-    tally.faults += sorted(set(world.faults))
-    tally.faults += [f"{name} was not reached" for name in far_gpu.EXPECTED if name not in world.tried]
-
-
-def ranks(tally: Tally, ways: tuple = far_ranks.CPU + far_ranks.GPU) -> None:
+def ranks(tally: Tally) -> None:
     """What makes labels, and answers by them, with ranks from 1 on and up to the greatest."""
-    from grailbench import cuda as device
-
-    if set(ways) & set(far_ranks.GPU):
-        device.simulate()
-    tally.ranked, tally.faults = far_ranks.compare(ways)
+    tally.ranked, tally.faults = far_ranks.compare(far_ranks.CPU)
     tally.tried = sum(tally.ranked.values())
 
 
@@ -216,7 +198,7 @@ def limits(tally: Tally, options=OPTIONS, ends: tuple[str, ...] = ENDS) -> None:
                         tally.faults.append(f"{' '.join(words[:1])} {name} {value}: {code} {said[-200:]}")
 
 
-SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "gpu": gpu,
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits,
           "ranks": ranks}  # fmt: skip
 
 

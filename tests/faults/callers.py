@@ -7,7 +7,6 @@ Each answer is compared with plain Python (`naive`), or with NetworkX's own func
 
 - crowd     32 threads ask one index, new to all of them, whatever the library has: pairs, batches, sets, paths,
             explanations; they save and pickle it
-- builders  each thread builds, saves, loads and drops indexes of one graph, whose file is written anew meanwhile
 - networkx  functions of NetworkX by the backend, on one graph and on graphs that their threads change
 - forked    a process that is forked, or spawned, after the threads of a batch have run
 - signals   Ctrl-C at random moments of a batch, a build and 32 threads: KeyboardInterrupt comes out, and what is asked
@@ -171,39 +170,6 @@ def crowd(tally: Tally, rounds: int, callers: int = CALLERS, calls: int = 12) ->
             at_once(callers, work, tally)
 
 
-def builders(tally: Tally, rounds: int, callers: int = CALLERS) -> None:
-    """Each thread builds an index of one graph that is shared, saves it to one file, loads that, asks, and drops it."""
-    import grailbench as gb
-
-    with tempfile.TemporaryDirectory() as made:
-        for turn in range(rounds):
-            graph, path = Graph(turn + 100), Path(made) / f"{turn}.index"
-            given = graph.of_library()
-            gb.build(graph.of_library()).save(path)
-
-            def work(number: int, turn=turn, graph=graph, given=given, path=path) -> int:
-                random = np.random.default_rng((turn, number))
-                built = gb.build(given, STORED[number % len(STORED)], threads=1 + number % 3, seed=number)
-                compared = asked(built, graph, random, Path(made), 3, False)
-                built.save(path)
-                del built
-                loaded = gb.load(path, given)
-                if number % 4 == 0:
-                    path.unlink(missing_ok=True)  # an open index has its pages still
-                    gb.build(given).save(path)
-                return compared + asked(loaded, graph, random, Path(made), 3, False)
-
-            def patient(number: int, work=work) -> int:
-                try:
-                    return work(number)
-                except gb.InputError as error:
-                    if "there is no such index file" in str(error):  # another thread had just taken it away
-                        return 0
-                    raise
-
-            at_once(callers, patient, tally)
-
-
 def _plain(found):
     """What a function of NetworkX returned, so that two can be compared."""
     if hasattr(found, "edges"):
@@ -360,9 +326,9 @@ def signals(tally: Tally, rounds: int, seeds: int = 1) -> None:
             tally.faults.append(f"seed {seed}: no interrupt came while something ran")
 
 
-SCENES = {"crowd": crowd, "builders": builders, "networkx": with_networkx, "forked": forked, "signals": signals}
-ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "signals": 30}
-NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "signals": 150}
+SCENES = {"crowd": crowd, "networkx": with_networkx, "forked": forked, "signals": signals}
+ROUNDS = {"crowd": 7, "networkx": 2, "forked": 1, "signals": 30}
+NIGHTLY = {"crowd": 70, "networkx": 20, "forked": 4, "signals": 150}
 
 
 @record.program(

@@ -5,7 +5,7 @@
 
 Processes begin at the same moment, on a cache that is cold: they import, generate, condense, fetch and verify the same
 graphs and others, also beside one that clears the cache over and over; they make a run in the same folder, continue the
-same run, and make runs that get their names in the same second. What is there afterwards must be what one process alone
+same run. What is there afterwards must be what one process alone
 leaves: the same files, every row once. And each asks about a file of its own, all of one stem, and imports it under the
 name of all: every answer must be that of its own file, and one import at most may succeed. Who is refused must say so
 in one line, with the remedy. Exit code 1 if not.
@@ -244,14 +244,6 @@ def one_run(place: Place, crowd: int) -> list[str]:
     return wrong + _refused(found) + _once(place.out, place.folder / "alone")
 
 
-def names(place: Place, crowd: int) -> list[str]:
-    """Runs that begin in the same second: each has a folder of its own."""
-    found = place.at_once([[("run", *FLAGS, "--trials", "1")] * 2] * crowd)
-    runs = sorted((place.folder / "runs").iterdir())
-    wrong = _failed(found) + ([] if len(runs) == 2 * crowd else [f"{len(runs)} folders"])
-    return wrong + [text for run in runs for text in _once(run, runs[0])]
-
-
 def _refused(found: list[Ended]) -> list[str]:
     """What is wrong with those that were not let in."""
     wrong = []
@@ -333,7 +325,7 @@ def replaced(place: Place, crowd: int) -> list[str]:
 
 
 TRIED: dict[str, Callable[[Place, int], list[str]]] = {
-    each.__name__: each for each in (cold, pruned, one_folder, one_run, names, one_name, replaced)
+    each.__name__: each for each in (cold, pruned, one_folder, one_run, one_name, replaced)
 }  # fmt: skip
 
 

@@ -41,9 +41,12 @@ GONE = {
     "bounds.py": "tests/faults/boundscheck.py",
     "branches.py": "tests/faults/kernels.py",
     "claims.py": "tests/faults/crowds.py",
+    "clocks.py": "tests/test_clocks.py",
     "hostile.py": "tests/test_hostile_names.py",
     "leftovers.py": "tests/test_temporary.py",
     "outputs_onto_inputs.py": "tests/test_outputs.py",
+    "sanitizers.py": "tests/faults/kernels.py",
+    "sources.py": "tests/test_sources.py",
     "supply.py": "tests/test_locks.py",
     "together.py": "tests/faults/lost.py",
 }

@@ -132,10 +132,6 @@ def sweep(turns: int, calls: str = CALLS) -> tuple[int, list[str]]:
             found = made(turn, runs, Path(folder) / str(turn), calls)
             compared += len(found)
             faults += [f"turn {turn} ({TURNS[turn]}): {name}" for name in differing(right, found)]
-            for name in differing(right, found)[:1] if os.environ.get("GRAILBENCH_SHOW") else ():
-                a, b = ((Path(folder) / str(each) / name).read_text(errors="replace") for each in (0, turn))
-                at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-                print(name, repr(a[at - 80 : at + 80]), repr(b[at - 80 : at + 80]), sep="\n")
     return compared, faults
 
 

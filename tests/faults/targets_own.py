@@ -20,13 +20,10 @@ from own_files import (
     graph_and_ids,
     graph_file,
     index_file,
-    kept_limits,
     pack_of,
     plan_of,
     query_set,
     rows,
-    site_of,
-    stages,
     stored_file,
 )
 from targets import mark
@@ -200,9 +197,6 @@ TARGETS = (
     Target("dag-file", stored_file(dag, dag_file), "condensed graphs in the cache", lines=False, few=300),
     Target("index-file", index_file, "saved indexes", lines=False, few=200),
     Target("query-file", query_set, "query sets in the cache", names=None, lines=False, files=(), few=100),
-    Target("kept-limits", kept_limits, "ceilings in the cache", 1_200),
-    Target("stages", stages, "builds out of memory", files=("built",), names="built"),
-    Target("site", site_of, "marks of sites", files=("site",), names="site"),
     Target("rows", rows, "rows of runs", 1_500, files=(folder.ROWS,)),
     Target("environment", environment, "environments of runs", 800, files=(folder.ENVIRONMENT,)),
     Target("plan", plan_of, "plans of runs", 800, files=(folder.PLAN,)),
