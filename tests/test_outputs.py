@@ -177,7 +177,6 @@ def test_a_command_refuses_an_input_as_its_output_before_it_begins(words, capsys
     [
         ("report", "run", "--html=run/trials.html"),
         ("export", "mine", "{stored}"),
-        ("pack", "run", "--out", "run/trials.jsonl"),
     ],
 )
 def test_files_that_no_word_names_are_not_replaced_either(words, capsys):
