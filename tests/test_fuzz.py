@@ -201,7 +201,8 @@ def read(data, place):
             pass
     return str(len(data))
 
-fuzz.HANG_SECONDS = fuzz.FIRST_SECONDS = 1.0
+fuzz.HANG_SECONDS = fuzz.FIRST_SECONDS = 0.5
+fuzz.CORPUS, fuzz.TOKENS = fuzz.CORPUS / "none", ()
 fuzz.every_target = lambda: {{"gra": Target("gra", read, "a broken reader", tokens=(b"c", b"h"), most=2)}}
 fuzz.main()
 """

@@ -34,23 +34,22 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import pandas
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from grailbench.data.locate import members
 from grailbench.errors import InputError
-from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, joined, of_machine, read
 from grailbench.harness.folder import find_run, read_json
 from grailbench.harness.limits.ceilings import Ceilings
-from grailbench.report import document, draw, figures, recorded, values
+from grailbench.report import document, draw, recorded, values
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.recorded import additions
@@ -316,56 +315,3 @@ def _graphs(names: Iterable[str], there: list[str]) -> list[str]:
             raise InputError(f"no graph or set {name!r}", remedy=f"the run has {', '.join(there)}")
         found += [name] if name in there else [each for each in members()[name] if each in there]
     return list(dict.fromkeys(found))
-
-
-# ------------------------------------------------------------------ the pictures of README.md and docs
-
-
-class Picture(NamedTuple):
-    """A figure of a recorded run; further pages of it are named NAME-2 and so on."""
-
-    run: str
-    figure: str
-
-
-PICTURES = (Picture("cpu-2core/peers", "edges"),)
-PAGES = ("docs/benchmark-graphs.md",)  #: marked pages whose figures are pictures too
-
-
-def write_pictures(folder: Path) -> list[Path]:
-    """Draw the pictures into a folder, as SVG with their data as CSV; returns the paths of the files.
-
-    Raises InputError outside a checkout, which alone has recorded runs, and if a file cannot be written.
-    """
-    return [
-        save(folder / name, content.rstrip() + b"\n" + stamp(figure) + b"\n" if name.endswith(".svg") else content)
-        for figure, source in _figures() for name, content in draw.files(figure, source, "svg")
-    ]  # fmt: skip
-
-
-def stale_pictures(folder: Path) -> list[Path]:
-    """The files of a folder that are not what the runs say, or are not there. Pictures are known by the stamp of their
-    title, caption and data: how they are drawn differs from one version of matplotlib to another."""
-    found: list[Path] = []
-    for figure, source in _figures():
-        for name, content in draw.files(figure, source, "svg"):
-            path = folder / name
-            there = path.read_bytes() if path.is_file() else b""
-            same = there.rstrip().endswith(stamp(figure)) if name.endswith(".svg") else there == content
-            found += [] if same else [path]
-    return found
-
-
-def _figures() -> Iterator[tuple[Figure, str]]:
-    """Each figure, and the sentence on its origin; pages say that of their own."""
-    home = provenance.baselines()
-    for page in PAGES:
-        found = Page(home.parents[1] / page)
-        if found.renewed:
-            yield from ((figure, "") for figure in found.every_figure.values())
-    for run, name in PICTURES:
-        folder = home / run
-        if not folder.is_dir():
-            raise InputError("is not among the recorded runs", path=folder)
-        report = document.of_run(str(folder))
-        yield figures.of_report(report)[name], f"{report.title}. {report.machine}"
