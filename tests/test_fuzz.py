@@ -210,12 +210,12 @@ fuzz.main()
 
 def test_a_reader_that_dies_or_hangs_is_found(tmp_path):
     words = [sys.executable, "-c", BROKEN.format(faults=str(fuzz.CORPUS.parent)), "--target", "gra"]
-    words += ["--seconds", "60", "--out", str(tmp_path), "--executions", "12"]
+    words += ["--seconds", "60", "--out", str(tmp_path), "--executions", "24"]
     done = subprocess.run(words, capture_output=True, text=True)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "WRONG: gra: crash -6" in done.stderr
     assert "WRONG: gra: hang" in done.stderr
-    assert "gra                        12 of           12" in done.stdout
+    assert "24 of           24" in done.stdout
     kinds = {path.name.split("-")[1]: path.read_bytes()[:1] for path in tmp_path.glob("*.input")}
     assert kinds == {"crash": b"c", "hang": b"h"}
 

@@ -260,6 +260,7 @@ def campaign(tallies: dict[str, Tally], seed: int, processes: int, seconds: floa
             tally.seconds += time.monotonic() - work.began
             if tally.executions < tally.goal:
                 waiting.append(work.target.name)
+    shutil.rmtree(out / "work", ignore_errors=True)
 
 
 def _forked(work: Callable[[], None]) -> int:
