@@ -21,9 +21,9 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.models import chain, comb, commits, layers, papers, releases
-from grailbench.graph.generate.profiles import positive_rate
 from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
+from grailbench.graph.profile import reach
 from grailbench.harness.plan import Config, make_plan
 from grailbench.problems.reachability.core.peel import peel
 
@@ -207,7 +207,7 @@ def test_a_digraph_has_one_giant_component_and_is_the_same_everywhere():
 @pytest.mark.parametrize("name", SMALL)
 def test_pairs_of_both_answers_are_common(name):
     # the least are 6 % of the pairs, of dependencies
-    assert 0.04 < positive_rate(made(name)).value < 0.4
+    assert 0.04 < reach(condense(made(name))).rate < 0.4
 
 
 def test_papers_cite_older_ones_within_the_window_and_what_these_cite():
