@@ -15,7 +15,7 @@ from grailbench.report.table import Table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
-    from grailbench.graph.profile import Structure
+    from grailbench.graph.profile import Outline, Structure
     from grailbench.problems.reachability.profile import Ends, Profile, Reach, Settled
 
 
@@ -69,11 +69,12 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
 def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.problems.reachability.profile import outline, profile, remarks
     from grailbench.report.render import terminal
     from grailbench.util.visible import quoted
 
-    found = profile(open_graph(*named(graph, note)), seed)
+    opened = open_graph(*named(graph, note))
+    found = profile(opened, seed)
     if as_json:
         put_json([found.record()])
     else:
@@ -82,7 +83,7 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
         put([*([reached(found.reach)] if found.reach is not None else []), *remarks(found)])
         put([f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else [])
     if out is not None:
-        for path in draw(found, out, form):
+        for path in draw(found, outline(opened), out, form):
             note(f"written: {path}")
 
 
@@ -260,15 +261,16 @@ def _shares(settled: Settled) -> list[str]:
     return [*(share(getattr(settled, stage), settled.pairs) for stage in STAGES), short(settled.edges_a_search)]
 
 
-def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
+def draw(profile: Profile, outline: Outline, folder: Path, form: str) -> list[Path]:
     """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
 
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
     from grailbench.report.destination import save
-    from grailbench.report.profiled import of_profile
+    from grailbench.report.profiled import of_answers, of_outline
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = of_profile(profile.structure, profile.ends and vars(profile.ends), map(vars, profile.settled))
+    drawn = [*of_outline(outline), of_answers(map(vars, profile.settled))]
+    drawn = [each for each in drawn if each.drawable]
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

@@ -9,15 +9,13 @@ from typing import NamedTuple
 
 from grailbench.compare import answer, costs
 from grailbench.errors import InputError
-from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import PENALTY
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import figures, floors, frames, measured, paying, rankings, tradeoffs
 from grailbench.report.document import GENERAL, Report
-from grailbench.report.figure import Figure, Grid
+from grailbench.report.figure import Figure
 from grailbench.report.papers import Place, computation, wording
-from grailbench.report.papers.feeds import THESIS_GPU
 from grailbench.report.published import COUNT_TABLES
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
@@ -47,22 +45,6 @@ class Folded(NamedTuple):
     summary: str
     blocks: list[Block]
     open: bool
-
-
-class Heat(NamedTuple):
-    """The heat map: speed-ups as numbers on tinted cells, which the page's script recalculates for another of the
-    columns as reference, or another phase."""
-
-    grid: Grid
-    reference: str
-    phase: str
-    phases: list[str]
-
-
-def _heat(cells: list[Cell], reference: str, phase: str, phases: Iterable[str]) -> Heat:
-    grid = figures.speedups(cells, reference, phase, phases)
-    timed = {name for _, tiles in grid.lines for tile in tiles for name, _ in tile.times}
-    return Heat(grid, reference, phase, [name for name in dict.fromkeys([*phases, phase]) if name in timed])
 
 
 def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
@@ -103,7 +85,7 @@ def _reachability(report: Report, reference: str, phase: str, profile: Path | No
         Section("phases", "Where the time goes", _figure(drawn["phases"])),
         Section("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
         Section("edges", "Time against edges", _figure(drawn["edges"])),
-        Section("speedup", "Speed-up", _speedup(drawn["speedup"], report)),
+        Section("speedup", "Speed-up", _speedup(drawn["speedup"])),
         Section("claims", computation.TITLE, [
             *_tables(report.part("claims")), *(block for figure in paper for block in _headed(figure)),
         ] if report.claims else []),
@@ -125,9 +107,9 @@ def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[s
             blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
             for name in (name for name in names if name in part.problems and table.name == part.name):
                 phases = list(contract.problem(name).ranked)
-                found = _heat(report.run.of(name), references[name], phases[0], phases)
-                if not found.grid.empty:
-                    blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
+                faster = figures.speedup(report.run.of(name), references[name], phases[0], name=f"speedup-{name}")
+                if not faster.form.empty:
+                    blocks += [("heading", f"Speed-up, {name}"), ("figure", faster), ("text", MEANS)]
             yield table.name, blocks
 
 
@@ -222,17 +204,10 @@ def _folded(summary: str, blocks: list[Block], lines: int) -> Block:
     return ("folded", Folded(summary, blocks, lines <= TALL))
 
 
-def _speedup(figure: Figure, report: Report) -> list[Block]:
-    frame = figure.frame
-    found = _heat(report.cells, frame.reference.iloc[0], frame.phase.iloc[0], frames.TOP_PHASES)
-    if found.grid.empty:
+def _speedup(figure: Figure) -> list[Block]:
+    if figure.form.empty:
         return []
-    remark = MEANS
-    if any(config.startswith(THESIS_GPU) for config in found.grid.columns):
-        whole = "ready is the way from edges" if "ready" in found.phases else f"from edges: {NOT_FROM_EDGES}"
-        remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
-    said = f"{figure.caption} {figure.note}".strip()
-    return [("text", said), ("heat", found), ("text", remark), ("data", (figure.name, figure.csv))]
+    return [("figure", figure), ("text", MEANS)]
 
 
 def _counters(report: Report) -> list[Block]:
