@@ -170,7 +170,7 @@ def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
 def _papers(report: document.Report) -> Iterator[Entry]:
     """The papers of the tables that a report of the run has."""
     names = [table.name for table in report.tables]
-    wanted = {"article"} if report.claims or set(names) & set(PAPER_TABLES) else set()
+    wanted = {"article"} if set(names) & set(PAPER_TABLES) else set()
     wanted |= {"thesis"} if set(names) - set(PAPER_TABLES) else set()
     for each in _cff()["references"]:
         if each["type"] not in wanted:

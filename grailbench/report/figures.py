@@ -228,7 +228,7 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
 # ------------------------------------------------------------------ speed-ups
 
 
-def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = "", name: str = "speedup") -> Figure:
+def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = "", problem: str = "") -> Figure:
     """The speed-ups over a configuration in a phase, and their geometric means: a line per graph with a mark per
     configuration."""
     import pandas
@@ -236,6 +236,8 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
     noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
+    title, caption = CAPTIONS["speedup"]
+    name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
     shown = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
     shown["name"] = shown.graph
     means = [
@@ -252,7 +254,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
     shown = pandas.concat([shown[shown.speedup.notna() | ~shown.status.isin(SOUND)], pandas.DataFrame(means)])
     found = marks(shown, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
     form = alone(found if means else (), Axis("times as fast as the reference"), Axis(scale="names"))
-    return Figure(name, frame, form, _notes(frame, noted, sampled), words=CAPTIONS["speedup"])
+    return Figure(name, frame, form, _notes(frame, noted, sampled), words=words)
 
 
 def _mean_of(generated: bool, queries: str) -> str:

@@ -140,7 +140,7 @@ def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
     graph = by_level(found.dag)
     there = graphs.upload_leveled(graph, graph.parents())
     for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
-        make = lambda how=how: Labeler(graphs.Outline.of(graph), there, range(DIM), 5, **how).run()  # noqa: E731
+        make = lambda how=how: Labeler(graphs.Outline.of(graph), there, DIM, 5, **how).run()  # noqa: E731
         near = make()
         with mock.patch.object(module, "kernel", begun(f"problems.reachability.gpu.fused.{name}", number).kernel):
             far = make()

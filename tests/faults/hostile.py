@@ -94,24 +94,27 @@ def shown(run: Path, out: Path, site: bool) -> Iterator[tuple[str, str, Callable
     from rich.console import Console
 
     from grailbench.cli import compare as compared
-    from grailbench.cli import list_ as inventory
+    from grailbench.cli import info
     from grailbench.compare import runs as compare
     from grailbench.compare.gate import Gate
     from grailbench.harness.cells import read
     from grailbench.report import cite, document, draw, figures
     from grailbench.report.page import page
     from grailbench.report.render import json as of_table
+    from grailbench.report.render import terminal
     from grailbench.report.render.latex import latex
-    from grailbench.util.screen import put
+    from grailbench.report.table import Table
+    from grailbench.util.screen import paired, put
 
     def lines(parts) -> str:
         text = io.StringIO()
-        put(parts, Console(file=text, width=10_000))
+        flat = (each for part in parts for each in (terminal(part) if isinstance(part, Table) else [part]))
+        put(flat, Console(file=text, width=10_000))
         return text.getvalue()
 
     report = document.of_run(str(run))
     yield "report", lines(document.show(report, True)), attacks.terminal
-    yield "info", lines(inventory.sheet(inventory._run_info(str(run)), 10_000)), attacks.terminal
+    yield "info", lines(paired(info._lines(info.info(str(run))[0]))), attacks.terminal
     for table in (*report.shown, report.details):
         for line in of_table(table):
             yield "json", line, attacks.json_lines
