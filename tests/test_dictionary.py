@@ -54,7 +54,7 @@ def written():
                 found.append((table.file or table.name, rendered([table]), table.data))
         for name, figure in figures.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
-    for figure in [*profiled.figures(profile.recorded()["kegg"]), *histories()]:
+    for figure in [*profiled.of_outline(profile.recorded()["kegg"]), *histories()]:
         found.append((figure.name, figure.csv, figure.frame))
     return found
 

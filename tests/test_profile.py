@@ -26,7 +26,7 @@ from grailbench.problems.reachability import profile as profiles
 from grailbench.problems.reachability.core import index
 from grailbench.problems.reachability.index import NoTimer, Params
 from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, draw_near, profile, remarks, settle
-from grailbench.report.profiled import figures, of_pairs
+from grailbench.report.profiled import of_answers, of_outline
 from grailbench.util import paths
 
 #: generated and real graphs of recorded runs, whose outlines are made again
@@ -234,14 +234,14 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
         assert part in out
     assert err.startswith("imported as mine\n")
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    drawn = ("ends", "levels", "degrees", "components", "pairs")
-    assert names == {f"outline-{name}.{end}" for name in drawn for end in ("svg", "csv")}
+    drawn = ("outline-ends", "outline-levels", "outline-degrees", "outline-components", "profile-settled")
+    assert names == {f"{name}.{end}" for name in drawn for end in ("svg", "csv")}
     code, out, err = call(capsys, "profile", "mine", "--json")
     assert (code, err, len(out.splitlines())) == (0, "", 1)
     record = json.loads(out)
     assert sum(record["settled"]["balanced"][stage] for stage in STAGES) == PAIRS
     assert (tmp_path / "figures" / "outline-ends.csv").read_text().splitlines()[1] == "trees above,200,1.0"
-    shares = (tmp_path / "figures" / "outline-pairs.csv").read_text().splitlines()
+    shares = (tmp_path / "figures" / "profile-settled.csv").read_text().splitlines()
     assert f"balanced,tree,{record['settled']['balanced']['tree']}," in "\n".join(shares)
 
 
@@ -310,7 +310,7 @@ def test_graphs_with_little_in_them_have_an_outline_and_figures(vertices, edges)
     recorded = outlines.Outline.model_validate_json(line)
     assert recorded.vertices == vertices
     assert (recorded.rate is None, recorded.in_trees is None, recorded.density is None) == (vertices == 0,) * 3
-    for figure in (*figures(recorded), of_pairs([])):
+    for figure in (*of_outline(recorded), of_answers([])):
         assert figure.title
         assert not figure.form.empty or figure.note.startswith("Unavailable")
 

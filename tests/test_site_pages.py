@@ -14,7 +14,7 @@ from grailbench.graph import profile as outlines
 from grailbench.harness import provenance
 from grailbench.harness.cells import of_machine, read
 from grailbench.report import draw
-from grailbench.report.profiled import figures
+from grailbench.report.profiled import of_outline
 from grailbench.report.render.html import html, linked
 from grailbench.report.site import graphs, implementations
 from grailbench.report.site.entries import RECORDED, Entry, Source, by_graph, by_implementation, entries
@@ -350,7 +350,7 @@ def test_an_outline_of_another_graph_of_the_name_is_not_shown():
 def test_figures_have_every_number_in_their_data_and_draw_the_same_twice():
     for name in ("kegg", "wiki-vote"):
         one = outlines.recorded()[name]
-        drawn = {figure.name: figure for figure in figures(one) if not figure.form.empty}
+        drawn = {figure.name: figure for figure in of_outline(one) if not figure.form.empty}
         assert ("outline-components" in drawn) == (one.largest > 1)
         assert drawn["outline-levels"].frame.components.sum() == one.components
         degrees = drawn["outline-degrees"].frame

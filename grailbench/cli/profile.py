@@ -234,9 +234,11 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
-    from grailbench.report import profiled
     from grailbench.report.destination import save
+    from grailbench.report.profiled import of_answers, of_outline
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = [*profiled.figures(profile), profiled.of_pairs(each._asdict() for each in profile.settled)]
-    return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]
+    drawn = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
+    return [
+        save(folder / name, data) for each in drawn if each.drawable for name, data in drawing.files(each, source, form)
+    ]

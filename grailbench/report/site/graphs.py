@@ -20,7 +20,7 @@ from grailbench.harness.statistics import Interval
 from grailbench.problems.contract import PROBLEMS, USUAL
 from grailbench.report import paying, tradeoffs
 from grailbench.report.page.sections import Block
-from grailbench.report.profiled import figures
+from grailbench.report.profiled import of_outline
 from grailbench.report.site.entries import Entry, by_graph, first_named, grouped, link, linked_table, not_compared
 from grailbench.report.table import Column, Table
 from grailbench.util import words
@@ -135,7 +135,7 @@ def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
         made = f"grailbench profile {quoted(name)} --record outlines.jsonl"
         yield "text", f"No outline of this graph is recorded. This command makes one: {made}"
         return
-    for figure in figures(recorded):
+    for figure in of_outline(recorded):
         if figure.form.empty:
             yield "text", f"{figure.title}: {figure.note.removeprefix('Unavailable: ')}"
         else:
