@@ -82,7 +82,7 @@ def records() -> Iterator[dict]:
 
     Keys: cache, what, path, entries, bytes, used (ISO, UTC; None for an empty one), again (whether its entries can be
     had again, in words, and so count towards the bound; None if they are kept), bound (bytes of all of these together,
-    or for kernels the number of states of the code; None for no bound), counted (bytes that count towards the bound).
+    or for kernels the states of a module that stay; None for no bound), counted (bytes that count towards the bound).
     """
     folder, most = paths.cache_dir(), caches.bound()
     found: dict[str, list[Entry]] = {name: [] for name in KINDS}
@@ -153,9 +153,10 @@ def pruned(dry: bool) -> list[Removal]:
     every = caches.entries()
     wanted = [entry for entry in every if entry.kind in unread and unread[entry.kind](entry.path)]
     found += _taken(wanted, dry, FORMER)
-    sizes = {entry.path: entry.bytes for entry in caches.kernels()}
-    found += [Removal(path, KERNELS, sizes.get(path, 0), FORMER, _failed(path, dry))
-              for path in kernelcache.remove(kernelcache.former(), dry)]  # fmt: skip
+    former = {*kernelcache.former()}
+    kernels = [entry for entry in caches.kernels() if entry.path in former]
+    kernelcache.remove(() if dry else former)
+    found += [Removal(each.path, KERNELS, each.bytes, FORMER, _failed(each.path, dry)) for each in kernels]
     if (most := caches.bound()) is not None:
         gone = {removal.path for removal in found}
         found += _taken(caches.least_used([entry for entry in every if entry.path not in gone], most), dry, ABOVE)
@@ -164,11 +165,10 @@ def pruned(dry: bool) -> list[Removal]:
 
 def _taken(wanted: list[Entry], dry: bool, why: str) -> list[Removal]:
     gone = {entry.path for entry in caches.remove(wanted, dry)}
-    used = caches.in_use()
     return [
         Removal(entry.path, entry.kind, entry.bytes, why, entry.path not in gone)
         for entry in wanted
-        if entry.path in gone or entry.path not in used
+        if entry.path in gone or not caches.in_use(entry.path)
     ]
 
 

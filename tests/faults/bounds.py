@@ -155,8 +155,9 @@ def run(count: int, processes: int, seconds: float, out: Path | None) -> record.
     """Run all parts, so many at a time; the same call with the same folder goes on with those that are not done."""
     from grailbench.util import kernelcache
 
+    state = kernelcache.digest(frozenset(Path(kernelcache.__file__).parents[1].rglob("*.py")))
     with tempfile.TemporaryDirectory() as temporary:
-        folder = (out or Path(temporary)) / f"boundscheck-{kernelcache.digest()}"
+        folder = (out or Path(temporary)) / f"boundscheck-{state}"
         (folder / str(count)).mkdir(parents=True, exist_ok=True)
         done = _done(folder, processes, count, monotonic() + seconds, out)
         return _found(done, count, folder / "kernels")

@@ -3,10 +3,9 @@
     python tests/faults/leftovers.py
     python tests/faults/leftovers.py --count 200 --record cache-sweeps
 
-Processes write files and hold temporary folders, in one folder, on a file system with and without nameless files. Some
-are killed (SIGKILL) at a moment drawn at random, while others sweep all the time. In the end everything of the killed
-must be gone, everything of the living must be there, and every file that was finished must be whole. Exit code 1 if
-not.
+Processes write files and hold temporary folders, in one folder. Some are killed (SIGKILL) at a moment drawn at random,
+while others sweep all the time. In the end everything of the killed must be gone, everything of the living must be
+there, and every file that was finished must be whole. Exit code 1 if not.
 """
 
 from __future__ import annotations
@@ -29,11 +28,9 @@ NIGHT = 100  #: crowds of `--nightly`
 PATIENCE = 60.0  #: seconds in which a process that sweeps takes away what it has found
 
 
-def _writing(folder: Path, number: int, nameless: bool) -> None:
+def _writing(folder: Path, number: int) -> None:
     """Be a process that holds a folder and writes files, until it is killed."""
     tempfile.tempdir = str(folder)
-    if not nameless:
-        outputs._nameless = lambda where: None
     held = temporary.Folder("leftover"), temporary.File(folder / f"held{number}")
     (held[0].path / "spread.index").write_bytes(b"half")
     (folder / f"ready{number}").write_text(f"{held[0].path.name}\n{held[1].path.name}")
@@ -48,14 +45,14 @@ def _writing(folder: Path, number: int, nameless: bool) -> None:
 
 def trial(seed: int) -> list[str]:
     """What is wrong after one crowd, of which half were killed."""
-    drawn, nameless = random.Random(seed), seed % 2 == 0
+    drawn = random.Random(seed)
     with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as where:
         folder, pids, killed = Path(where), [], set()
         for number in range(PROCESSES):
             if (pid := os.fork()) == 0:
                 try:
                     temporary._swept.clear()
-                    _writing(folder, number, nameless)
+                    _writing(folder, number)
                 finally:
                     os._exit(1)
             pids.append(pid)

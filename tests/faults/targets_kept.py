@@ -32,7 +32,7 @@ from kept_files import (
 from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
 
 from grailbench.compare import gate
-from grailbench.data import cache, registry, sources
+from grailbench.data import registry, sources
 from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile
@@ -220,8 +220,6 @@ TARGETS = (
             b"name", *_TOML)),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs",
            (b"[[graphs]]\n", b"kind", b"name", b"vertices", b"edges", b"seed", b"members", *_TOML)),
-    Target("lock", of_path(lambda path: settings.read(path, cache._Lock)), "checksums of first downloads",
-           (b'["a.gra.gz"]\n', b"sha256 = 'a'\n", *_TOML)),
     Target("program", of_path(description.read), "descriptions of programs",
            (b"command = ['p', '{graph}', '{queries}']\n", b"[graph]\n", b"format = 'gra'\n", b"[times]\n",
             b"[answers]\n", b"match",
