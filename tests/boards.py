@@ -24,7 +24,7 @@ def source(rows, environment=None, name="1", origin=OWN) -> Source:
 def page(entries: list[Entry], path: Path) -> Path:
     """A page in the layout of a site that has the leaderboard alone."""
     text = rendered(
-        "site/layout.html", [asset("site/site.css"), board.styles()], [board.script()], site="A site", up="",
+        "site/layout.html", [asset("site/site.css"), asset("site/board.css")], [board.script()], site="A site", up="",
         nav=[("Leaderboard", "index.html")], crumbs=[], address="index.html", under="", title="Leaderboard",
         description="Every cell.", sections=[], runs="1 run", data="data.csv",
     )  # fmt: skip

@@ -91,8 +91,11 @@ def worktrees_of(repo):
 
 
 def test_a_slower_commit_is_found_and_the_sides_take_turns(repo, diamond, plain_python, tmp_path):
-    notes = []
+    notes, changed = [], repo / "pyproject.toml"
+    changed.write_text(changed.read_text() + "# changed\n")
     a, b = ab(("fast", "slow"), FLAGS, 3, notes.append, out=tmp_path, fetch=False, repo=repo)
+    git(repo, "checkout", "-q", changed)
+    assert any("not committed" in note for note in notes)
     found = compare.of_runs(a, b, Gate(metrics=["query"]))
     assert [(each.label, each.verdict) for each in found.times] == [("dfs", "regression")]
     assert found.times[0].ms == pytest.approx(10.0)
@@ -128,13 +131,12 @@ def test_flags_that_do_not_hold_are_refused_before_any_tree_is_made(repo, tmp_pa
         ab(("fast", "slow"), {"config": "no-such-config"}, 3, print, out=tmp_path, repo=repo)
 
 
-@pytest.mark.parametrize("inside", [".", "below"])
-def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys, inside):
+def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys):
     """In the repository of a plug-in, 'ab HEAD~1 HEAD' compared grailbench's own commits and found no regression."""
     (tmp_path / "below").mkdir()
     git(tmp_path, "init", "-q")
     monkeypatch.setattr(paths, "checkout", lambda: repo)
-    monkeypatch.chdir(tmp_path / inside)
+    monkeypatch.chdir(tmp_path / "below")
     code, out, err = call(capsys, "ab", "fast", "slow", "--dataset", "diamond", "--impl", "dfs")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"{tmp_path}: is another git repository" in err
@@ -173,16 +175,7 @@ def test_a_cell_that_fails_on_one_side_is_a_regression(repo, diamond, plain_pyth
     assert found.exit_code == 1
 
 
-def test_changes_that_were_not_committed_are_mentioned(repo, diamond, plain_python, tmp_path):
-    notes = []
-    (repo / "pyproject.toml").write_text((repo / "pyproject.toml").read_text() + "# changed\n")
-    ab(("fast", "fast"), FLAGS | {"trials": 1}, 1, notes.append, out=tmp_path, fetch=False, repo=repo)
-    git(repo, "checkout", "-q", "pyproject.toml")
-    assert any("not committed" in note for note in notes)
-    assert any("the differences are noise" in note for note in notes)
-
-
-def test_a_folder_with_a_run_is_refused(repo, tmp_path):
+def test_a_folder_with_a_run_is_refused(repo, diamond, tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / results.PLAN).write_text("{}")
     with pytest.raises(InputError, match="holds a run already"):
@@ -203,8 +196,7 @@ except GrailbenchError as error:
 """
 
 
-@pytest.mark.parametrize("word", [signal.SIGINT, signal.SIGTERM])
-def test_interrupt_ends_the_child_and_removes_the_trees(repo, diamond, plain_python, tmp_path, word):
+def test_interrupt_ends_the_child_and_removes_the_trees(repo, diamond, plain_python, tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)}
     command = [sys.executable, "-c", CHILD, str(repo), str(tmp_path / "out")]
     child = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)
@@ -215,7 +207,7 @@ def test_interrupt_ends_the_child_and_removes_the_trees(repo, diamond, plain_pyt
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert worktrees_of(repo) == 3
-    child.send_signal(word)
+    child.send_signal(signal.SIGINT)
     said = child.communicate(timeout=PATIENCE)[0]
     assert child.returncode == 130
     assert "finished trials are kept" in said

@@ -119,25 +119,6 @@ def test_one_trial_or_two_have_no_interval_which_is_said():
     assert "is 4.00 (no interval) times as fast" in sentences(*few)[0]
 
 
-def test_several_graphs_have_a_geometric_mean_and_a_sentence_each():
-    groups = [query("kegg"), query("human"), query("kegg", "dfs", dim=None, ms=(4.0,) * 3)]
-    lines = sentences(*groups, query("human", "dfs", dim=None, ms=(1.0,) * 3))
-    assert lines[0].startswith("Queries (random-100000-s1), d = 2, over 2 graphs: ")
-    assert "is about equal to" in lines[0]
-    assert [line.split(":")[0] for line in lines[1:3]] == ["  kegg", "  human"]
-    assert lines[2].startswith("  human: dfs dfs is 2.00")
-
-
-def test_many_graphs_are_told_by_the_least_and_the_greatest_ratio():
-    names = ("agrocyc", "amaze", "anthra", "ecoo", "human", "kegg", "xmark")
-    groups = [query(name, ms=(1.0,) * 3) for name in names]
-    groups += [query(name, "dfs", dim=None, ms=(2.0 + i,) * 3) for i, name in enumerate(names)]
-    lines = sentences(*groups)
-    assert (
-        "is the fastest on 7 of 7: at least 2.00 (agrocyc), at most 8.00 (xmark) times as fast as the next" in lines[1]
-    )
-
-
 def test_of_many_rivals_only_those_that_win_most_have_a_line():
     names = ("agrocyc", "amaze", "anthra", "ecoo", "human", "kegg", "xmark", "yago")
     groups = [query(name, "sequential", ms=(10.0,) * 3) for name in names]

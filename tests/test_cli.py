@@ -266,7 +266,8 @@ def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
     assert "2.4" in err
 
 
-def test_the_reason_of_skipped_cells_stands_once_below_the_summary(capsys):
+def test_the_reason_of_skipped_cells_stands_once_below_the_summary(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
     code, out, _ = call(capsys, "verify", "--dataset", "kegg", "--impl", "dfs", "--impl", "bfs", "--no-fetch")
     assert code == 3
     assert out.count("skipped [1]") == 2

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import gc
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -20,11 +18,10 @@ import dask
 import psutil
 import pytest
 from commands import PATIENCE, call, call_apart
-from distributed import core
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.distributed import connection, graphs, liveness, on_workers, remote, workers
+from grailbench.distributed import connection, graphs, on_workers, remote, workers
 from grailbench.distributed.runner import DaskRunner
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import folder as results
@@ -140,42 +137,35 @@ def test_workers_give_the_rows_of_a_local_run(toys, address, halves, tmp_path, c
     assert call(capsys, "report", afar, "--out", tmp_path / "report")[0] == 0
 
 
-def test_a_worker_that_is_lost_in_a_cell_costs_no_finished_trial(measured, session_cache):
-    done, notes = measured("lost-once", "right", trials=5, dim=[2])
+def test_a_worker_that_is_lost_in_a_cell_costs_no_finished_trial_and_a_cell_that_loses_two_fails(
+    measured, session_cache
+):
+    done, notes = measured("lost-once", "lost-twice", "right", trials=5, dim=[2])
     assert (session_cache / "lost-1-0").exists()
-    done.check()
-    assert taken(done.folder) == {(f"toy:{name}", 2, trial): 1 for name in ("lost-once", "right") for trial in range(5)}
-    assert any("TRIED AGAIN" in note and "was lost" in note for note in notes.notes)
-
-
-def test_a_cell_that_loses_two_workers_fails_and_the_others_go_on(measured, session_cache):
-    done, _ = measured("lost-twice", "right", trials=5)
     assert (session_cache / "lost-2-1").exists()
-    assert done.statuses == {"failed": 1, "ok": 1}
+    assert done.statuses == {"failed": 1, "ok": 2}
+    found = taken(done.folder)
+    whole = {(f"toy:{name}", 2, trial): 1 for name in ("lost-once", "right") for trial in range(5)}
+    assert whole.items() <= found.items()
+    assert set(found.values()) == {1}
+    assert any("TRIED AGAIN" in note and "was lost" in note for note in notes.notes)
     (failed,) = (row for row in done.rows if row["status"] == "failed")
     assert failed["reason"].startswith("tried 2 times: ")
     assert failed["reason"].count("was lost") == 2
     assert failed["graph_sha256"] == times(done.rows)[0]["graph_sha256"]
-    assert set(taken(done.folder).values()) == {1}
 
 
-def test_rows_that_come_twice_stand_once(measured, monkeypatch, session_cache):
-    (session_cache / "lost-1-0").unlink(missing_ok=True)
-    take, order = DaskRunner.take, DaskRunner._order
+def test_rows_that_come_twice_stand_once(measured, monkeypatch):
+    take = DaskRunner.take
 
     def twice(self, *message):
         take(self, *message)
         if message[2] == "rows":
             take(self, *message)
 
-    def forgetful(self, job, worker):
-        return replace(order(self, job, worker), prior=())  # so that the task takes all its trials anew
-
     monkeypatch.setattr(DaskRunner, "take", twice)
-    monkeypatch.setattr(DaskRunner, "_order", forgetful)
-    done, _ = measured("lost-once", "crash", trials=4, dim=[2])
-    assert (session_cache / "lost-1-0").exists()
-    assert taken(done.folder) == {("toy:lost-once", 2, trial): 1 for trial in range(4)}
+    done, _ = measured("right", "crash", trials=4, dim=[2])
+    assert taken(done.folder) == {("toy:right", 2, trial): 1 for trial in range(4)}
     assert len([row for row in done.rows if row["status"] == "failed"]) == 1
 
 
@@ -190,45 +180,11 @@ def test_cells_whose_answers_differ_are_compared_on_one_worker(measured):
     assert done.statuses == {"sampled": 1, "wrong": 1}
 
 
-def test_a_killed_worker_that_takes_its_time_comes_again():
-    hasty = {"distributed.deploy.lost-worker-timeout": "10ms"}
-    with dask.config.set(hasty), connection.started(1) as client:
-        workers = client.cluster.scheduler.workers
-        (before,) = [each.server_id for each in workers.values()]
-        (pid,) = client.run(os.getpid).values()
-        os.kill(pid, signal.SIGKILL)
-        until = time.monotonic() + PATIENCE
-        while {each.server_id for each in list(workers.values())} <= {before}:
-            assert time.monotonic() < until
-            time.sleep(0.05)
-        assert list(client.cluster.workers) == [0], "it was given up, and ends as soon as it is there"
-        assert client.submit(os.getpid).result(timeout=PATIENCE) != pid
-
-
-def test_a_cluster_that_ended_is_given_back(monkeypatch):
-    def alive():
-        gc.collect()
-        return sum(type(each).__name__ == "Scheduler" for each in gc.get_objects())
-
-    before = alive()
-    with connection.started(1) as client:
-        assert alive() == before + 1
-        kept = {each.maxlen for each in client.cluster.scheduler.monitor.quantities.values()}
-        assert max(kept) < 100, "what the scheduler looks at is kept for hours"
-    del client
-    assert alive() == before
-    monkeypatch.setattr(connection, "_forget", lambda: None)
-    with connection.started(1):
-        pass
-    assert alive() == before + 1
-    core._expects_comm.cache_clear()
-
-
 @contextmanager
-def elsewhere(cache, cores=1):
+def elsewhere(cache):
     """The address of a scheduler with one worker, in a process of its own with a cache of its own; and that process."""
     code = "import sys, time\nfrom grailbench.distributed import connection\nif __name__ == '__main__':\n"
-    code += f"    with connection.started({cores}) as c:\n        print(c.scheduler.address, flush=True)\n"
+    code += "    with connection.started(1) as c:\n        print(c.scheduler.address, flush=True)\n"
     code += "        time.sleep(900)\n"
     script = cache.with_name("elsewhere.py")
     script.write_text(code)
@@ -334,36 +290,6 @@ def test_the_cell_of_a_stopped_worker_is_done_elsewhere(which, toys, diamond, tm
     assert "TRIED AGAIN" in said
     assert "stopped" in said
     assert taken(tmp_path / "run") == {("toy:slow", dim, trial): 1 for dim in (2, 3) for trial in range(40)}
-
-
-def test_an_interrupt_ends_a_run_with_a_stopped_worker(toys, diamond, tmp_path):
-    with begun(tmp_path, "--workers", "2") as child:
-        family = stop(child, "worker")
-        child.send_signal(signal.SIGINT)
-        assert child.wait(PATIENCE) == 130
-        assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
-    said = (tmp_path / "err").read_text()
-    assert (f"--resume={tmp_path / 'run'}" in said, "Traceback" in said) == (True, False)
-
-
-def test_a_run_ends_when_its_scheduler_is_stopped(toys, diamond, tmp_path, capsys, monkeypatch):
-    """It waited for ever."""
-    monkeypatch.setattr(liveness, "SCHEDULER_SECONDS", 5.0)
-    folder = tmp_path / "run"
-
-    def stop_when_begun(child):
-        while whole_trials(folder) < 3 and child.poll() is None:
-            time.sleep(0.02)
-        child.send_signal(signal.SIGSTOP)
-
-    with elsewhere(tmp_path / "cache") as (there, child):
-        stopper = threading.Thread(target=stop_when_begun, args=(child,))
-        stopper.start()
-        flags = ("--impl", "toy:slow", "--dim", "2", "--trials", "400", "--out", folder, "--scheduler", there)
-        code, _, err = call(capsys, *RUN, *flags)
-        child.kill()  # if the run ended before
-        stopper.join()
-    assert (code, "does not answer" in err, f"--resume={folder}" in err) == (4, True, True), err
 
 
 def test_workers_go_on_with_a_local_run_and_the_other_way_round(toys, address, tmp_path, capsys):
@@ -508,11 +434,10 @@ def unlike(tmp_path):
 
 
 def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
-    for command in (("report", unlike), ("plot", unlike)):
-        code, out, err = call(capsys, *command, "--out", tmp_path / "out")
-        assert (code, out) == (2, "")
-        assert "11111111: Small" in err
-        assert "33333333: Large" in err
+    code, out, err = call(capsys, "report", unlike, "--out", tmp_path / "out")
+    assert (code, out) == (2, "")
+    assert "11111111: Small" in err
+    assert "33333333: Large" in err
     code, out, _ = call(capsys, "report", unlike, "--machine", "1111", "--out", tmp_path / "out")
     assert code == 0
     assert "Measured on: Small" in out

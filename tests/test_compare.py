@@ -1,7 +1,5 @@
 """A comparison finds planted regressions, stays quiet on noise, and says when there is nothing to compare."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from commands import call
@@ -27,21 +25,12 @@ def verdicts(found):
 # ------------------------------------------------------------------ no alarm
 
 
-def test_a_run_compared_with_itself_20_times_gives_no_alarm(stored):
-    for seed in range(20):
-        cells = [cell(impl, steady(10.0, seed + i, scale=0.3)) for i, impl in enumerate(("dfs", "sequential"))]
-        run = stored(f"run{seed}", *cells)
-        found = compare.of_runs(run, run)
-        assert verdicts(found) == ["same", "same"]
-        assert [each.ratio for each in found.times] == [1.0, 1.0]
-        assert found.exit_code == 0
-
-
-@pytest.mark.slow
-def test_repeated_runs_of_a_noisy_cell_hardly_ever_alarm(stored):
-    runs = [stored(f"run{seed}", cell(ms=steady(10.0, seed, scale=0.1))) for seed in range(200)]
-    alarms = [compare.of_runs(a, b).exit_code for a, b in pairwise(runs)]
-    assert sum(alarms) <= 1
+def test_a_run_compared_with_itself_gives_no_alarm(stored):
+    run = stored("run", *(cell(impl, steady(10.0, i, scale=0.3)) for i, impl in enumerate(("dfs", "sequential"))))
+    found = compare.of_runs(run, run)
+    assert verdicts(found) == ["same", "same"]
+    assert [each.ratio for each in found.times] == [1.0, 1.0]
+    assert found.exit_code == 0
 
 
 WIDE = [5.0, 25.0] * 10
@@ -66,6 +55,7 @@ def test_only_what_is_slower_beyond_the_gate_without_doubt_is_a_regression(store
     ]
     found = compare.of_runs(*runs, Gate.model_validate(gate))
     assert [each.verdict for each in found.times if each.phase == "query"] == ([verdict] if verdict else [])
+    assert all(each.bounds.low <= each.ratio <= each.bounds.high and each.unit == "ms" for each in found.times)
     assert found.exit_code == (verdict == "regression")
 
 
@@ -83,15 +73,6 @@ def test_a_change_of_an_unstable_cell_is_unclear_where_trials_overlap(stored):
 
 
 # ------------------------------------------------------------------ regressions of time
-
-
-def test_a_slower_cell_beyond_the_gate_with_disjoint_intervals_is_a_regression(stored):
-    found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(12.0, 1))))
-    (change,) = found.of("regression")
-    assert (change.phase, change.unit, change.allowed) == ("query", "ms", 1.10)
-    assert change.ratio == pytest.approx(1.2, abs=0.03)
-    assert change.bounds.low < change.ratio < change.bounds.high
-    assert found.exit_code == 1
 
 
 def test_gate_of_a_set_replaces_that_of_all(stored):
@@ -163,14 +144,6 @@ def test_a_counter_that_the_timing_of_threads_changes_is_not_held_on_to(stored):
     assert change.verdict == "regression", "and so are those of others"
 
 
-def test_modelled_traffic_is_shown_only_where_nothing_counted_differs():
-    def change(dataset, counter):
-        return compare.CounterChange(dataset, "sequential", counter, 1, 2, "regression")
-
-    changes = [change("kegg", "edges_scanned"), change("kegg", "query_bytes_read"), change("nasa", "query_gathers")]
-    assert compare_view._telling(changes) == [changes[0], changes[2]]
-
-
 def test_a_counter_that_is_counted_no_more_is_a_regression_and_a_new_one_is_noted(stored):
     new = {"excluded_by_labels": 60, "launches": 3}
     found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=new)))
@@ -217,17 +190,6 @@ def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(s
         assert "graph-0, graph-1, graph-2 and 37 more graphs" in out
         assert len(out.splitlines()) < 20
         assert "graph-39" in call(capsys, "compare", base, new, "--all")[1]
-
-
-def test_many_configurations_of_one_run_are_a_short_list_with_counts(stored):
-    base = stored("a", cell("dfs"), *(cell(dim=dim) for dim in range(1, 40)))
-    found = compare.of_runs(base, stored("b", cell("dfs")))
-    (table,) = (each for each in compare_view.tables(found) if each.title == compare_view.ONE_SIDE)
-    assert len(table.lines) == 10
-    assert table.notes == ["29 cells of 29 more configurations: --all shows them."]
-    assert [record["label"] for record in compare_view.records(found) if record["kind"] == "apart"] == [
-        f"sequential d={dim} dfs" for dim in range(1, 40)
-    ]
 
 
 def test_require_all_fails_with_1_for_a_missing_cell_and_3_where_nothing_is_common(stored, capsys, tmp_path):
@@ -295,13 +257,6 @@ def test_other_answers_to_the_same_queries_are_a_regression_and_not_timed(stored
     assert found.times == []
 
 
-def test_cells_match_whatever_the_code_that_measured_them(stored):
-    base, new = cell(), cell()
-    for row in new:
-        row["key"] = "of other code"
-    assert compare.of_runs(stored("a", base), stored("b", new)).matched == 1
-
-
 # ------------------------------------------------------------------ machines
 
 
@@ -334,13 +289,7 @@ def test_a_slower_kernel_is_found_on_a_faster_machine(stored):
     new = reference_and("b", stored, 9.0, speed=0.25, seed=5, machine=THERE)
     found = compare.of_runs(base, new, Gate(reference="dfs", across=2.0))
     assert [each.ratio for each in found.of("regression")] == [pytest.approx(3.0, rel=0.05)]
-
-
-def test_across_machines_the_wider_gate_holds(stored):
-    base = reference_and("a", stored, 3.0)
-    new = reference_and("b", stored, 4.5, seed=5, machine=THERE)
-    assert compare.of_runs(base, new, Gate(reference="dfs", across=2.0)).exit_code == 0
-    assert compare.of_runs(base, new, Gate(reference="dfs", across=1.2)).exit_code == 1
+    assert compare.of_runs(base, new, Gate(reference="dfs", across=4.0)).exit_code == 0
 
 
 def test_on_one_machine_the_gate_may_still_ask_for_the_reference(stored):

@@ -154,16 +154,6 @@ def test_damage_is_found_by_the_check(form, graph, data):
         assert answers(index, dag, graph[0]) == before
 
 
-def test_damage_to_the_row_of_vertices_that_reach_no_core_is_found():
-    index, dag = build((4, [(0, 1), (1, 2), (0, 2)]))  # vertex 3 alone has that row
-    for name, at in (("usual", 0), ("table", 1)):
-        kept = int(index.arrays[name][at])
-        index.arrays[name][at] = {"usual": 1, "table": index.arrays["table"][0]}[name]
-        assert index.check_labels(dag) == "the row of vertices that reach nothing of the core is not empty"
-        index.arrays[name][at] = kept
-    assert index.check_labels(dag) is None
-
-
 @pytest.mark.parametrize(
     ("memory", "form", "name", "at"),
     [(memory, form, name, (5, 1)) for memory, form in ((0, "bits"), (0, "rows"), (1, "rows"))

@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from grailbench.harness import processes
 from grailbench.util.guard import TimeLimit, deadline, guarded
 
 
-@pytest.mark.parametrize("seconds", [1e-300, 1e-7, 1e-6, 2e-6, 5e-6, 1e-5, 1e-4] * 20)
+@pytest.mark.parametrize("seconds", [1e-300, 1e-7, 1e-6, 2e-6, 5e-6, 1e-5, 1e-4] * 3)
 def test_a_limit_that_is_over_before_the_work_begins_leaves_no_timer_and_no_handler(seconds):
     before = signal.getsignal(signal.SIGALRM)
     outcome = guarded(lambda: time.sleep(5), seconds)
@@ -29,26 +28,3 @@ def test_a_limit_longer_than_clocks_count_is_none(seconds):
 def test_a_limit_of_nothing_is_over():
     with pytest.raises(TimeLimit), deadline(0):
         pytest.fail("no time was left")
-
-
-class Line:
-    """A connection on which something comes after so many seconds of waiting; as the system does, it waits for 24 days
-    at most."""
-
-    def __init__(self, after: float):
-        self.after = after
-
-    def poll(self, seconds: float) -> bool:
-        if seconds * 1000 >= 2**31:
-            raise OverflowError("timeout is too large")
-        self.after -= seconds
-        return self.after <= 0
-
-
-def test_a_process_is_waited_for_longer_than_the_system_waits_at_once():
-    assert processes._comes(Line(1e8), 1e9)
-    assert processes._comes(Line(1e8), None)
-    assert not processes._comes(Line(2e7), 1e7)
-    assert not processes._comes(Line(1.0), -5.0)
-    with pytest.raises(OverflowError):
-        Line(1e8).poll(1e9)

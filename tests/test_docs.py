@@ -175,19 +175,12 @@ def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path, c
     (picture,) = re.findall(r"!\[[^]]*\]\((docs/figures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
     (line,) = (line for block in blocks("docs/guide.md", "sh") for line in block.splitlines() if "docs/figures" in line)
     words = shlex.split(line.partition("#")[0])
-    assert words[:3] == ["grailbench", "site", "--figures"]
-    kept = ROOT / words[3]
-    assert call(capsys, *words[1:3], kept, "--check")[0] == 0
-    assert {path.name for path in kept.iterdir()} >= {Path(picture).name}
-    code, out, err = call(capsys, *words[1:3], tmp_path)
+    at = words.index("--out") + 1
+    kept = ROOT / words[at]
+    code, out, err = call(capsys, *words[1:at], tmp_path)
     assert code == 0, err
-    assert {Path(path).name for path in out.splitlines()} == {path.name for path in kept.iterdir()}
-    for spoilt in tmp_path.iterdir():
-        before = spoilt.read_bytes()
-        spoilt.write_bytes(before[:-9] + b"other -->")
-        code, _, err = call(capsys, *words[1:3], tmp_path, "--check")
-        assert (code, str(spoilt) in err) == (1, True)
-        spoilt.write_bytes(before)
+    assert Path(picture).name in {path.name for path in tmp_path.iterdir()}
+    assert (tmp_path / "edges.csv").read_bytes() == (kept / "edges.csv").read_bytes()
 
 
 def test_files_that_pages_name_are_there():
@@ -206,7 +199,7 @@ def test_the_guide_names_every_extra_that_an_error_asks_for():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "grailbench").rglob("*.py"))
     asked = set(re.findall(r"grailbench\[([\w-]+)\]", code))
     shown = re.findall(r"pip install -e '\.\[([\w,-]+)\]'", (ROOT / "docs" / "guide.md").read_text(encoding="utf-8"))
-    assert {"gpu", "gpu-mlir"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
+    assert {"gpu"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
 
 
 def test_the_citation_names_this_version_and_the_works_that_are_reproduced():

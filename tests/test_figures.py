@@ -1,7 +1,5 @@
 """The frames that figures are drawn from: what is in them, what never is."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,19 +42,11 @@ def test_rest_is_never_negative():
 def test_ready_is_no_part_of_a_trial():
     (cell,) = made(trials(apart={"ready": 9.0}))
     assert [part.label for part in frames.segments(cell)] == ["label", "query"]
-    assert frames.phase_table([cell]).ready[0] == pytest.approx(9.045)
 
 
 def test_shares_of_a_cell_add_up_to_one():
     frame = frames.phases(made(gpu(), unguided()))
     assert frame.groupby("config").share.sum().round(12).eq(1).all()
-
-
-def test_phase_table_has_a_row_a_cell_and_its_total():
-    frame = frames.phase_table(made(gpu(), unguided(label=1.0, query=3.0, count=1)))
-    assert list(frame.config) == ["dfs", "gpu d=2 dfs"]
-    assert list(frame.total) == [4.0, 13.0]
-    assert math.isnan(frame["label: subsizes"][0])
 
 
 # ------------------------------------------------------------------ lost cells
@@ -66,7 +56,7 @@ def test_phase_table_has_a_row_a_cell_and_its_total():
 def test_lost_cell_has_a_row_that_says_why_and_no_time_in_any_figure(status):
     found = made(unguided(), trials(count=1), lost(status, "boom"))
     for frame, column in ((frames.phases(found), "ms"), (frames.edges(found), "median"),
-                          (frames.phase_table(found), "total"), (frames.speedup(found, "dfs"), "ms")):  # fmt: skip
+                          (frames.speedup(found, "dfs"), "ms")):  # fmt: skip
         own = frame[frame.status == status]
         assert list(own.reason.unique()) == ["boom"]
         assert own[column].isna().all()
@@ -163,7 +153,7 @@ def test_mean_speedup_is_geometric_and_a_lost_graph_costs():
 
 def test_print_is_compared_with_real_graphs_only():
     found = made(everything())
-    frame = papers.printed_frame(tables.build(name, found, {}) for name in ("2.4", "2.5"))
+    frame = papers.printed_frame(tables.build(name, found) for name in ("2.4", "2.5"))
     assert set(frame.dataset) == {*tables.published.table("2.4").rows, *tables.published.table("2.5").rows}
     kegg = frame[(frame.dataset == "kegg") & (frame.column == "Pure DFS")]
     assert kegg.measured.item() == pytest.approx(40.2)
@@ -172,13 +162,13 @@ def test_print_is_compared_with_real_graphs_only():
 
 def test_look_alike_alone_leaves_its_published_row_empty():
     found = made(unguided(dataset="kegg-like", stands_for="kegg"))
-    frame = papers.printed_frame([tables.build("2.4", found, {})])
+    frame = papers.printed_frame([tables.build("2.4", found)])
     assert frame.measured.isna().all()
-    assert "kegg-like ran in its place" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
+    assert "not in the run; kegg-like is" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
 
 
 def test_counts_of_positive_queries_are_no_times():
-    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()), {})]).column)
+    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()))]).column)
 
 
 def test_counters_of_a_wrong_cell_are_left_out():
@@ -191,7 +181,7 @@ def test_all_figures_of_a_run_have_the_names_that_the_command_offers():
     from grailbench.cli import plot
 
     found = made(everything())
-    drawn = figures.of_cells(found, [tables.build("2.4", found, {})])
+    drawn = figures.of_cells(found, [tables.build("2.4", found)])
     others = ("closure", "traversal", "reading", "tradeoff", "strips")  # of any problem
     assert list(drawn) == [name for name in CAPTIONS if not name.startswith(others)]
     assert plot.PHASES == frames.TOP_PHASES

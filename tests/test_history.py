@@ -9,9 +9,7 @@ from compared import HERE, THERE, cell, steady, writer
 from stored import HOSTILE
 
 from grailbench.compare import history
-from grailbench.harness.cells import Run, read
-from grailbench.report import draw
-from grailbench.report import history as shown
+from grailbench.harness.cells import Run
 
 
 def at(day):
@@ -44,12 +42,9 @@ def marked(runs):
 def test_a_change_is_marked_at_its_run_with_an_interval():
     (mark,) = history.of_runs(made([10.0, 10.1, 5.0, 5.05])).marks
     assert (mark.after.found[0][0].name, mark.verdict) == ("r02", "improvement")
+    assert marked(made([10.0, 10.3, 9.8, 10.7, 10.0])) == [], "within the gate"
     assert mark.ratio == pytest.approx(0.5, abs=0.02)
     assert mark.interval.low < mark.ratio < mark.interval.high < 1
-
-
-def test_what_the_gate_of_compare_allows_is_not_marked():
-    assert marked(made([10.0, 10.3, 9.8, 10.7, 10.0])) == []
 
 
 def test_runs_are_in_the_order_in_which_they_began_and_the_worst_is_first():
@@ -149,9 +144,8 @@ def test_the_command_lists_the_worst_first_and_each_cell_and_never_fails_for_a_m
 @pytest.mark.parametrize(
     ("flags", "marks"),
     [
-        (["--impl", "sequential"], 1), (["--cell", "d=2 sequential"], 1), (["--cell", "d=9"], None),
-        (["--dataset", "kegg"], 2), (["--dataset", "human"], None), (["--metric", "status"], 1),
-        (["--phase", "label"], 1),
+        (["--impl", "sequential"], 1), (["--cell", "d=2 sequential"], 1), (["--dataset", "human"], None),
+        (["--metric", "status"], 1), (["--phase", "label"], 1),
     ],
 )  # fmt: skip
 def test_filters_choose_cells_and_kinds_of_marks(capsys, runs, flags, marks):
@@ -189,11 +183,3 @@ def test_without_names_all_stored_runs_are_taken_and_damaged_ones_named(capsys, 
     (runs[1] / "environment.json").write_text("{")
     code, out, err = call(capsys, "history")
     assert (code, "3 runs" in out, "left out: " in err) == (0, True, True)
-
-
-def test_blocks_are_those_of_a_page_whatever_the_runs(runs):
-    kinds = [kind for kind, _ in shown.blocks(map(read, runs))]
-    assert kinds == ["lines", "table", "data", "figure", "table", "table"]
-    assert [kind for kind, _ in shown.blocks([])] == ["text"]
-    (figure,) = shown.figures(history.of_runs(map(read, runs)))
-    assert draw.svg(figure).count("<svg") >= 1

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import re
 
 import numpy as np
 import pytest
@@ -84,7 +83,7 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
     found = ceilings.measure(simulate=True)
     rows = ceilings.rows(found)
     whats = {each["what"] for each in rows}
-    assert whats == {"copy", "gather", "atomic add", "launch", "event", "grid barrier", "block barrier", "transfer"}
+    assert whats == {"copy", "gather", "atomic add", "launch", "grid barrier", "transfer"}
     assert all(each["median"] is None and each["where"] == "gpu" for each in rows)
     assert found["gpu"]["device"]["simulated"]
     assert [path.name for path in cache.iterdir()] == [paths.CACHE_MARK]
@@ -108,26 +107,7 @@ def test_gpu_ceilings_are_plausible():
     from grailbench.harness.limits import gpu
 
     rows = gpu.measure(scale.QUICK, lambda text: None)
-    assert ceilings.doubts({"gpu": {"measurements": rows}}) == []
-
-
-# ------------------------------------------------------------------ doubts
-
-
-@pytest.mark.parametrize(
-    ("measurements", "said"),
-    [
-        ([gather(1 << 14, 2.0, 2.1, 1.9), gather(1 << 20, 1.0), gather(1 << 30, 0.1)], None),
-        *(([gather(1 << 14, bad)], "16,384.* is no measurement") for bad in (0.0, -1.0, float("nan"), float("inf"))),
-        ([gather(1 << 14, 0.1), gather(1 << 20, 0.5)], "1,048,576.*more than four times as fast"),
-        ([gather(1 << 14, 0.1), gather(1 << 20, 0.39)], None),
-        ([gather(1 << 14, 1.0) | {"least": 2.0}], "out of order"),
-    ],
-)
-def test_what_cannot_be_right_is_doubted(measurements, said):
-    doubts = ceilings.doubts({"cpu": {"measurements": measurements}})
-    assert len(doubts) == (said is not None)
-    assert all(re.search(said, doubt) for doubt in doubts)
+    assert all(0 < each["least"] <= each["median"] <= each["most"] for each in rows)
 
 
 def test_a_row_is_the_median_with_its_spread():
@@ -258,13 +238,6 @@ def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, 
     assert [each["median"] for each in rows] == [2.0, 1.0]
     assert all(list(each) == list(scale.FIELDS) for each in rows)
     assert (tmp_path / "kept" / "limits.json").is_file()
-
-
-def test_command_warns_of_what_cannot_be_right(cache, capsys):
-    ceilings.save(document(gather(1 << 14, 0.1), gather(1 << 20, 9.0)))
-    code, _, err = call(capsys, "limits", "--only", "cpu")
-    assert code == 0
-    assert "four times as fast" in err
 
 
 def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsys):

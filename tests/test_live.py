@@ -7,7 +7,7 @@ import re
 import pytest
 from rich.console import Console
 
-from grailbench.cli.progress import RunView, View, duration
+from grailbench.cli.progress import RunView, View
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS
 from grailbench.harness.runner import run, verify
@@ -20,19 +20,8 @@ def plan(toys, diamond):
     return make_plan(Config.model_validate({"experiment": [block]}))
 
 
-class Clock:
-    """Seconds that pass when told to."""
-
-    seconds = 0.0
-
-    def __call__(self):
-        return self.seconds
-
-
 def view_of(plan):
-    clock = Clock()
-    steps = sum(1 + cell.warmup + cell.trials for cell in plan.cells)
-    return View(plan, steps, clock), clock
+    return View(plan, sum(1 + cell.warmup + cell.trials for cell in plan.cells))
 
 
 def trial(cell, label, query):
@@ -41,7 +30,7 @@ def trial(cell, label, query):
 
 
 def test_view_tells_cell_trial_last_times_and_the_best_so_far(plan):
-    view, _ = view_of(plan)
+    view = view_of(plan)
     one, other = plan.cells
     assert view.lines() == []
     view.step(one, "trial 1 of 3", 1)
@@ -58,73 +47,13 @@ def test_view_tells_cell_trial_last_times_and_the_best_so_far(plan):
     ]
 
 
-def take(view, clock, cell, doing, seconds):
-    view.step(cell, doing, 0)
-    clock.seconds += seconds
-    view.step(cell, doing, 1)
-
-
-def test_time_left_is_that_of_the_trials_left_at_the_pace_of_their_cell(plan):
-    view, clock = view_of(plan)
+def test_steps_of_cells_that_were_done_before_or_are_given_up_are_over(plan):
+    view = view_of(plan)
     one, other = plan.cells  # verified, warmed up, three trials each
-    for cell in (one, other):
-        take(view, clock, cell, "verified", 60.0)  # kernels were compiled
-        take(view, clock, cell, "warming up", 20.0)
-    assert view.seconds_left() is None
-    take(view, clock, one, "trial 1 of 3", 1.0)
-    assert view.seconds_left() == pytest.approx(2 * 1.0 + 3 * 1.0)
-    take(view, clock, other, "trial 1 of 3", 3.0)
-    assert view.seconds_left() == pytest.approx(2 * 1.0 + 2 * 3.0)
-    assert (view.done, view.steps) == (6, 10)
-
-
-def test_what_is_verified_only_has_a_time_left_after_two_cells(diamond, toys):
-    cells = ["toy:right", "toy:other", "toy:spin"]
-    block = {"datasets": [diamond], "implementations": cells, "count": 50, "trials": 3}
-    plan, clock = make_plan(Config.model_validate({"experiment": [block]})), Clock()
-    view = View(plan, 3, clock)
-    take(view, clock, plan.cells[0], "verified", 30.0)
-    assert view.seconds_left() is None
-    take(view, clock, plan.cells[1], "verified", 2.0)
-    assert view.seconds_left() == pytest.approx(16.0)
-
-
-def test_cell_that_is_given_up_takes_no_more_time(plan):
-    view, clock = view_of(plan)
-    one, other = plan.cells
-    take(view, clock, other, "verified", 5.0)
-    take(view, clock, other, "warming up", 2.0)
-    take(view, clock, other, "trial 1 of 3", 2.0)
-    take(view, clock, one, "verified", 5.0)
-    view.rows([dict.fromkeys(FIELDS) | one.columns() | {"status": "wrong"}])
-    assert view.seconds_left() == pytest.approx(2 * 2.0)
-    assert view.done == 3 + 5
-
-
-def test_steps_done_in_an_earlier_session_set_no_pace(plan):
-    view, clock = view_of(plan)
-    one, other = plan.cells
     view.step(one, "done before", 5)
-    assert view.seconds_left() is None
-    assert view.done == 5
-    view.step(other, "done before", 2)
-    take(view, clock, other, "verified", 9.0)
-    take(view, clock, other, "warming up", 9.0)
-    take(view, clock, other, "trial 3 of 3", 4.0)
-    assert view.seconds_left() == 0.0
-
-
-def test_long_steps_are_drawn_before_they_begin_anew(plan):
-    view, clock = view_of(plan)
-    view.step(plan.cells[0], "warming up", 0)
-    clock.seconds += 60.0
-    view.step(plan.cells[0], "warming up", 1)
-    assert view.slow
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(None, ""), (59.6, "about 0:01:00 left"), (3725, "about 1:02:05 left")])
-def test_duration_is_said_as_a_clock_would(seconds, text):
-    assert duration(seconds) == text
+    view.step(other, "verified", 1)
+    view.rows([dict.fromkeys(FIELDS) | other.columns() | {"status": "wrong"}])
+    assert (view.done, view.steps) == (10, 10)
 
 
 # ------------------------------------------------------------------ on a screen
@@ -148,7 +77,7 @@ def test_terminal_shows_the_view_and_takes_it_away_at_the_end(plan, tmp_path):
     assert "trial 3 of 3; last label" in plain
     assert "best query so far on diamond" in plain
     assert "10/10" in plain
-    assert re.search(r"about 0:00:0\d left", plain)
+    assert re.search(r"10/10 0:00:\d\d 0:00:00", plain)
     assert text.rstrip().endswith("\x1b[2K")
 
 
@@ -171,23 +100,7 @@ def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_
     assert "64 threads on 2 cores" in text
     assert text.index("64 threads on 2 cores") < text.index("verified by")
     assert "64 threads on 2 cores" in shown(plan, tmp_path, verify)
-    out = io.StringIO()
-    Console(file=out, width=300).print(plan_table(plan, []))
-    assert ["2 cores here" in line for line in out.getvalue().splitlines() if "parallel" in line] == [False, True]
-
-
-@pytest.mark.slow
-def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):
-    coloured = shown(plan, tmp_path / "a", force_terminal=True, color_system="standard")
-    monkeypatch.setenv("NO_COLOR", "1")
-    bare = shown(plan, tmp_path / "b", force_terminal=True, color_system="standard")
-    colour = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])m")
-    assert colour.search(coloured)
-    assert not colour.search(bare)
-
-
-def test_verifying_counts_one_step_a_cell(plan, tmp_path):
-    assert "2/2" in shown(plan, tmp_path, verify, force_terminal=True)
+    assert ["2 cores here" in line[-1] for line in plan_table(plan, []).lines] == [False, True]
 
 
 @pytest.mark.slow

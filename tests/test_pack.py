@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 from commands import call
-from hypothesis import given
-from hypothesis import strategies as st
 from stored import ENVIRONMENT, HOSTILE, lost, row, trials
 
 from grailbench.errors import CheckFailed, InputError
@@ -211,13 +209,6 @@ def test_redact_leaves_out_folders_and_names_and_keeps_rows_with_times_byte_for_
         ]  # fmt: skip
 
 
-def test_packing_adds_no_path_and_no_name_of_this_machine(run, data):
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        manifest = archive.read(pack.MANIFEST).decode()
-    assert set(json.loads(manifest)) == {"format", "grailbench", "clean", "cells", "redacted", "files", "sum"}
-    assert "/" not in manifest
-
-
 # ------------------------------------------------------------------ what is refused
 
 
@@ -246,18 +237,15 @@ def _cell(line):
         return line
 
 
-def archived(members, after=b"", **changed):
-    """A zip file of (name, content), as packs are; `changed` sets attributes of the entry of the plan."""
+def archived(members):
+    """A zip file of (name, content), as packs are."""
     out = io.BytesIO()
     with warnings.catch_warnings(), zipfile.ZipFile(out, "w") as archive:
         warnings.simplefilter("ignore")  # of two members of one name
         for name, content in members:
             entry = zipfile.ZipInfo(name)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            for key, value in changed.items() if name == results.PLAN else ():
-                setattr(entry, key, value)
             archive.writestr(entry, content, compresslevel=9)
-        archive.comment = after
     return out.getvalue()
 
 
@@ -270,8 +258,8 @@ def test_the_archives_of_these_tests_are_packs_but_for_what_they_change(files, d
 )
 def test_a_member_of_another_name_is_refused(files, name):
     manifest, one, two, three = sealed(files)
-    assert "where plan.json should be" in refused(archived([manifest, one, (name, two[1]), three]))
-    assert "5 members" in refused(archived([manifest, one, two, three, (name, b"x")]))
+    assert "its members are not" in refused(archived([manifest, one, (name, two[1]), three]))
+    assert "its members are not" in refused(archived([manifest, one, two, three, (name, b"x")]))
 
 
 def test_members_twice_missing_in_another_order_or_beyond_the_manifest_are_refused(files):
@@ -282,20 +270,6 @@ def test_members_twice_missing_in_another_order_or_beyond_the_manifest_are_refus
     ):  # fmt: skip
         refused(archived(members))
     refused(archived(sealed({**files, "extra.json": b"{}"})))
-
-
-@pytest.mark.parametrize(
-    "changed", [{"extra": b"\1\0\2\0me"}, {"comment": b"me"}, {"compress_type": zipfile.ZIP_STORED}], ids=str
-)
-def test_a_member_that_says_more_than_those_of_packs_is_refused(files, changed):
-    assert "not packed as packs are" in refused(archived(sealed(files), **changed))
-
-
-@pytest.mark.parametrize("more", [b"\0", b"more", bytes(512)])
-def test_data_before_between_and_after_members_is_refused(files, data, more):
-    assert "after its end" in refused(data + more)
-    assert "after its end" in refused(archived(sealed(files), after=more))
-    assert "beside its members" in refused(more + data)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"PK\3\4" + bytes(99), bytes(2000), b"PK\5\6" + bytes(18)])
@@ -321,12 +295,8 @@ def test_a_wrong_checksum_or_size_is_refused(files):
         members = dict(sealed(files))
         for changed in (members[name][:-1] + b" ", members[name] + b" ", members[name][:-1]):
             refused(archived([*{**members, name: changed}.items()]))
-    unsealed = [(pack.MANIFEST, sealed(files)[0][1].replace(b'"cells": ', b'"cells": 1'))]
-    assert "checksum" in refused(archived([*unsealed, *sealed(files)[1:]]))
-
-
-def test_a_manifest_without_its_checksum_is_refused(files):
     (name, manifest), *rest = sealed(files)
+    assert "checksum" in refused(archived([(name, manifest.replace(b'"cells": ', b'"cells": 1')), *rest]))
     said = {key: value for key, value in json.loads(manifest).items() if key != "sum"}
     assert "manifest.json has no checksum" in refused(archived([(name, json.dumps(said).encode()), *rest]))
 
@@ -371,22 +341,6 @@ def test_flipped_bits_are_never_believed(data):
         assert found in (None, right)
 
 
-@given(st.binary(max_size=300), st.integers(0, 3000), st.integers(0, 40))
-def test_bytes_put_anywhere_are_never_believed(data, put, at, less):
-    at = min(at, len(data))
-    changed = data[:at] + put + data[min(len(data), at + less) :]
-    try:
-        found = believed(changed)
-    except InputError:
-        return
-    assert found == believed(data)
-
-
-@given(st.lists(st.tuples(st.sampled_from([*pack.MEMBERS, "x", "../y"]), st.binary(max_size=600)), max_size=6))
-def test_archives_of_any_members_are_never_believed(members):
-    refused(archived(members))
-
-
 # ------------------------------------------------------------------ bounds
 
 
@@ -416,11 +370,6 @@ def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch
     assert "too many for its size" in refused(bomb)
 
 
-def test_many_members_are_not_looked_at(files):
-    many = archived([*sealed(files), *((f"x{number}", b"") for number in range(5_000))])
-    assert "5,004 members" in refused(many)
-
-
 def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
     import os
 
@@ -447,6 +396,9 @@ def test_check_says_what_is_in_a_pack(data, run, capsys):
     assert found["faults"] == ["not the registered file of the name: kegg"]
     code, _, err = call(capsys, "pack", "--check", path, "--out", "x")
     assert (code, "goes without" in err) == (2, True)
+    (run.parent / "cut").write_bytes(data[:-5])
+    code, _, err = call(capsys, "pack", "--check", run.parent / "cut")
+    assert (code, "is no whole pack of a run" in err) == (2, True)
 
 
 def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
@@ -456,12 +408,6 @@ def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
     assert found.unlike == ["kegg random-100000-s1"]
     with pytest.raises(CheckFailed):
         found.check()
-
-
-def test_check_of_a_damaged_pack_exits_with_2(data, tmp_path, capsys):
-    (tmp_path / "cut").write_bytes(data[:-5])
-    code, _, err = call(capsys, "pack", "--check", tmp_path / "cut")
-    assert (code, "is no whole pack of a run" in err) == (2, True)
 
 
 def test_a_site_takes_a_pack_and_says_that_it_was_submitted(run, tmp_path, capsys):

@@ -366,29 +366,6 @@ def test_command_puts_outlines_into_a_file_and_keeps_the_others(cache, capsys, t
     assert outlines.read(tmp_path / "o.jsonl") == first | {"erdos-renyi-100-0.1": outline(open_graph(GENERATED[1]))}
 
 
-@pytest.mark.slow
-def test_command_without_graphs_takes_those_of_recorded_runs_that_can_be_had(capsys, tmp_path, monkeypatch):
-    from grailbench.cli import profile
-
-    monkeypatch.setattr(provenance, "manifest", lambda: {"h200/closure": {}, "speed": {}})
-    found = dict(profile._recorded(500))
-    _, err = capsys.readouterr()
-    assert "random-tree-400" in found
-    assert not {"kegg", "erdos-renyi-1000-0.1"} & set(found)
-    assert "left out: erdos-renyi-1000-0.1, 100,232 edges" in err
-    monkeypatch.setattr(profile, "_recorded", lambda most: (("erdos-renyi-100-0.1", "x"), ("random-tree-100", None)))
-    code, _, err = call(capsys, "profile", "--record", str(tmp_path / "o.jsonl"))
-    assert code == 0
-    assert "left out: erdos-renyi-100-0.1, which is another graph here" in err
-    assert list(outlines.read(tmp_path / "o.jsonl")) == ["random-tree-100"]
-
-
-def test_command_needs_a_graph_unless_it_records(capsys):
-    code, _, err = call(capsys, "profile")
-    assert code == 2
-    assert "GRAPH" in err
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -76,7 +76,7 @@ def test_every_line_with_a_time_says_sampled_in_markdown_csv_and_the_terminal(ru
     assert sum(f" {time} (sampled)" in tables for time in TIMES) == 2
     assert unsaid(tables.splitlines()) == []
     files = sorted((run / "report").glob("*.csv"))
-    assert {"cells.csv", "look-alikes.csv", "other-graphs.csv", "peers.csv", "table-2.4.csv", "table-6.1.csv"} <= {
+    assert {"cells.csv", "look-alikes.csv", "other-graphs.csv", "rivals.csv", "table-2.4.csv", "table-6.1.csv"} <= {
         path.name for path in files
     }
     for path in files:
@@ -113,7 +113,7 @@ def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
 def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
     made = figures.of_cells(cells(run_of(SOME)), [])
     noted = {name for name, figure in made.items() if "Sampled" in figure.note}
-    assert {"phases", "phase-table", "edges", "speedup"} <= noted
+    assert {"phases", "edges", "speedup"} <= noted
     assert made["edges"].note.endswith("checked: human, human-like, mine.")
     balanced = trials(dataset="kegg", query_set="balanced-100000-s1", **SOME)
     made = figures.of_cells(cells(run_of({}) + balanced), [])

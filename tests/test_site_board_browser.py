@@ -128,22 +128,6 @@ def test_words_stand_out_from_their_ground(browser, file, scheme):
     assert [each for each in found if each[0] < 4.5] == []
 
 
-def test_first_view_of_the_script_is_that_of_the_page_without_it(browser, board_page, file):
-    texts = """[...document.querySelectorAll(".board table tr")].map((row) =>
-      [...row.cells].map((cell) => [cell.innerText, cell.querySelector("a")?.getAttribute("href")]))"""
-    caption = 'document.querySelector(".board caption").textContent'
-    scripted = browser.run(texts), browser.run(caption)
-    browser.call("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        browser.open(file)
-        assert browser.run("""getComputedStyle(document.querySelector(".board .controls")).display""") == "none"
-        assert (browser.run(texts), browser.run(caption)) == scripted
-        assert len(scripted[0]) > 10
-        assert "JavaScript" in browser.run("document.querySelector('.board noscript').textContent")
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
 @pytest.mark.parametrize(
     "choices",
     [

@@ -1,4 +1,4 @@
-"""Servers that do everything wrong cost bounded time and leave nothing partial (`tests/faults/sources.py`)."""
+"""Servers that do everything wrong cost bounded time and leave nothing partial (`bad_servers`)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
+import bad_servers
 import pytest
-import sources
 from archives import dataset, leftovers, one
 from click.testing import CliRunner
 
@@ -22,27 +22,27 @@ from grailbench.util import temporary
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sources.FAULTS)
+@pytest.mark.parametrize("name", bad_servers.FAULTS)
 def test_a_server_that(name):
-    assert sources.trial(name, 0.5, registered=True) == []
+    assert bad_servers.trial(name, 0.5, registered=True) == []
 
 
 @pytest.mark.parametrize("name", ["truncates", "states too little", "flips a bit", "sends a page", "bomb"])
 def test_a_server_of_what_nobody_vouches_for_that(name):
-    assert sources.trial(name, 0.7, registered=False) == []
+    assert bad_servers.trial(name, 0.7, registered=False) == []
 
 
 def test_a_broken_promise_is_seen(monkeypatch):
     unchecked = {"archive_sha256": "", "checked": "none"}
     monkeypatch.setattr("grailbench.data.fetch._checked", lambda archive, path: unchecked)
     monkeypatch.setattr(temporary.File, "__exit__", lambda self, *raised: self.handle < 0 or os.close(self.handle))
-    wrong = " ".join(sources.trial("sends nothing whole", 0.5, registered=True))
+    wrong = " ".join(bad_servers.trial("sends nothing whole", 0.5, registered=True))
     assert "left" in wrong
 
 
 def test_from_a_server_that_asks_to_wait_nothing_more_is_asked(cache):
-    with sources.served() as server:
-        server.act = sources.FAULTS["answers 429"].make(0)
+    with bad_servers.served() as server:
+        server.act = bad_servers.FAULTS["answers 429"].make(0)
         wanted = [dataset(name, f"{name}.gra.gz", from_=[server.url + "/{file}"]) for name in "abc"]
         results = fetch(wanted, hosts=Hosts())
     assert server.asked == {"/a.gra.gz": 1}
@@ -69,8 +69,8 @@ def test_a_redirect_goes_on_to_the_web_and_never_back_from_https(before, to, ref
 
 
 def test_the_command_waits_for_the_timeout_and_ends_with_two_and_the_remedy(cache, monkeypatch):
-    with sources.served() as server:
-        server.act = sources.FAULTS["sends nothing"].make(0)
+    with bad_servers.served() as server:
+        server.act = bad_servers.FAULTS["sends nothing"].make(0)
         wanted = [dataset("a", "a.gra.gz", from_=[server.url + "/{file}"])]
         monkeypatch.setattr("grailbench.data.locate.choose", lambda *args: wanted)
         result = CliRunner().invoke(cli, ["fetch", "a", "--timeout", "0.2"], standalone_mode=False)

@@ -37,7 +37,7 @@ def readers(folder, problem):
     shown = table.lines[0][-1].removesuffix(" [1]")
     reason = notes[0].removeprefix("[1] ") if notes else ""
     done = Finished(folder, None, rows)
-    (listed,) = [name for name, count in inventory._run(folder)["statuses"].items() if count]
+    (listed,) = [name for name, count in inventory.run(folder)["statuses"].items() if count]
     return {
         "compare": (compared.status, compared.reason),
         "report": (own.status, own.reason),

@@ -191,7 +191,7 @@ def test_an_index_from_a_stream_is_no_other_file_than_its_save(tmp_path, drawn):
     assert (tmp_path / "again.index").read_bytes() == file_of(tmp_path / "build").read_bytes()
 
 
-@pytest.mark.parametrize(("degree", "block"), [(3, 50), (3, 10**6), (0, 5), (30, 40)])
+@pytest.mark.parametrize(("degree", "block"), [(3, 50), (0, 5), (30, 40)])
 def test_the_generator_makes_the_same_graph_block_by_block(degree, block):
     whole, parts = random_dag(70, degree, 5), [*random_blocks(70, degree, 5, block)]
     found = sorted(zip(*(np.concatenate(side).tolist() for side in zip(*parts, strict=True)), strict=True))
@@ -218,7 +218,7 @@ def test_a_faulty_file_is_named_with_its_line(tmp_path, monkeypatch, text, said)
         built(tmp_path / "g.edges", params(), tmp_path / "build")
 
 
-@pytest.mark.parametrize("size", [1, 4, 5, 9, 1 << 20])
+@pytest.mark.parametrize("size", [1, 5, 1 << 20])
 def test_pieces_of_an_edge_list_end_at_any_line_end(tmp_path, monkeypatch, size):
     """Holds the fault that carriage returns alone made one edge of several lines."""
     (tmp_path / "g.edges").write_bytes(b"# c\r0 1\r\n1 2\r\r\n2 3\n3 40\r")
@@ -308,9 +308,8 @@ def undisturbed(tmp_path_factory, drawn):
 
 
 MOMENTS = [
-    (edges, "_take", 1), (edges, "_deal", 1), (levels, "_step", 1), (levels, "_step", 3), (stages.blocks, "_encode", 2),
-    (blocks, "_decode", 1), (labels, "_place", 2), (labels, "_widen", 9), (labels, "_write_lanes", 2),
-    (mapped, "_checks", 1), (folder, "_moved", 2), (folder, "_moved", 8),
+    (edges, "_take", 1), (levels, "_step", 3), (stages.blocks, "_encode", 2), (labels, "_place", 2),
+    (labels, "_write_lanes", 2), (mapped, "_checks", 1), (folder, "_moved", 8),
 ]  # fmt: skip
 
 
@@ -429,7 +428,7 @@ def contents(of):
     return {path.relative_to(of).as_posix(): path.read_bytes() for path in of.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("own", [".git/objects/a", ".env", "build.json.txt", ".lock", "1-edges/mine", "a"])
+@pytest.mark.parametrize("own", [".git/objects/a", "1-edges/mine"])
 def test_a_folder_with_files_of_the_user_is_refused_and_left_as_it_was(tmp_path, capsys, monkeypatch, own):
     """Hidden files were taken for none, and the folder was emptied and deleted."""
     monkeypatch.chdir(tmp_path)
@@ -442,7 +441,7 @@ def test_a_folder_with_files_of_the_user_is_refused_and_left_as_it_was(tmp_path,
     assert contents(tmp_path / "work") == {own: b"mine"}
 
 
-@pytest.mark.parametrize("own", [".env", "2-levels", "1-edges/mine", "6-index/a/b"])
+@pytest.mark.parametrize("own", [".env", "1-edges/mine", "6-index/a/b"])
 def test_files_that_a_user_puts_into_a_build_are_named_and_stay(tmp_path, monkeypatch, own):
     begun(monkeypatch, [ends((0, 1))], tmp_path / "work")
     (tmp_path / "work" / own).parent.mkdir(parents=True, exist_ok=True)
@@ -461,8 +460,7 @@ def test_a_folder_that_got_other_files_while_it_was_built_in_stays_with_them(tmp
     assert contents(tmp_path / "work") == {".env": b"mine"}
 
 
-@pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (blocks.Writer, "add"), (labels, "_write_lanes"),
-                                              (mapped, "write")])  # fmt: skip
+@pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (mapped, "write")])
 def test_a_full_disk_names_the_folder_and_the_bytes_and_the_build_goes_on(
     tmp_path, monkeypatch, undisturbed, module, name
 ):
@@ -498,18 +496,6 @@ def test_a_disk_with_too_little_room_is_told_before(tmp_path, monkeypatch, drawn
 def test_duckdbs_words_for_a_full_disk(said, number):
     assert edges._explained(RuntimeError(said)).errno == number
     assert "--memory" in str(edges._explained(RuntimeError("Out of Memory Error: could not allocate block")))
-
-
-def test_a_limit_on_files_ends_the_command_with_one_line(tmp_path):
-    words = ["build", "random-n20000-k20-s1", "--impl", "streamed", "--memory", "500MB", "--out", str(tmp_path / "x")]
-    code = (
-        "import resource, sys; from grailbench.cli.main import main\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (10**6, 10**6))\n"
-        "main(sys.argv[1:])"
-    )
-    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
-    one_line((done.returncode, done.stdout, done.stderr), 4, str(tmp_path / "x.build"), "needs about", "--resume")
-    assert [path.name for path in tmp_path.iterdir()] == ["x.build"]
 
 
 def test_a_damaged_block_is_found(tmp_path):

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 
-import leftovers
 import pytest
 
 from grailbench.util import outputs, temporary
@@ -145,18 +144,3 @@ def test_a_forked_process_removes_no_folder_of_its_parent():
     assert folder.path.is_dir()
     folder.close()
     assert not folder.path.exists()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [1, 2])
-def test_what_killed_writers_leave_is_gone_and_what_living_ones_have_is_not(seed):
-    assert leftovers.trial(seed) == []
-
-
-def test_what_is_left_taken_or_torn_is_seen(tmp_path):
-    for number in (0, 1):
-        (tmp_path / f"ready{number}").write_text(f"folder{number}\nheld{number}")
-    for name, content in (("held0", b""), (".file0.x-1-2.tmp", b""), ("file1", b"who"), ("folder1", b"")):
-        (tmp_path / name).write_bytes(content)
-    assert leftovers._harmed(tmp_path, [1]) == ["held1 of a living process is gone", "file1 is not whole"]
-    assert leftovers._left(tmp_path, {0}, [4711]) == ["held0 of a killed process is there", ".file0.x-1-2.tmp is left"]

@@ -11,8 +11,6 @@ from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
 from grailbench.compare import costs
 from grailbench.harness.cells import cells
 from grailbench.report import document, draw, figures, paying, tradeoffs
-from grailbench.report.page import page as page_of
-from grailbench.report.page import sections
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -299,18 +297,6 @@ def test_hostile_names_are_only_text():
     for found in (figure(rows), figures.trials(cells(rows))):
         assert "<script" not in draw.svg(found)
         assert "<img" not in draw.svg(found)
-
-
-def test_a_page_has_a_table_of_tiny_strips_where_a_figure_would_be_large(monkeypatch):
-    report = document.make(made(everything()))
-    kinds = [kind for kind, _ in sections._trials(report)[0][1].blocks]
-    assert kinds == ["figure"]
-    monkeypatch.setattr(sections, "MOST_STRIPS", 2)
-    monkeypatch.setattr(sections, "_reachability", lambda *_: [])
-    large = page_of(report)
-    assert large.count('<svg class="strip" role="img"') == sum(
-        bool(line[4]) for line in sections._strips(report.run.cells).lines
-    )
 
 
 def test_figures_of_a_run_have_them(tmp_path):

@@ -26,7 +26,7 @@ def test_efficiency_is_the_rate_over_that_of_one_worker_times_the_workers():
     assert found["kegg", 2][1] == pytest.approx(0.8)
     assert found["kegg", 4][1] is None
     (table,) = rankings.workers(cells(rows))
-    assert table.lines[1][4:] == ["15.8", "0.800", "0.80", "0.800", "0.80"], "with intervals"
+    assert table.lines[1][4:] == ["15.8", "0.800 (0.80)", "0.800 (0.80)"]
     assert table.data["efficiency"].tolist() == pytest.approx([1.0, 0.8, 0.25])
 
 

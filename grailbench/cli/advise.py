@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import note, put, put_json
-from grailbench.report.render import terminal
-from grailbench.report.table import Table
+from grailbench.cli.printing import note, put, put_json, table
 from grailbench.util import paths
 from grailbench.util.words import decimal_size, multiple, short, size
 
 if TYPE_CHECKING:
     from grailbench.api.advise.advice import Advice, Option, Step
     from grailbench.api.advise.tournament import Entry, Outcome
+    from grailbench.report.table import Table
 
 DEFAULT_QUERIES = 1_000_000
+NS = 1e6  #: ns in a ms
 
 
 class _Updates(click.ParamType):
@@ -76,7 +77,7 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
       grailbench advise kegg --updates 1000 --impl sequential --impl parallel --budget 20
     """
     from grailbench.api.advise import tournament
-    from grailbench.api.advise.advice import advise
+    from grailbench.api.advise.advice import advise, program
     from grailbench.cli.progress import RunView
     from grailbench.data.imported import named
 
@@ -86,31 +87,19 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     )
     outcome = tournament.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
     found = advise(outcome.last or outcome.first, entry.queries, memory)
-    _put(entry, outcome, found, queries, updates, as_json)
-
-
-FOLDER = "figures"
-
-
-def _put(entry: Entry, outcome: Outcome, found: Advice, queries: int, updates: int | None, as_json: bool) -> None:
-    """Prints a recommendation and its evidence, and draws the figure into the folder of the run.
-
-    queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
-    """
-    from grailbench.api.advise.advice import program
-
     drawn = list(_draw(outcome, found))
+    said = sentences(found, outcome.dropped, queries, updates)
     if as_json:
-        put_json(records(entry, outcome, found, queries, updates, drawn))
+        put_json(records(entry, outcome, found))
+        put_json([_advice(entry, outcome, found, said, drawn) | {"queries": queries, "updates": updates}])
         return
-    put(tables(entry, outcome, found))
-    put(sentences(found, outcome.dropped, queries, updates))
+    put([*tables(entry, outcome, found), *said])
     put(["", *(f"  {line}" for line in program(entry.graph, found.best)), ""])
     put([f"rows: {paths.shown(outcome.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
 
 def _draw(outcome: Outcome, found: Advice) -> Iterator[Path]:
-    """Writes the figure and its data; gives the paths."""
+    """Writes the figure and its data into the folder of the run; gives the paths."""
     from grailbench.api.advise.advice import figure
     from grailbench.harness.cells import read
     from grailbench.report import draw
@@ -118,42 +107,41 @@ def _draw(outcome: Outcome, found: Advice) -> Iterator[Path]:
 
     source = f"Run {outcome.folder.name}. {read(outcome.folder).machine}"
     for name, data in draw.files(figure([*found.ratios, *found.too_large, *found.lost], outcome.dropped), source):
-        yield save(outcome.folder / FOLDER / name, data)
+        yield save(outcome.folder / "figures" / name, data)
 
 
 # ------------------------------------------------------------------ tables
 
+#: the first columns of each table
+_COSTS = {"configuration": "name", "build ms": lambda o: short(o.build), "ns a query": lambda o: short(NS * o.query)}
 
-def tables(entry: Entry, outcome: Outcome, found: Advice) -> Iterator:
+
+def tables(entry: Entry, outcome: Outcome, found: Advice) -> Iterator[Table]:
     """The candidates of the last round, the cheapest by number of queries, and who was left out."""
-    yield from terminal(_last(entry, outcome, found))
-    yield from terminal(_steps(found))
-    yield from terminal(_left_out(outcome, found))
+    yield _last(entry, outcome, found)
+    yield _steps(found)
+    yield _left_out(outcome, found)
 
 
 def _last(entry: Entry, outcome: Outcome, found: Advice) -> Table:
-    from grailbench.api.advise.advice import NS, front
+    from grailbench.api.advise.advice import front
     from grailbench.compare.ratios import EQUAL
 
-    heads = ["configuration", "build ms", "ns a query", "index", "peak memory", f"{entry.queries:,} queries",
-             "times the best", ""]  # fmt: skip
-    best = front(found.ratios)
-    lines = []
-    for option in (*found.ratios, *found.too_large):
-        ratio = found.ratios.get(option)
-        times = "" if ratio is None else "1" if option is found.best else str(ratio)
-        words = [
-            "take this" if option is found.best else EQUAL if option in found.level else "",
-            "front" if option in best else "",
-            "needs too much memory" if ratio is None else "",
-            "sampled" if option.sampled else "",
-            f"asked {option.part:,} pairs of each set" if option.part else "",
-        ]
-        lines.append([
-            option.name, short(option.build), short(NS * option.query), _size(option.index_bytes),
-            _size(option.peak_bytes), span(option.cost(entry.queries)), times,
-            ", ".join(filter(None, words)),
-        ])  # fmt: skip
+    best, shown = front(found.ratios), [*found.ratios, *found.too_large]
+
+    def words(option: Option) -> str:
+        said = {
+            "take this": option is found.best, EQUAL: option in found.level and option is not found.best,
+            "front": option in best, "needs too much memory": option not in found.ratios, "sampled": option.sampled,
+            f"asked {option.part or 0:,} pairs of each set": option.part,
+        }  # fmt: skip
+        return ", ".join(word for word, holds in said.items() if holds)
+
+    columns = _COSTS | {
+        "index": lambda o: _size(o.index_bytes), "peak memory": lambda o: _size(o.peak_bytes),
+        f"{entry.queries:,} queries": lambda o: span(o.cost(entry.queries)),
+        "times the best": lambda o: "1" if o is found.best else str(found.ratios.get(o, "")), "": words,
+    }  # fmt: skip
     trials = min(option.trials for option in outcome.last if option.sound)
     notes = [
         f"Asked in batches: {outcome.asked}; medians of {trials} trials or more.",
@@ -161,112 +149,86 @@ def _last(entry: Entry, outcome: Outcome, found: Advice) -> Table:
     ]
     if any(option.peak_bytes for option in found.ratios):
         notes.append("peak memory: of the process, with interpreter, libraries and graph.")
-    return Table("candidates", f"The last round on {entry.graph}", heads, lines, frozenset(heads[1:-1]), notes=notes)
+    return table(f"The last round on {entry.graph}", columns, shown, list(columns)[1:-1], notes=notes)
 
 
 def _steps(found: Advice) -> Table:
-    from grailbench.api.advise.advice import NS
-
-    heads = ["queries", "cheapest", "build ms", "ns a query"]
-    lines = [
-        [text, step.option.name, short(step.option.build), short(NS * step.option.query)]
-        for text, step in zip(_ranges(found.steps), found.steps, strict=True)
-    ]
-    notes = ["A change of the row is where the dearer build has paid."] if len(lines) > 1 else []
-    return Table("break-even", "The cheapest by number of queries", heads, lines, frozenset(heads[2:]), notes=notes)
+    steps, texts = found.steps, iter(_ranges(found.steps))
+    columns = {
+        "queries": lambda step: next(texts), "cheapest": lambda step: step.option.name,
+        "build ms": lambda step: short(step.option.build), "ns a query": lambda step: short(NS * step.option.query),
+    }  # fmt: skip
+    notes = ["A change of the row is where the dearer build has paid."] if len(steps) > 1 else []
+    return table("The cheapest by number of queries", columns, steps, list(columns)[2:], notes=notes)
 
 
-def _ranges(steps: list[Step]) -> Iterator[str]:
+def _ranges(steps: Sequence[Step]) -> list[str]:
     """'up to 1,200', 'from 1,201 to 5,000', 'from 5,001'."""
-    for at, step in enumerate(steps):
-        last = at + 1 == len(steps)
-        since, until = f"{step.since:,}", "" if last else f"{steps[at + 1].since - 1:,}"
-        yield "any" if last and at == 0 else f"from {since}" if last else f"up to {until}" if at == 0 \
-            else f"{since} to {until}"  # fmt: skip
+    if len(steps) == 1:
+        return ["any"]
+    middle = [f"{step.since:,} to {after.since - 1:,}" for step, after in pairwise(steps[1:])]
+    return [f"up to {steps[1].since - 1:,}", *middle, f"from {steps[-1].since:,}"]
 
 
 def _left_out(outcome: Outcome, found: Advice) -> Table:
     """The candidates that were slower in the first round; notes name those without times, and why they have none."""
-    from grailbench.api.advise.advice import NS
-
-    heads = ["configuration", "build ms", "ns a query", "times the best"]
-    slower = sorted(
-        (option for option in outcome.dropped if option.sound), key=lambda option: option.cost(found.queries)
-    )  # fmt: skip
-    lines = [[option.name, short(option.build), short(NS * option.query), multiple(_estimated(option, outcome, found))]
-             for option in slower]  # fmt: skip
+    first = {option.name: option for option in outcome.first}
+    best = first.get(found.best.name, found.best).cost(found.queries)  # as measured in the first round
+    slower = sorted((o for o in outcome.dropped if o.sound), key=lambda o: o.cost(found.queries))
     why: dict[str, list[str]] = {}
     for option in (*found.lost, *(option for option in outcome.dropped if not option.sound)):
-        why.setdefault(_why(option), []).append(option.name)
+        status, reason = option.worst.status, option.worst.reason
+        word = status.upper() if status in ("wrong", "failed") else status
+        why.setdefault(f"{word}: {reason}" if reason else word, []).append(option.name)
     for name, reason in outcome.absent.items():
         why.setdefault(f"not here: {reason}", []).append(name)
+    columns = _COSTS | {"times the best": lambda option: multiple(option.cost(found.queries) / best)}
+    title = "Left out: slower in the first round" if slower else "Left out"
     notes = [f"{', '.join(names)}: {reason}." for reason, names in why.items()]
-    title = "Left out: slower in the first round" if lines else "Left out"
-    return Table("left out", title, heads, lines, frozenset(heads[1:]), notes=notes)
-
-
-def _estimated(option: Option, outcome: Outcome, found: Advice) -> float:
-    """How many times as long an option of the first round takes as the best, both as measured there."""
-    there = {other.name: other for other in outcome.first}
-    return option.cost(found.queries) / there.get(found.best.name, found.best).cost(found.queries)
-
-
-def _why(option: Option) -> str:
-    """'WRONG: 3 answers', 'timeout: the limit was reached (3 s)'."""
-    worst = option.worst
-    word = worst.status.upper() if worst.status in ("wrong", "failed") else worst.status
-    return f"{word}: {worst.reason}" if worst.reason else word
+    return table(title, columns, slower, list(columns)[1:], notes=notes)
 
 
 # ------------------------------------------------------------------ sentences
 
 
 def sentences(found: Advice, dropped: list[Option], queries: int, updates: int | None) -> list[str]:
-    """The recommendation in sentences, with its numbers; `dropped` did not come to the last round."""
+    """The recommendation in sentences, with its numbers.
+
+    dropped           the options that did not come to the last round
+    queries, updates  how many pairs are asked in all and, if the graph changes, between two changes
+    """
+    from grailbench.api.advise.advice import unindexed
     from grailbench.compare.ratios import EQUAL
 
-    best = found.best
+    best, steps = found.best, found.steps
+    index = f"an index of {size(best.index_bytes)}" if best.index_bytes else "no index"
     lines = [f"Take {best.name}: {span(best.build)} to build from edges, {span(best.query)} a query, "
-             f"{_index(best)}. {_total(best, queries, updates)}"]  # fmt: skip
+             f"{index}. {_total(best, queries, updates)}"]  # fmt: skip
     if found.fastest is not best:
-        lines.append(f"{found.fastest.name} is {EQUAL} to it in time, and {_larger(found.fastest, best)}.")
-    level = [option for option in found.level if option not in (found.fastest, best)]
-    if level:
-        lines.append(f"Others are {EQUAL} to it in time: {', '.join(option.name for option in level)}.")
-    others = [(option, ratio) for option, ratio in found.ratios.items() if option not in found.level]
-    if others:
+        its = found.fastest.index_bytes or 0
+        larger = its > (best.index_bytes or 0)
+        why = f"has a larger index, {size(its)}" if larger else "asks more of the machine"
+        lines.append(f"{found.fastest.name} is {EQUAL} to it in time, and {why}.")
+    if level := [option.name for option in found.level if option not in (found.fastest, best)]:
+        lines.append(f"Others are {EQUAL} to it in time: {', '.join(level)}.")
+    if others := [(option, ratio) for option, ratio in found.ratios.items() if option not in found.level]:
         option, ratio = others[0]
         equal = "" if ratio.order else f"is {EQUAL} to it in time: it "
         lines.append(f"Next comes {option.name}, which {equal}takes {ratio} times as long.")
-    lines += _before_and_after(found)
-    lines += _against_none(found)
+    at = max(i for i, step in enumerate(steps) if step.since <= found.queries)
+    if at > 0 and (before := steps[at - 1].option) not in found.level:
+        lines.append(f"For fewer than {steps[at].since:,} queries {before.name} costs less.")
+    if at + 1 < len(steps) and (after := steps[at + 1]).option not in found.level:
+        lines.append(f"From {after.since:,} queries on the dearer build of {after.option.name} pays.")
+    if against := unindexed(found.ratios, best):
+        since = "never pays" if against.since is None else f"pays from {max(1, against.since):,} queries on"
+        lines.append(f"Against {against.option.name}, which keeps no index, its build {since}.")
     if found.too_large:
         least = found.too_large[0]
         lines.append(f"Without the bound on memory: {least.name}, which needs {decimal_size(least.memory)}.")
     if wrong := [option.name for option in (*found.lost, *dropped) if option.worst.status == "wrong"]:
         lines.append(f"WRONG answers came from {', '.join(wrong)}.")
     return lines
-
-
-def _before_and_after(found: Advice) -> Iterator[str]:
-    """For which other numbers of queries a configuration is cheaper that is not level here."""
-    at = max(i for i, step in enumerate(found.steps) if step.since <= found.queries)
-    if at > 0 and found.steps[at - 1].option not in found.level:
-        step = found.steps[at]
-        before = found.steps[at - 1].option
-        yield f"For fewer than {step.since:,} queries {before.name} costs less."
-    if at + 1 < len(found.steps) and found.steps[at + 1].option not in found.level:
-        after = found.steps[at + 1]
-        yield f"From {after.since:,} queries on the dearer build of {after.option.name} pays."
-
-
-def _against_none(found: Advice) -> Iterator[str]:
-    """From how many queries the advised index pays against doing without one."""
-    from grailbench.api.advise.advice import unindexed
-
-    if against := unindexed(found.ratios, found.best):
-        since = "never pays" if against.since is None else f"pays from {max(1, against.since):,} queries on"
-        yield f"Against {against.option.name}, which keeps no index, its build {since}."
 
 
 def _total(best: Option, queries: int, updates: int | None) -> str:
@@ -278,19 +240,8 @@ def _total(best: Option, queries: int, updates: int | None) -> str:
     return f"{changing} are {builds:,} builds and take {span(whole)} in all."
 
 
-def _index(option: Option) -> str:
-    return f"an index of {size(option.index_bytes)}" if option.index_bytes else "no index"
-
-
-def _larger(other: Option, best: Option) -> str:
-    mine, its = best.index_bytes or 0, other.index_bytes or 0
-    return f"has a larger index, {size(its)}" if its > mine else "asks more of the machine"
-
-
 def span(ms: float) -> str:
     """A duration in the unit that fits: '35 ns', '1.2 µs', '16.3 ms', '4.5 s'."""
-    from grailbench.api.advise.advice import NS
-
     for unit, length in (("s", 1e3), ("ms", 1.0), ("µs", 1e-3)):
         if ms >= length:
             return f"{short(ms / length)} {unit}"
@@ -304,36 +255,37 @@ def _size(value: int | None) -> str:
 # ------------------------------------------------------------------ records
 
 
-def records(
-    entry: Entry, outcome: Outcome, found: Advice, queries: int, updates: int | None, drawn: list[Path]
-) -> Iterator[dict]:
-    """A record for each candidate, break-even number and absent implementation, and the advice last."""
-    from grailbench.api.advise.advice import NS, front, program, unindexed
+def records(entry: Entry, outcome: Outcome, found: Advice) -> Iterator[dict]:
+    """A record for each candidate, break-even number and absent implementation."""
+    from grailbench.api.advise.advice import front
 
     best = front(found.ratios)
-    for turn, candidates in (("last", outcome.last), ("first", outcome.dropped)):
-        for option in candidates:
-            ratio = found.ratios.get(option)
-            times = {"build_ms": option.build, "query_ns": NS * option.query, "cost_ms": option.cost(found.queries)} \
-                if option.sound else dict.fromkeys(("build_ms", "query_ns", "cost_ms"))  # fmt: skip
-            yield {
-                "kind": "candidate", **_configuration(option), "round": turn, **times,
-                "index_bytes": option.index_bytes, "peak_bytes": option.peak_bytes, "trials": option.trials,
-                "part": option.part, "ratio": ratio and ratio.value, "interval": ratio and ratio.interval,
-                "level": option in found.level,
-                "front": option in best, "too_large": option in found.too_large, "status": option.worst.status,
-                "reason": option.worst.reason or None,
-            }  # fmt: skip
+    for option in (*outcome.last, *outcome.dropped):
+        ratio, sound = found.ratios.get(option), option.sound
+        yield {
+            "kind": "candidate", **_configuration(option), "round": "last" if option in outcome.last else "first",
+            "build_ms": option.build if sound else None, "query_ns": NS * option.query if sound else None,
+            "cost_ms": option.cost(found.queries) if sound else None,
+            "index_bytes": option.index_bytes, "peak_bytes": option.peak_bytes, "trials": option.trials,
+            "part": option.part, "ratio": ratio and ratio.value, "interval": ratio and ratio.interval,
+            "level": option in found.level, "front": option in best, "too_large": option in found.too_large,
+            "status": option.worst.status, "reason": option.worst.reason or None,
+        }  # fmt: skip
     for step in found.steps:
         yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
     for name, reason in outcome.absent.items():
         yield {"kind": "absent", "implementation": name, "reason": reason}
+
+
+def _advice(entry: Entry, outcome: Outcome, found: Advice, said: list[str], drawn: list[Path]) -> dict:
+    """The record of the recommendation."""
+    from grailbench.api.advise.advice import program, unindexed
+
     against = unindexed(found.ratios, found.best)
-    yield {
-        "kind": "advice", "graph": entry.graph, "queries": queries, "updates": updates, "pairs": outcome.asked,
-        "memory": entry.memory, **_configuration(found.best), "fastest": found.fastest.name,
-        "level": [option.name for option in found.level],
-        "sentences": sentences(found, outcome.dropped, queries, updates),
+    return {
+        "kind": "advice", "graph": entry.graph, "pairs": outcome.asked, "memory": entry.memory,
+        **_configuration(found.best), "fastest": found.fastest.name,
+        "level": [option.name for option in found.level], "sentences": said,
         "without_index": against and {"since": against.since, **_configuration(against.option)},
         "program": program(entry.graph, found.best), "run": str(outcome.folder),
         "files": [str(path) for path in drawn],

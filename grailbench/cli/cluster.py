@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import say, show
-from grailbench.util.screen import Grid
+from grailbench.cli.printing import note, show, table
 from grailbench.util.words import BLANK, count, gib, listing
+
+if TYPE_CHECKING:
+    from grailbench.report.table import Table
 
 
 @contextmanager
@@ -66,38 +69,29 @@ def command(check, workers, scheduler, datasets, as_json):
     if faults and check:
         raise MachineLacks("; ".join(faults))
     for fault in faults:
-        say(f"does not fit: {fault}", apart=True)
+        note(f"does not fit: {fault}")
 
 
-_SHOWN = 3
+def _table(records: list[dict]) -> Table:
+    """A line for each worker, of `distributed.workers.records`."""
 
+    def graphs(each: dict) -> str:
+        return "; ".join(f"{name}: {what}" for name, what in each["graphs"].items()) or f"{each['stored']} stored"
 
-def _table(records: Iterable[Mapping]) -> Grid:
-    """A line for each worker, of `cluster.check.records`."""
-    records = list(records)
-    heads = [
-        "worker",
-        "host",
-        "cores",
-        "pinned to",
-        "memory",
-        "GPUs",
-        "grailbench",
-        "python",
-        "numba",
-        "graphs",
-        "fits",
-    ]
-    lines = []
-    for each in records:
-        graphs = [f"{name}: {what}" for name, what in each["graphs"].items()] or [f"{each['stored']} stored"]
-        gpus = listing(each["gpu_names"], _SHOWN) if each["gpu_names"] else BLANK
+    def fits(each: dict) -> str:
+        other = f"; other {listing(each['unlike'], 3)}" if each["unlike"] else ""
+        return f"{'no' if each['faults'] else 'yes'}{other}"
+
+    def version(each: dict) -> str:
         commit = f" {each['commit'][:9]}{' with changes' if each['dirty'] else ''}" if each["commit"] else ""
-        unlike = [f"other {listing(each['unlike'], _SHOWN)}"] if each["unlike"] else []
-        lines.append([
-            each["worker"], each["host"], f"{each['resources'].get('cores', 0):g} of {len(each['cores'])}",
-            ", ".join(map(str, each["pinned"])) or BLANK, gib(each["memory"], 0), gpus, each["grailbench"] + commit,
-            each["python"].split()[-1], each["packages"].get("numba", BLANK), "; ".join(graphs),
-            "; ".join(["no" if each["faults"] else "yes", *unlike]),
-        ])  # fmt: skip
-    return Grid(count(len(lines), "worker"), heads, lines, frozenset({"memory"}), keys=2)
+        return each["grailbench"] + commit
+
+    columns = {
+        "worker": "worker", "host": "host",
+        "cores": lambda each: f"{each['resources'].get('cores', 0):g} of {len(each['cores'])}",
+        "pinned to": lambda each: ", ".join(map(str, each["pinned"])) or BLANK,
+        "memory": lambda each: gib(each["memory"], 0), "GPUs": lambda each: listing(each["gpu_names"], 3) or BLANK,
+        "grailbench": version, "python": lambda each: each["python"].split()[-1],
+        "numba": lambda each: each["packages"].get("numba", BLANK), "graphs": graphs, "fits": fits,
+    }  # fmt: skip
+    return table(count(len(records), "worker"), columns, records, ["memory"], keys=2)

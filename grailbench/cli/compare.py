@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import completion, options
+from grailbench.cli import completion, options, printing
 from grailbench.cli.printing import note, put_json
-from grailbench.report.render import terminal
-from grailbench.report.table import Table
-from grailbench.util import screen
 from grailbench.util.words import brief, count, fine_ratio, grouped, listing
 
 if TYPE_CHECKING:
     from grailbench.compare.runs import CellChange, Comparison, CounterChange, Side, TimeChange
+    from grailbench.report.table import Table
 
 
 @click.command("compare")
@@ -85,17 +84,15 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
         note(line)
 
 
-FORMATS = ("table", "markdown", "json")
 _ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
 _WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear", "same": "same"}
 _WORK = {"regression": "MORE WORK", "improvement": "less work", "changed": "changed", "note": "new"}
 _CELLS = {"regression": "LOST", "note": "noted"}
 ONE_SIDE = "Cells that only one run has"
-_TIME_HEADS = [
-    "Data set", "implementation", "phase", "unit", "base", "new", "new / base", "95 %", "of least", "gate", "verdict",
-]  # fmt: skip
 _FEW = 10  #: the most lines of the table of cells that only one run has
 _NUMBERS = frozenset({"cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost"})
+_table = partial(printing.table, right=_NUMBERS, keys=2)
+_PLACE = {"Data set": "dataset", "implementation": "label"}  #: the first columns of most tables
 
 
 def verdict(found: Comparison) -> str:
@@ -107,121 +104,110 @@ def verdict(found: Comparison) -> str:
         return f"no regression in the {count(found.matched, 'cell')} of both" if found.apart else "no regression"
     kinds = {"cells": found.cells, "counters": found.counters, "times": found.times, ONE_SIDE.lower(): found.apart}
     counts = {name: sum(each.verdict == "regression" for each in changes) for name, changes in kinds.items()}
-    parts = [f"{number} in {name}" for name, number in counts.items() if number]
-    return f"{count(number, 'regression')}: {', '.join(parts)}"
+    return f"{count(number, 'regression')}: {', '.join(f'{n} in {name}' for name, n in counts.items() if n)}"
 
 
-def header(found: Comparison) -> list[str]:
+def header(found: Comparison) -> Iterator[str]:
     """Lines that say what was compared, how, and how many cells, counters and times differ."""
-    lines = [
-        f"base: {found.base.name} ({found.base.machine})",
-        f"new: {found.new.name} ({found.new.machine})",
-        *(f"the {side} run began at {load}: other work disturbs its times" for side, load in _busy(found)),
-        f"{'; '.join(_shared(found))}; {found.how}",
-        _counted(found),
-    ]
+    from grailbench.compare.runs import ABSENT
+    from grailbench.compare.stability import loads
+
+    yield f"base: {found.base.name} ({found.base.machine})"
+    yield f"new: {found.new.name} ({found.new.machine})"
+    for side, run in (("base", found.base), ("new", found.new)):
+        if found.times and (busy := loads(run.environment)):
+            yield f"the {side} run began at {', later '.join(busy)}: other work disturbs its times"
+    parts = [f"{count(found.matched, 'cell')} in both"]
+    parts += [f"{n} only in {side}, not compared" for side in ("base", "new") if (n := len(found.only(side)))]
+    if other := sum(ABSENT not in (each.base, each.new) for each in found.apart):
+        parts.append(f"{other} on other graphs of the same name, not compared")
+    yield f"{'; '.join(parts)}; {found.how}"
+    differ = f"{len(found.counters)} differ" if found.counters else "all equal"
+    yield f"{found.counted} counters compared, {differ}" if found.counted else "no counters in both runs"
     if found.times:
         tally = Counter(each.verdict for each in found.times)
         parts = [f"{tally[name]} {_WORDS[name].lower()}" for name in _ORDER if tally[name]]
-        lines.append(f"{len(found.times)} times compared: {', '.join(parts)}")
+        yield f"{len(found.times)} times compared: {', '.join(parts)}"
     for reason, number in Counter(each.reason for each in found.left_out).items():
-        lines.append(f"{count(number, 'time')} not compared: {reason}")
+        yield f"{count(number, 'time')} not compared: {reason}"
     if found.exit_code == 0 and any(each.verdict in ("improvement", "changed") for each in found.counters):
-        lines.append("the work changed and is no regression: record a new baseline, or it will hide the next change")
-    return lines
-
-
-def _shared(found: Comparison) -> Iterator[str]:
-    """How many cells both runs have, and how many only one has."""
-    from grailbench.compare.runs import ABSENT
-
-    yield f"{count(found.matched, 'cell')} in both"
-    for side in ("base", "new"):
-        if number := len(found.only(side)):
-            yield f"{number} only in {side}, not compared"
-    if number := sum(ABSENT not in (each.base, each.new) for each in found.apart):
-        yield f"{number} on other graphs of the same name, not compared"
-
-
-def _busy(found: Comparison) -> Iterator[tuple[str, str]]:
-    """The runs whose machine was busy when they began, and how busy."""
-    from grailbench.compare.stability import loads
-
-    for side, run in (("base", found.base), ("new", found.new)):
-        if found.times and (busy := loads(run.environment)):
-            yield side, ", later ".join(busy)
-
-
-def _counted(found: Comparison) -> str:
-    if not found.counted:
-        return "no counters in both runs"
-    if not found.counters:
-        return f"{found.counted} counters compared, all equal"
-    return f"{found.counted} counters compared, {len(found.counters)} differ"
+        yield "the work changed and is no regression: record a new baseline, or it will hide the next change"
 
 
 def tables(found: Comparison, everything: bool = False) -> Iterator[Table]:
     """The tables that have lines; `everything` adds times that are the same."""
     if found.cells:
-        cells = sorted(found.cells, key=lambda each: _ORDER.index(each.verdict))
-        lines = [[c.dataset, c.label, c.base, c.new, c.reason, _CELLS[c.verdict]] for c in cells]
-        yield Table("", "Cells", ["Data set", "implementation", "base", "new", "reason", "verdict"], lines, keys=2)
+        columns = _PLACE | {"base": "base", "new": "new", "reason": "reason", "verdict": lambda c: _CELLS[c.verdict]}
+        yield _table("Cells", columns, _worst_first(found.cells), right=())
     if found.apart:
         yield _one_side(found.apart, everything)
     if found.counters:
-        heads = ["Data set", "implementation", "counter", "base", "new", "change", "verdict"]
-        changes = sorted(_telling(found.counters), key=lambda each: _ORDER.index(each.verdict))
+        changes = _telling(found.counters)
         hidden = len(found.counters) - len(changes)
         notes = [f"{hidden} counters of modelled traffic that follow from these are not shown."] if hidden else []
-        yield _table("Work (exact counters)", heads, [_counter_line(each) for each in changes], notes)
-    shown = [each for each in found.times if everything or each.verdict != "same"]
-    if shown:
+        columns = _PLACE | {
+            "counter": "counter", "base": lambda c: grouped(c.base), "new": lambda c: grouped(c.new),
+            "change": lambda c: f"{(c.new - c.base) / c.base:+.2%}" if c.base and c.new is not None else "",
+            "verdict": _counted,
+        }  # fmt: skip
+        yield _table("Work (exact counters)", columns, _worst_first(changes), notes=notes)
+    if shown := [each for each in found.times if everything or each.verdict != "same"]:
         yield _times("Times" if everything else "Times that differ", shown)
     if found.means:
-        lines = [[m.label, m.phase, f"{m.mean.measured}", f"{m.mean.missing}",
-                  fine_ratio(m.mean.value) + (" (sampled)" if m.sampled else "")] for m in found.means]  # fmt: skip
         penalties = {m.mean.penalty for m in found.means if m.mean.missing}
         notes = [f"A lost cell counts as {max(penalties):g} times slower."] if penalties else []
-        heads = ["implementation", "phase", "graphs", "lost", "new / base"]
-        yield _table("Geometric means over graphs", heads, lines, notes)
+        columns = {
+            "implementation": "label", "phase": "phase", "graphs": lambda m: m.mean.measured,
+            "lost": lambda m: m.mean.missing,
+            "new / base": lambda m: fine_ratio(m.mean.value) + (" (sampled)" if m.sampled else ""),
+        }  # fmt: skip
+        yield _table("Geometric means over graphs", columns, found.means, notes=notes)
 
 
-def _table(title: str, heads: list[str], lines: list[list[str]], notes: list[str]) -> Table:
-    return Table("", title, heads, lines, _NUMBERS, keys=2, notes=notes)
+def _worst_first(changes: list) -> list:
+    return sorted(changes, key=lambda each: _ORDER.index(each.verdict))
 
 
 def _one_side(apart: list[CellChange], everything: bool) -> Table:
     """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
     from grailbench.compare.runs import ABSENT
 
-    groups: dict[tuple[str, str, str], list[CellChange]] = {}
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for each in apart:
         run = "new" if each.base == ABSENT else "base" if each.new == ABSENT else "both, other graphs"
-        groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each)
-    most = len(apart) if everything else 3
-    lines = [
-        [run, label, f"{len(cells)}", listing(dict.fromkeys(each.dataset for each in cells), most, "graph"), word]
-        for (run, label, word), cells in groups.items()
-    ]
+        groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each.dataset)
+    most, lines = (len(apart) if everything else 3), list(groups.items())
     shown = lines if everything else lines[:_FEW]
-    hidden = sum(int(line[2]) for line in lines[len(shown) :])
-    more = f"{count(hidden, 'cell')} of {len(lines) - len(shown)} more configurations: --all shows them."
-    notes = [more] if hidden else []
-    return _table(ONE_SIDE, ["run", "implementation", "cells", "Data sets", "verdict"], shown, notes)
+    hidden = lines[len(shown) :]
+    cells = count(sum(len(graphs) for _, graphs in hidden), "cell")
+    notes = [f"{cells} of {len(hidden)} more configurations: --all shows them."] if hidden else []
+    columns = {
+        "run": lambda line: line[0][0], "implementation": lambda line: line[0][1], "cells": lambda line: len(line[1]),
+        "Data sets": lambda line: listing(dict.fromkeys(line[1]), most, "graph"), "verdict": lambda line: line[0][2],
+    }  # fmt: skip
+    return _table(ONE_SIDE, columns, shown, notes=notes)
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:
     """The changes without modelled traffic, for cells where a counted counter differs: it follows from that."""
-    counted = {(each.dataset, each.label) for each in changes if not _modelled(each.counter)}
-    return [each for each in changes if not _modelled(each.counter) or (each.dataset, each.label) not in counted]
+
+    def modelled(change: CounterChange) -> bool:
+        return "_bytes" in change.counter or change.counter.endswith("_gathers")
+
+    counted = {(each.dataset, each.label) for each in changes if not modelled(each)}
+    return [each for each in changes if not modelled(each) or (each.dataset, each.label) not in counted]
 
 
-def _modelled(counter: str) -> bool:
-    return "_bytes" in counter or counter.endswith("_gathers")
+def _counted(change: CounterChange) -> str:
+    """The verdict on a counter in words."""
+    if change.verdict == "regression" and None in (change.base, change.new):
+        return "NOT COUNTED" if change.new is None else "NOT IN BASE"
+    return _WORK[change.verdict]
 
 
 def _times(title: str, changes: list[TimeChange]) -> Table:
-    ordered = sorted(changes, key=lambda each: _ORDER.index(each.verdict))
+    from grailbench.compare.ratios import span
+
     notes = []
     if any(each.verdict == "unclear" for each in changes):
         notes.append(
@@ -230,51 +216,35 @@ def _times(title: str, changes: list[TimeChange]) -> Table:
         )
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")
-    return _table(title, _TIME_HEADS, [_time_line(each) for each in ordered], notes)
-
-
-def _time_line(each: TimeChange) -> list[str]:
-    from grailbench.compare.ratios import span
-
-    return [
-        each.dataset, each.label, each.phase, each.unit, _side(each.base), _side(each.new), fine_ratio(each.ratio),
-        span(each.bounds, fine_ratio), fine_ratio(each.least), fine_ratio(each.allowed),
-        _WORDS[each.verdict] + ("~" if each.drifts else ""),
-    ]  # fmt: skip
+    columns = _PLACE | {
+        "phase": "phase", "unit": "unit", "base": lambda c: _side(c.base), "new": lambda c: _side(c.new),
+        "new / base": lambda c: fine_ratio(c.ratio), "95 %": lambda c: span(c.bounds, fine_ratio),
+        "of least": lambda c: fine_ratio(c.least), "gate": lambda c: fine_ratio(c.allowed),
+        "verdict": lambda c: _WORDS[c.verdict] + ("~" if c.drifts else ""),
+    }  # fmt: skip
+    return _table(title, columns, _worst_first(changes), notes=notes)
 
 
 def _side(side: Side) -> str:
     return f"{brief(side.median)} [{brief(side.interval.low)}, {brief(side.interval.high)}]"
 
 
-def _counter_line(each: CounterChange) -> list[str]:
-    both = each.base is not None and each.new is not None
-    change = f"{(each.new - each.base) / each.base:+.2%}" if both and each.base else ""
-    values = [grouped(value) for value in (each.base, each.new)]
-    word = _WORK[each.verdict]
-    if each.verdict == "regression" and not both:
-        word = "NOT COUNTED" if each.new is None else "NOT IN BASE"
-    return [each.dataset, each.label, each.counter, *values, change, word]
-
-
-def put(found: Comparison, form: str = "table", everything: bool = False) -> None:
-    """Prints a comparison on stdout in one of `FORMATS`."""
+def put(found: Comparison, form: str, everything: bool = False) -> None:
+    """Prints a comparison on stdout as 'table', 'markdown' or 'json'."""
     if form == "json":
         put_json(records(found))
     elif form == "markdown":
         click.echo(markdown(found), nl=False)
     else:
-        screen.put(show(found, everything))
+        printing.put(show(found, everything))
 
 
-def show(found: Comparison, everything: bool = False) -> Iterator:
+def show(found: Comparison, everything: bool = False) -> Iterator[Table | str]:
     """Lines and tables for the screen."""
     yield from header(found)
     for table in tables(found, everything):
-        yield ""
-        yield from terminal(table)
-    yield ""
-    yield verdict(found)
+        yield from ("", table)
+    yield from ("", verdict(found))
 
 
 def markdown(found: Comparison) -> str:

@@ -9,18 +9,18 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as RichProgress
-from rich.text import Text
 
 from grailbench.cli import completion
-from grailbench.cli.printing import note, show
+from grailbench.cli.printing import note, show, table
 from grailbench.errors import CheckFailed, InputError
-from grailbench.util.screen import Grid, console, error_console
+from grailbench.util.screen import error_console
 from grailbench.util.visible import visible
 from grailbench.util.words import first, grouped
 
 if TYPE_CHECKING:
     from grailbench.data.fetch import FetchResult
     from grailbench.data.sources import Progress
+    from grailbench.report.table import Table
 
 
 @click.command("fetch")
@@ -62,12 +62,20 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
         results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(timeout=timeout))
     found = rows(results)
     show(as_json, found, tables(found))
-    for line in complaints(found):
-        note(line)
-    verdict(found)
-
-
-_NAMED = 8  # the most names in the error for graphs that could not be fetched
+    missing: dict[tuple[str, ...], list[str]] = {}
+    for row in found:
+        if row["status"] in ("missing", "damaged"):
+            missing.setdefault(tuple(row["reasons"]), []).append(row["name"])
+    for reasons, own in missing.items():
+        for line in (f"{', '.join(own)}:", *(f"  {reason}" for reason in reasons)):
+            note(line)
+    if wrong := [row["name"] for row in found if row["matches"] is False]:
+        raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
+    if lacking := [row["name"] for row in found if row["status"] in ("missing", "damaged")]:
+        raise InputError(
+            f"{len(lacking)} of {len(found)} graphs could not be had: {first(lacking, 8)}",
+            remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
+        )
 
 
 def rows(results: list[FetchResult]) -> list[dict]:
@@ -89,93 +97,50 @@ def rows(results: list[FetchResult]) -> list[dict]:
     return found
 
 
-def verdict(found: list[dict]) -> None:
-    """Raises CheckFailed if a count differs from the published one, else InputError if a graph is missing."""
-    wrong = [row["name"] for row in found if row["matches"] is False]
-    if wrong:
-        raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
-    missing = [row["name"] for row in found if row["status"] in ("missing", "damaged")]
-    if missing:
-        raise InputError(
-            f"{len(missing)} of {len(found)} graphs could not be had: {first(missing, _NAMED)}",
-            remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
-        )
-
-
-def tables(found: list[dict]) -> Iterator[Grid | str]:
-    """A table for each set with its graphs that are in the cache, and remarks below it."""
-    held = [row for row in found if row["status"] in ("held", "fetched")]
-    for name in dict.fromkeys(row["set"] for row in held):
-        of_set = [row for row in held if row["set"] == name]
-        yield _table(of_set)
-        yield from (f"  {line}" for line in _remarks(of_set))
-        yield ""
-
-
-def complaints(found: list[dict]) -> list[str]:
-    """Lines that say why graphs could not be fetched; graphs with the same reasons share them."""
-    groups: dict[tuple[str, ...], list[str]] = {}
-    for row in found:
-        if row["status"] in ("missing", "damaged"):
-            groups.setdefault(tuple(row["reasons"]), []).append(row["name"])
-    lines = []
-    for reasons, names in groups.items():
-        lines.append(f"{', '.join(names)}:")
-        lines += [f"  {reason}" for reason in reasons]
-    return lines
-
-
 #: header -> key of the measured value in a record; the published value beside it is in 'published_' + key
 COLUMNS = {
     "Vertices": "vertices", "Edges": "edges", "Degree": "degree", "Levels": "levels", "Roots": "roots",
     "Sinks": "sinks", "Max in": "max_in_degree", "Max out": "max_out_degree",
 }  # fmt: skip
-_PUBLISHED = ("vertices", "edges", "degree")
+_MARKS = {True: "✓", False: "✗", None: ""}
 
 
-def _table(of_set: list[dict]) -> Grid:
-    number = next((row["table"] for row in of_set if row["table"]), None)
-    title = f"Table {number}, " if number else ""
-    printed = any(row["published_vertices"] for row in of_set)
-    numbers = []
-    for header, key in COLUMNS.items():
-        numbers += [header, "printed"] if printed and key in _PUBLISHED else [header]
-    lines = []
-    for row in of_set:
-        cells: list[str | Text] = [row["name"]]
-        for key in COLUMNS.values():
-            cells.append(grouped(row[key], "-"))
-            if printed and key in _PUBLISHED:
-                published = row[f"published_{key}"]
-                differs = key != "degree" and published not in (None, row[key])
-                cells.append(Text(grouped(published, "-"), style="bold red" if differs else "dim"))
-        lines.append([*cells, _mark(row["matches"]), "verified" if row["verified"] else row["checked"]])
-    heads = ["Graph", *numbers, "", "Checksum"]
-    return Grid(f"{title}{of_set[0]['set']}, with the super-root", heads, lines, frozenset(numbers))
+def tables(found: list[dict]) -> Iterator[Table | str]:
+    """A table for each set with its graphs that are in the cache, and remarks below it."""
+    here = [row for row in found if row["status"] in ("held", "fetched")]
+    for name in dict.fromkeys(row["set"] for row in here):
+        of_set = [row for row in here if row["set"] == name]
+        printed = any(row["published_vertices"] for row in of_set)
+        columns = [("Graph", "name")]
+        for header, key in COLUMNS.items():
+            columns.append((header, lambda row, key=key: grouped(row[key], "-")))
+            if printed and key in ("vertices", "edges", "degree"):
+                columns.append(("printed", lambda row, key=key: grouped(row[f"published_{key}"], "-")))
+        columns.append(("", lambda row: _MARKS[row["matches"]]))
+        columns.append(("Checksum", lambda row: "verified" if row["verified"] else row["checked"]))
+        number = next((f"Table {row['table']}, " for row in of_set if row["table"]), "")
+        remarks = [f"  {line}" for line in _remarks(of_set)]
+        yield table(
+            f"{number}{name}, with the super-root", columns, of_set, [*COLUMNS, "printed"], notes=[*remarks, ""]
+        )
 
 
-def _mark(matches: bool | None) -> Text:
-    signs = {True: "✓", False: "✗"} if console().encoding.startswith("utf") else {True: "=", False: "x"}
-    return Text(signs.get(matches, ""), style="bold red" if matches is False else "green")
-
-
-def _remarks(of_set: list[dict]) -> list[str]:
+def _remarks(of_set: list[dict]) -> Iterator[str]:
     from grailbench.data.cache import CHECKS
 
-    doubled = [f"{row['name']} {more}" for row in of_set if (more := row["edges"] - row["distinct_edges"])]
-    lines = [f"duplicate edges, counted here as in print: {', '.join(doubled)}"] if doubled else []
+    if doubled := [f"{row['name']} {more}" for row in of_set if (more := row["edges"] - row["distinct_edges"])]:
+        yield f"duplicate edges, counted here as in print: {', '.join(doubled)}"
     for row in of_set:
         name = row["name"]
         if row["published_vertices"] is None and row["published_file_vertices"] is not None:
-            lines.append(
+            yield (
                 f"{name}: {row['published_file_in']} prints {row['published_file_vertices']:,} vertices and "
                 f"{row['published_file_edges']:,} edges without the super-root; "
                 f"measured {row['file_vertices']:,} and {row['file_edges']:,}"
             )
         if not row["verified"]:
-            lines.append(f"{name}: not verified; compared with {CHECKS[row['checked']]}")
-        lines += [f"{name}: {erratum}" for erratum in row["errata"]]
-    return lines
+            yield f"{name}: not verified; compared with {CHECKS[row['checked']]}"
+        yield from (f"{name}: {erratum}" for erratum in row["errata"])
 
 
 class Bars:
@@ -202,16 +167,12 @@ class Bars:
 
 
 class _Bar:
+    """The progress bar of a download, with the methods of pooch's."""
+
     def __init__(self, bars: RichProgress, name: str):
         self._bars, self._task = bars, bars.add_task(visible(name), total=None)
 
-    @property
-    def total(self) -> int | None:
-        return None
-
-    @total.setter
-    def total(self, value: int | None) -> None:
-        self._change(total=value or None)
+    total = property(lambda self: None, lambda self, value: self._change(total=value or None))
 
     def _change(self, **fields) -> None:
         """Changes fields of the bar, unless it is closed."""
@@ -222,5 +183,4 @@ class _Bar:
         self._change(advance=count)
 
     def close(self) -> None:
-        if self._task in self._bars.task_ids:
-            self._bars.remove_task(self._task)
+        self._change(visible=False)

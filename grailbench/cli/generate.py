@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import note, show
-from grailbench.util.screen import Grid
+from grailbench.cli.printing import note, show, table
 from grailbench.util.words import BLANK, grouped
+
+if TYPE_CHECKING:
+    from grailbench.report.table import Table
 
 
 @click.command("generate")
@@ -65,7 +69,8 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
     from grailbench.data.library import open_graph
 
     if listed:
-        show(as_json, generating.listing(), [listing_table()])
+        found = list(generating.listing())
+        show(as_json, found, [listed_graphs(found)])
     elif stream:
         from grailbench.outofcore.streams import streamed
 
@@ -80,37 +85,34 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
             show(as_json, [record], account(record))
 
 
-LISTED = "Look-alikes, counted as in print: those of the thesis with the super-root"
-
-
-def account(record: dict) -> list[Grid | str]:
+def account(record: dict) -> list[Table | str]:
     """A generated graph, and a table of its differences from the wanted numbers if there are any."""
     counts, seconds = f"{record['name']}: {record['vertices']:,} vertices, {record['edges']:,} edges", record["seconds"]
     if not record["differences"]:
         return [f"{counts}, {seconds:.2f} s", record["path"]]
+
+    def relative(row: dict) -> str | None:
+        share = row["relative"]
+        return f"{share:+.2%}" if share else None if share is None else "0"
+
+    columns = {
+        "quantity": "quantity", record["basis"] or "wanted": lambda row: grouped(row["wanted"], BLANK),
+        "generated": lambda row: grouped(row["generated"], BLANK), "difference": relative,
+    }  # fmt: skip
+    counted, parts = {row["quantity"]: row["generated"] for row in record["differences"]}, []
+    if counted["vertices"] > record["vertices"]:
+        edges = f"{counted['edges'] - record['edges']:,} edges"
+        parts = [f"Vertices and edges of this table: with the super-root and its {edges}, as print counts them."]
     title = f"{counts} in its file, {seconds:.2f} s"
-    heads, lines = ["quantity", record["basis"] or "wanted", "generated", "difference"], []
-    for row in record["differences"]:
-        relative = BLANK if row["relative"] is None else f"{row['relative']:+.2%}" if row["relative"] else "0"
-        lines.append([row["quantity"], grouped(row["wanted"], BLANK), grouped(row["generated"], BLANK), relative])
-    return [Grid(title, heads, lines, frozenset(heads[1:])), *_super_root(record), record["path"]]
+    return [table(title, columns, record["differences"], list(columns)[1:], BLANK), *parts, record["path"]]
 
 
-def _super_root(record: dict) -> list[str]:
-    """A line which says that the table counts the super-root and its edges, if it does."""
-    counted = {row["quantity"]: row["generated"] for row in record["differences"]}
-    vertices, edges = counted["vertices"] - record["vertices"], counted["edges"] - record["edges"]
-    if not vertices:
-        return []
-    return [f"Vertices and edges of this table: with the super-root and its {edges:,} edges, as print counts them."]
-
-
-def listing_table() -> Grid:
+def listed_graphs(records: Iterable[dict]) -> Table:
     """The look-alikes as a table."""
-    from grailbench.data import generating
-
-    heads, lines = ["name", "vertices", "edges", "positive pairs", "counts are"], []
-    for row in generating.listing():
-        rate = BLANK if row["positive_rate"] is None else f"{row['positive_rate']:.4%}"
-        lines.append([row["name"], grouped(row["vertices"], BLANK), grouped(row["edges"], BLANK), rate, row["basis"]])
-    return Grid(LISTED, heads, lines, frozenset(heads[1:4]))
+    columns = {
+        "name": "name", "vertices": "vertices", "edges": "edges",
+        "positive pairs": lambda row: None if row["positive_rate"] is None else f"{row['positive_rate']:.4%}",
+        "counts are": "basis",
+    }  # fmt: skip
+    title = "Look-alikes, counted as in print: those of the thesis with the super-root"
+    return table(title, columns, records, list(columns)[1:4], BLANK)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import note, put_json
+from grailbench.cli.printing import note, put, put_json
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.util import screen
 from grailbench.util.words import count
 
 if TYPE_CHECKING:
@@ -64,21 +63,18 @@ def command(runs, dataset, impl, words, phase, kinds, gate_file, form, out, page
     from grailbench.compare import runs as compare
     from grailbench.report.history import records
 
-    stored, unreadable = read(runs)
     gate = compare.gate_of(gate_file, metrics=list(phase))
-    found = history.of_runs(stored, gate, kinds or history.KINDS, wanted(dataset, impl, words), phase)
-    for line in unreadable:
-        note(line)
+    found = history.of_runs(read(runs), gate, kinds or history.KINDS, wanted(dataset, impl, words), phase)
     if as_json:
         put_json(records(found))
     else:
-        put(found, form)
+        show(found, form)
     write(found, out, page)
     found.check()
 
 
-def read(names: Iterable[str]) -> tuple[list[Run], list[str]]:
-    """The runs of these names, each once, or all stored ones that can be read; and why others were left out.
+def read(names: Iterable[str]) -> list[Run]:
+    """The runs of these names, each once; or all stored ones, with a note on those that cannot be read.
 
     Raises InputError if a run that was named cannot be read, NothingMeasured if no run is stored.
     """
@@ -86,49 +82,44 @@ def read(names: Iterable[str]) -> tuple[list[Run], list[str]]:
     from grailbench.harness.cells import read as read_run
 
     if names := list(names):
-        found = {each.resolve(): each for each in map(folder.find_run, names)}
-        return [read_run(each) for each in found.values()], []
-    runs, left = [], []
+        return [read_run(each) for each in {found.resolve(): found for found in map(folder.find_run, names)}.values()]
+    runs = []
     for each in folder.runs():
         try:
             runs.append(read_run(each))
         except InputError as error:
-            left.append(f"left out: {error}")
+            note(f"left out: {error}")
     if not runs:
         raise NothingMeasured("no run is stored: 'grailbench run' measures one, or name recorded ones by their folders")
-    return runs, left
+    return runs
 
 
 def wanted(datasets: Iterable[str], impls: Iterable[str], names: Iterable[str]) -> Callable[[Cell], bool]:
     """Whether a cell is one of these graphs, implementations and configurations; of all where none is given."""
-    datasets, impls, phrases = set(datasets), set(impls), [name.split() for name in names]
+    phrases = [{*name.split()} for name in names]
 
     def fits(cell: Cell) -> bool:
-        own = cell.name.split()
-        named = not phrases or any(all(word in own for word in phrase) for phrase in phrases)
+        named = not phrases or any(phrase <= {*cell.name.split()} for phrase in phrases)
         return named and (not datasets or cell.dataset in datasets) and (not impls or cell.impl in impls)
 
     return fits
 
 
-def put(found: History, form: str) -> None:
+def show(found: History, form: str) -> None:
     """Print a history on stdout."""
     from grailbench.report import history
-    from grailbench.report.render import terminal
     from grailbench.report.render.markdown import markdown, paragraph
 
-    shown = history.tables(found)
+    tables = history.tables(found)
     if form == "markdown":
         lines = "".join(f"- {paragraph(line)}\n" for line in history.summary(found))
-        click.echo("\n".join([f"# {history.TITLE}\n", lines, *map(markdown, shown)]), nl=False)
-        return
-    screen.put(history.summary(found))
-    for table in shown:
-        screen.put(["", *terminal(table)])
+        click.echo("\n".join([f"# {history.TITLE}\n", lines, *map(markdown, tables)]), nl=False)
+    else:
+        put([*history.summary(found), *(part for table in tables for part in ("", table))])
 
 
 def write(found: History, out: Path | None, page: str | None) -> None:
-    """Write figure and data into a folder, and the page, and say so."""
+    """Write figure and data into a folder, and the page, and print their names."""
     from grailbench.report import draw, history
     from grailbench.report.destination import save
     from grailbench.report.page import checked, whole

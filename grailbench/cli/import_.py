@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli.fetch import COLUMNS
-from grailbench.cli.printing import show
-from grailbench.util.screen import Grid
+from grailbench.cli.printing import show, table
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, grouped
 
 if TYPE_CHECKING:
     from grailbench.data.imported import ImportResult
+    from grailbench.report.table import Table
 
 FORMATS = (
     "gra", "edges", "names", "csv", "tsv", "parquet", "adjlist", "mtx", "metis", "tuwien", "npz", "dot", "graphml",
@@ -88,11 +88,11 @@ def command(path, name, format, replace, as_json, no_header, **options):
     show(as_json, [result.record()], _lines(result))
 
 
-def _lines(result: ImportResult) -> Iterator[Grid | str]:
+def _lines(result: ImportResult) -> Iterator[Table | str]:
     """What was read, what it became, and what to do next."""
     row = result.record()
-    line = [grouped(row[key]) for key in COLUMNS.values()]
-    yield Grid(f"{result.name}, with the super-root", list(COLUMNS), [line], frozenset(COLUMNS), keys=0)
+    columns = {header: lambda row, key=key: grouped(row[key]) for header, key in COLUMNS.items()}
+    yield table(f"{result.name}, with the super-root", columns, [row], columns, keys=0)
     yield (
         f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
         f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import note, show
-from grailbench.report.table import Table, numbers
+from grailbench.cli.printing import note, show, table
 from grailbench.util.words import brief, size
+
+if TYPE_CHECKING:
+    from grailbench.report.table import Table
 
 
 @click.command("limits")
@@ -44,7 +46,6 @@ def command(quick, only, again, simulate, out, as_json):
     """
     from grailbench.harness import limits
     from grailbench.harness.limits import ceilings
-    from grailbench.report.render import terminal
 
     document = ceilings.measure(
         parts=(only,) if only else None,
@@ -53,17 +54,13 @@ def command(quick, only, again, simulate, out, as_json):
         simulate=simulate,
         note=note,
     )
-    show(as_json, ceilings.rows(document), (part for table in tables(document) for part in terminal(table)))
+    show(as_json, ceilings.rows(document), tables(document))
     if out and not simulate:
         for path in ceilings.export(document, Path(out)):
             note(f"written: {path}")
-    if not simulate:
-        for doubt in ceilings.doubts(document):
-            note(f"warning: {doubt}; measure again on an idle machine")
 
 
 _NOISY = 1.5  # values whose most is more than this times their least are marked
-_NAMES = {"cpu": "processor", "gpu": "GPU"}
 
 
 def tables(document: dict) -> Iterator[Table]:
@@ -74,43 +71,42 @@ def tables(document: dict) -> Iterator[Table]:
 
 
 def _table(document: dict, part: str) -> Table:
-    headers = ["operation", "of", "threads", "median", "", "least", "most"]
     measured = document[part]["measurements"]
-    lines, ends = [], set()
-    for (what, variant), group in groupby(measured, key=lambda each: (each["what"], each["variant"])):
-        for i, each in enumerate(group):
-            name = (f"{what}, {variant}" if variant else what) if i == 0 else ""
-            median = "right" if each["median"] is None else brief(each["median"]) + "*" * (_spread(each) > _NOISY)
-            unit = "" if each["median"] is None else each["unit"]
-            table = "" if each["bytes"] is None else size(each["bytes"])
-            lines.append([name, table, _shape(each), median, unit, brief(each["least"]), brief(each["most"])])
-        ends.add(len(lines) - 1)
-    noisy = any(_spread(each) > _NOISY for each in measured)
+    names = [f"{each['what']}, {each['variant']}" if each["variant"] else each["what"] for each in measured]
+    first = {at for at, name in enumerate(names) if at == 0 or names[at - 1] != name}  # lines that begin an operation
+
+    def shape(each: dict) -> str:
+        threads, blocks = each["threads"], each["blocks"]
+        return "" if threads is None else f"{threads}" if blocks is None else f"{blocks} x {threads}"
+
+    def median(each: dict) -> str:
+        return "right" if each["median"] is None else brief(each["median"]) + "*" * _noisy(each)
+
+    columns = {
+        "operation": lambda line: names[line[0]] if line[0] in first else "",
+        "of": lambda line: "" if line[1]["bytes"] is None else size(line[1]["bytes"]),
+        "threads": lambda line: shape(line[1]), "median": lambda line: median(line[1]),
+        "": lambda line: "" if line[1]["median"] is None else line[1]["unit"],
+        "least": lambda line: brief(line[1]["least"]), "most": lambda line: brief(line[1]["most"]),
+    }  # fmt: skip
+    noisy = any(map(_noisy, measured))
     notes = [f"*: the most is over {_NOISY} times the least; measure again on an idle machine"] if noisy else []
-    return Table(
-        part, _title(document, part), headers, lines, numbers(headers), ends=frozenset(ends) - {len(lines) - 1},
-        notes=notes,
+    return table(
+        _title(document, part), columns, enumerate(measured), ["of", "threads", "median", "least", "most"],
+        ends=frozenset(at - 1 for at in first), notes=notes,
     )  # fmt: skip
 
 
 def _title(document: dict, part: str) -> str:
     measured = document[part]
     if part == "cpu":
-        machine = document["machine"]
-        what = f"{machine['cpu']}, {machine['cores']} cores"
-    else:
-        device = measured["device"]
-        what = device["name"] + ("" if device["simulated"] else f", {device['multiprocessors']} multiprocessors")
-        what += ": every operation checked, nothing timed" if device["simulated"] else ""
-    quick = ", quick" if document["quick"] and part == "cpu" else ""
-    return f"{_NAMES[part]}: {what} ({measured['at']}{quick})"
+        machine, quick = document["machine"], ", quick" if document["quick"] else ""
+        return f"processor: {machine['cpu']}, {machine['cores']} cores ({measured['at']}{quick})"
+    device = measured["device"]
+    if device["simulated"]:
+        return f"GPU: {device['name']}: every operation checked, nothing timed ({measured['at']})"
+    return f"GPU: {device['name']}, {device['multiprocessors']} multiprocessors ({measured['at']})"
 
 
-def _shape(each: dict) -> str:
-    if each["threads"] is None:
-        return ""
-    return f"{each['threads']}" if each["blocks"] is None else f"{each['blocks']} x {each['threads']}"
-
-
-def _spread(each: dict) -> float:
-    return each["most"] / each["least"] if each["least"] else 0.0
+def _noisy(each: dict) -> bool:
+    return bool(each["least"]) and each["most"] / each["least"] > _NOISY

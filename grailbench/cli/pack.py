@@ -63,49 +63,42 @@ UNCLEAN = "NOT FROM A CLEAN COMMIT: nobody can repeat it"
 
 def put_packed(found: Packed, as_json: bool) -> None:
     """The file that was written, what is in it, and what it says of the user's machine."""
-    record = {"path": str(found.path), "bytes": found.size, **_facts(found), "says": found.says}
-    lines = [f"written: {found.path}, {words.size(found.size)}", *paired(_lines(found))]
+    facts, lines = _facts(found)
+    record = {"path": str(found.path), "bytes": found.size, **facts, "says": found.says}
+    parts = [f"written: {found.path}, {words.size(found.size)}", *paired(lines)]
     if found.says:
-        lines += ["", "Read before you share it:", *(f"  {line}" for line in found.says)]
-        lines += [] if found.redacted else ["--redact leaves out folders, hosts and the user's name."]
-    show(as_json, [record], lines)
+        parts += ["", "Read before you share it:", *(f"  {line}" for line in found.says)]
+        parts += [] if found.redacted else ["--redact leaves out folders, hosts and the user's name."]
+    show(as_json, [record], parts)
 
 
 def put_judged(found: Judged, as_json: bool) -> None:
     """What is in a pack, and what was found of it."""
-    graphs = {standing: [name for name, its in found.graphs.items() if its == standing] for standing in
-              dict.fromkeys(found.graphs.values())}  # fmt: skip
-    record = {"path": str(found.path), **_facts(found), "verified": found.methods, "graphs": found.graphs,
+    facts, lines = _facts(found)
+    record = {"path": str(found.path), **facts, "verified": found.methods, "graphs": found.graphs,
               "sums": found.sums, "faults": found.faults}  # fmt: skip
-    lines = _lines(found)
     lines.append(("answers checked by", _counted(found.methods)))
-    lines += [(f"graphs {standing}", words.listing(names, 5)) for standing, names in graphs.items()]
+    for status in dict.fromkeys(found.graphs.values()):
+        names = [name for name, its in found.graphs.items() if its == status]
+        lines.append((f"graphs {status}", words.listing(names, 5)))
     lines.append(("checksums of rows", "each row has one, and it fits" if found.sums else "none: of an older version"))
     lines += [("FAULT", fault) for fault in found.faults]
     show(as_json, [record], [f"{found.path}: a whole pack", *paired(lines)])
 
 
-def _facts(found: Packed | Judged) -> dict:
+def _facts(found: Packed | Judged) -> tuple[dict, list[tuple[str, str]]]:
+    """What is in a pack, for machines and for people."""
     from grailbench.harness import plugins
 
-    run = found.run
-
-    return {"run": run.name, "machine": run.machine, "fingerprint": run.fingerprint,
-            "cells": len(run.cells), "statuses": Counter(cell.status for cell in run.cells),
-            "commit": run.environment.get("commit"), "plugins": plugins.sentences(run.environment),
-            "clean": found.clean, "redacted": found.redacted}  # fmt: skip
-
-
-def _lines(found: Packed | Judged) -> list[tuple[str, str]]:
-    from grailbench.harness import plugins
-
-    run = found.run
-
-    statuses = Counter(cell.status for cell in run.cells)
-    lines = [("run", run.name), ("machine", run.machine), ("cells", f"{len(run.cells):,}: {_counted(statuses)}")]
-    lines.append(("code", "from clean commits" if found.clean else UNCLEAN))
-    lines += [("plug-in", each) for each in plugins.sentences(run.environment)]
-    return lines + [("left out", each) for each in found.redacted]
+    run, statuses = found.run, Counter(cell.status for cell in found.run.cells)
+    extensions = plugins.sentences(run.environment)
+    facts = {"run": run.name, "machine": run.machine, "fingerprint": run.fingerprint, "cells": len(run.cells),
+             "statuses": statuses, "commit": run.environment.get("commit"), "plugins": extensions,
+             "clean": found.clean, "redacted": found.redacted}  # fmt: skip
+    lines = [("run", run.name), ("machine", run.machine), ("cells", f"{len(run.cells):,}: {_counted(statuses)}"),
+             ("code", "from clean commits" if found.clean else UNCLEAN),
+             *(("plug-in", each) for each in extensions), *(("left out", each) for each in found.redacted)]  # fmt: skip
+    return facts, lines
 
 
 def _counted(found: Counter) -> str:

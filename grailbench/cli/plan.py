@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import show
+from grailbench.cli.printing import show, table
 from grailbench.problems.contract import USUAL
-from grailbench.util.screen import Grid
 from grailbench.util.words import count
 
 if TYPE_CHECKING:
-    from grailbench.harness.plan import Plan
+    from grailbench.harness.plan import Cell, Plan
+    from grailbench.report.table import Table
 
 
 @click.command("plan")
@@ -34,34 +34,35 @@ def command(as_json, **flags):
     show(as_json, (cell.record() for cell in plan.cells), [plan_table(plan, missing(plan))])
 
 
-def plan_table(plan: Plan, missing: list[str]) -> Grid:
+def plan_table(plan: Plan, missing: list[str]) -> Table:
     """The cells of a plan as a table, with notes such as which graphs must be fetched."""
     from grailbench.harness import axes
     from grailbench.harness.environment import usable_cores
 
-    absent, cores = set(missing), usable_cores()
-    title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
+    cores = usable_cores()
     columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))
-    heads = ["dataset", "impl", *(axis.header for axis in columns), "queries", "trials", "warm-up", "notes"]
-    lines = []
-    for cell in (cell for graph in plan.by_dataset().values() for cell in graph):
-        notes = []
-        if cell.dataset in absent:
-            notes.append(f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch")
-        notes += ["from edges too"] if cell.from_edges else []
-        notes += ["energy too"] if cell.energy else []
-        notes += [f"at most {cell.time_limit:g} s"] if cell.time_limit else []
-        notes += [f"at most {cell.memory_limit:g} GiB"] if cell.memory_limit else []
-        notes += ["a process of its own"] if cell.process == "own" else []
-        notes += [f"{count(cores, 'core')} here"] if (cell.threads or 0) > cores else []
-        notes += [axis.words(value) for axis in late if (value := getattr(cell, axis.name)) not in axis.unsaid]
-        notes = [cell.problem, *notes] if cell.problem != USUAL else notes
-        values = (cell.dataset, cell.impl, *(getattr(cell, axis.name) for axis in columns))
-        counts = (cell.queries.name, cell.trials, cell.warmup, ", ".join(notes))
-        lines.append([_text(value) for value in (*values, *counts)])
-    numbers = {"trials", "warm-up", *(axis.header for axis in columns if axis.number)}
-    return Grid(title, heads, lines, frozenset(numbers), keys=3 + len(columns))
 
+    def notes(cell: Cell) -> str:
+        fetch = f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch"
+        found = {
+            cell.problem: cell.problem != USUAL,
+            fetch: cell.dataset in missing,
+            "from edges too": cell.from_edges,
+            "energy too": cell.energy,
+            f"at most {cell.time_limit or 0:g} s": cell.time_limit,
+            f"at most {cell.memory_limit or 0:g} GiB": cell.memory_limit,
+            "a process of its own": cell.process == "own",
+            f"{count(cores, 'core')} here": (cell.threads or 0) > cores,
+        }
+        values = {axis: getattr(cell, axis.name) for axis in late}
+        found |= {axis.words(value): True for axis, value in values.items() if value not in axis.unsaid}
+        return ", ".join(note for note, holds in found.items() if holds)
 
-def _text(value) -> str:
-    return "" if value is None else str(value)
+    heads = {
+        "dataset": "dataset", "impl": "impl", **{axis.header: axis.name for axis in columns},
+        "queries": lambda cell: cell.queries.name, "trials": "trials", "warm-up": "warmup", "notes": notes,
+    }  # fmt: skip
+    cells = [cell for graph in plan.by_dataset().values() for cell in graph]
+    title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
+    numbers = ["trials", "warm-up", *(axis.header for axis in columns if axis.number)]
+    return table(title, heads, cells, numbers, keys=3 + len(columns))

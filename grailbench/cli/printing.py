@@ -9,9 +9,9 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,51 @@ from grailbench.util.outputs import replaced
 from grailbench.util.visible import visible
 
 if TYPE_CHECKING:
+    from grailbench.report.table import Table
     from grailbench.util.screen import Grid
+
+Of = str | Callable[[Any], Any]  #: how a column gets its value of a thing
+
+
+def table(
+    title: str, columns: Mapping[str, Of] | Sequence[tuple[str, Of]], things: Iterable[Any], right: Iterable[str] = (),
+    none: str = "", **more: Any,
+) -> Table:  # fmt: skip
+    """A table for people with a line for each thing.
+
+    columns  header -> the key or attribute of a thing, or a function of it; as pairs where headers are equal
+    right    the headers of right-aligned columns
+    none     the text of a missing value
+    more     further fields of the `Table`
+    """
+    from grailbench.report.table import Table
+
+    heads, values = zip(*(columns.items() if isinstance(columns, Mapping) else columns), strict=True)
+    lines = [[text(_value(thing, of), none) for of in values] for thing in things]
+    return Table("", title, list(heads), lines, frozenset(right), **more)
+
+
+def _value(thing: Any, of: Of) -> Any:
+    if callable(of):
+        return of(thing)
+    return thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
+
+
+def text(value: Any, none: str = "") -> str:
+    """A value for people: thousands are grouped, names of a list and counts of a dictionary are listed."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return none
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, dict):
+        return ", ".join(f"{count} {name}" for name, count in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def put_json(records: Iterable[dict]) -> None:
@@ -29,39 +73,39 @@ def put_json(records: Iterable[dict]) -> None:
         click.echo(json.dumps(record))
 
 
-def put(parts: Iterable[Grid | str], apart: bool = False) -> None:
-    """Print tables and lines for people on stdout, or, if `apart`, on stderr; in a terminal they fit its width."""
+def put(parts: Iterable[Table | Grid | str], on_stderr: bool = False) -> None:
+    """Print tables and lines for people; in a terminal they fit its width."""
+    from grailbench.report.render import terminal
+    from grailbench.report.table import Table
     from grailbench.util import screen
 
-    screen.put(parts, screen.error_console() if apart else None)
+    to = screen.error_console() if on_stderr else None
+    for part in parts:
+        screen.put(terminal(part) if isinstance(part, Table) else [part], to)
 
 
-def show(as_json: bool, records: Iterable[dict], parts: Iterable[Grid | str]) -> None:
+def show(as_json: bool, records: Iterable[dict], parts: Iterable[Table | Grid | str]) -> None:
     """Print records as JSON, or else tables and lines for people."""
     put_json(records) if as_json else put(parts)
 
 
-def say(text: object, apart: bool = False) -> None:
-    """Print a line for people on stdout, or, if `apart`, on stderr."""
-    click.echo(_folded(visible(str(text)), sys.stderr if apart else sys.stdout), err=apart)
+def say(line: object, on_stderr: bool = False) -> None:
+    """Print a line for people, broken between words in a terminal."""
+    stream, line = sys.stderr if on_stderr else sys.stdout, visible(str(line))
+    if stream.isatty():
+        line = "\n".join(_wrapped(line, shutil.get_terminal_size().columns)) or line
+    click.echo(line, err=on_stderr)
 
 
-def note(text: str) -> None:
+def note(line: str) -> None:
     """Print a line for people on stderr, where it does not mix with results."""
-    say(text, apart=True)
+    say(line, on_stderr=True)
 
 
-def _folded(line: str, stream) -> str:
-    """A line, broken between words where a terminal would break it anywhere."""
-    if not stream.isatty():
-        return line
-    return "\n".join(_wrapped(line, shutil.get_terminal_size().columns)) or line
-
-
-def _wrapped(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
-    """A text in lines of at most `width` characters that begin with `first` and `rest`; a longer word is whole."""
+def _wrapped(line: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """A text in lines of at most `width` characters that begin with `first` and `rest`; no word is broken."""
     return textwrap.wrap(
-        text, max(width, 1), initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        line, max(width, 1), initial_indent=first, subsequent_indent=rest, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
 

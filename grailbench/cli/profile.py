@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,17 +12,17 @@ import click
 
 from grailbench.cli import completion, options
 from grailbench.cli.plot import FORMATS
-from grailbench.cli.printing import note, put, put_json
-from grailbench.report.table import Table
+from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
     from grailbench.graph.profile import Structure
-    from grailbench.problems.reachability.profile import Ends, Profile, Reach, Settled
+    from grailbench.problems.reachability.profile import Ends, Profile, Reach
+    from grailbench.report.table import Table
 
 
 @click.command("profile")
-@click.argument("graphs", metavar="[GRAPH]...", nargs=-1, type=completion.GRAPH_OR_FILE)
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=completion.GRAPH_OR_FILE)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
               help="Of the vertices and pairs that are drawn.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
@@ -28,12 +30,9 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
               help="Kind of the figures' files.")  # fmt: skip
 @click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
-              help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph; without GRAPH, of those of "
-                   "the recorded runs that can be had here.")  # fmt: skip
-@click.option("--most-edges", type=click.IntRange(0), default=20_000_000, show_default=True, metavar="N",
-              help="With --record and no GRAPH, leave out graphs with more edges.")  # fmt: skip
+              help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph.")  # fmt: skip
 @options.as_json
-def command(graphs, seed, out, form, record, most_edges, as_json):
+def command(graphs, seed, out, form, record, as_json):
     """Show what of GRAPH, a name or a file, decides which index suits it.
 
     \b
@@ -58,10 +57,8 @@ def command(graphs, seed, out, form, record, most_edges, as_json):
       grailbench profile kegg-like erdos-renyi-100-0.1 --record outlines.jsonl
     """
     if record is not None:
-        _record(graphs, most_edges, record)
+        _record(graphs, record)
         return
-    if not graphs:
-        raise click.UsageError("Missing argument 'GRAPH'.")
     for graph in graphs:
         _show(graph, seed, out if len(graphs) == 1 or out is None else out / Path(graph).stem, form, as_json)
 
@@ -70,23 +67,19 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
-    from grailbench.report.render import terminal
     from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
-    if as_json:
-        put_json([found.record()])
-    else:
-        for table in tables(found):
-            put([*terminal(table), *([""] if table.notes else [])])
-        put([*([reached(found.reach)] if found.reach is not None else []), *remarks(found)])
-        put([f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else [])
+    parts = [part for table in tables(found) for part in (table, *([""] if table.notes else []))]
+    parts += [*([] if found.reach is None else [reached(found.reach)]), *remarks(found)]
+    parts += [f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else []
+    show(as_json, [found.record()], parts)
     if out is not None:
         for path in draw(found, out, form):
             note(f"written: {path}")
 
 
-def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
+def _record(graphs: Iterable[str], path: Path) -> None:
     """Puts the outlines of graphs into a file, which is whole after each."""
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
@@ -94,33 +87,10 @@ def _record(graphs: Iterable[str], most_edges: int, path: Path) -> None:
     from grailbench.problems.reachability.profile import outline
 
     found = outlines.read(path)
-    wanted = dict(named(graph, note) for graph in graphs) or dict(_recorded(most_edges))
-    for name, sha256 in wanted.items():
-        graph = open_graph(name)
-        if sha256 not in (None, graph.sha256):
-            note(f"left out: {name}, which is another graph here than in the recorded runs")
-            continue
-        found[name] = outline(graph)
+    for name, _ in (named(graph, note) for graph in graphs):
+        found[name] = outline(open_graph(name))
         outlines.write(path, found.values())
         note(f"recorded: {name}")
-
-
-def _recorded(most_edges: int) -> Iterator[tuple[str, str]]:
-    """The graphs of recorded runs that can be had here and have at most so many edges: name and SHA-256."""
-    from grailbench.data.locate import locate
-    from grailbench.harness import provenance
-    from grailbench.harness.cells import read
-
-    runs = (read(provenance.baselines() / name) for name in provenance.manifest())
-    cells = {cell.dataset: cell for run in runs for cell in run.cells if cell.graph_sha256}
-    for name, cell in sorted(cells.items()):
-        here = locate(name)
-        if here.dataset is not None and not here.here:
-            note(f"left out: {name}, which was not fetched: grailbench fetch {name}")
-        elif (cell.edges or 0) > most_edges:
-            note(f"left out: {name}, {cell.edges:,} edges")
-        else:
-            yield name, cell.graph_sha256
 
 
 BINS = 12  #: most lines of the table of levels
@@ -155,52 +125,50 @@ def _rate(rate: float, error: float) -> str:
     return f"{rate:.{places}f} ± {error:.{places}f}"
 
 
+#: lines that are a name, a number and its share in words
+_numbers = partial(
+    table, columns={"": lambda line: line[0], "number": lambda line: line[1], "share": lambda line: line[2]},
+    right=["number"],
+)  # fmt: skip
+
+
 def _structure(name: str, graph: Structure) -> Table:
-    lines: list[list[str]] = []
+    def shares(whole: int, of: str, lines: dict[str, int]) -> list[tuple[str, int, str]]:
+        return [(what, number, f"{share(number, whole)} of {of}" if whole else "") for what, number in lines.items()]
 
-    def put(what: str, number: int, whole: int | None = None, of: str = "") -> None:
-        lines.append([what, grouped(number), "" if whole is None or not whole else f"{share(number, whole)} {of}"])
-
-    ends = set()
-    put("vertices", graph.vertices)
-    put("edges", graph.edges)
-    put("  repeated", graph.duplicates, graph.edges, "of the edges")
-    put("  self-loops", graph.loops, graph.edges, "of the edges")
-    ends.add(len(lines) - 1)
-    put("strong components", graph.components)
-    put("  of more than one vertex", graph.nontrivial)
-    put("  vertices in these", graph.cyclic, graph.vertices, "of the vertices")
-    put("  vertices of the largest", graph.largest, graph.vertices, "of the vertices")
-    ends.add(len(lines) - 1)
-    put("edges between components, each once", graph.dag_edges)
-    put("  beyond a forest", graph.beyond_forest, graph.dag_edges, "of these edges")
-    put("components without parents (roots)", graph.roots, graph.components, "of the components")
-    put("  without children (sinks)", graph.sinks, graph.components, "of the components")
-    put("  without both", graph.isolated, graph.components, "of the components")
-    put("  with at most one parent", graph.parents.at_most_one, graph.components, "of the components")
-    put("  with at most one child", graph.children.at_most_one, graph.components, "of the components")
-    put("weak components", graph.weak)
-    put("  components of the largest", graph.widest_weak, graph.components, "of the components")
-    return Table("structure", f"{name}: structure", ["", "number", "share"], lines, frozenset({"number"}),
-                 ends=frozenset(ends))  # fmt: skip
+    edges = shares(graph.edges, "the edges", {"  repeated": graph.duplicates, "  self-loops": graph.loops})
+    vertices = {"  vertices in these": graph.cyclic, "  vertices of the largest": graph.largest}
+    components = {
+        "components without parents (roots)": graph.roots, "  without children (sinks)": graph.sinks,
+        "  without both": graph.isolated, "  with at most one parent": graph.parents.at_most_one,
+        "  with at most one child": graph.children.at_most_one,
+    }  # fmt: skip
+    widest = {"  components of the largest": graph.widest_weak}
+    lines = [
+        ("vertices", graph.vertices, ""), ("edges", graph.edges, ""), *edges,
+        ("strong components", graph.components, ""), ("  of more than one vertex", graph.nontrivial, ""),
+        *shares(graph.vertices, "the vertices", vertices),
+        ("edges between components, each once", graph.dag_edges, ""),
+        *shares(graph.dag_edges, "these edges", {"  beyond a forest": graph.beyond_forest}),
+        *shares(graph.components, "the components", components), ("weak components", graph.weak, ""),
+        *shares(graph.components, "the components", widest),
+    ]  # fmt: skip
+    return _numbers(f"{name}: structure", things=lines, ends=frozenset({3, 7}))
 
 
 def _ends(ends: Ends) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
-    said = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
     parts = {
-        "trees above, peeled from the sources": ends.sources,
-        "trees below, peeled from the sinks": ends.sinks,
+        "trees above, peeled from the sources": ends.sources, "trees below, peeled from the sinks": ends.sinks,
         "core": ends.core,
-    }
-    lines = [[what, grouped(number), f"{share(number, ends.vertices)} of the components"]
-             for what, number in parts.items()]  # fmt: skip
+    }  # fmt: skip
+    lines = [(what, number, f"{share(number, ends.vertices)} of the components") for what, number in parts.items()]
     verdict = "fits `core` here" if ends.fits else "more than `core` takes here"
-    lines.append(["  closure of the core, as bits", size(ends.closure_bytes), verdict])
+    lines.append(("  closure of the core, as bits", size(ends.closure_bytes), verdict))
     notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
-    title = f"trees at the ends: {said}"
-    return Table("ends", title, ["", "number", "share"], lines, frozenset({"number"}), notes=notes)
+    kind = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
+    return _numbers(f"trees at the ends: {kind}", things=lines, notes=notes)
 
 
 def _levels(graph: Structure) -> Table:
@@ -208,36 +176,46 @@ def _levels(graph: Structure) -> Table:
 
     from grailbench.graph.profile import level_bins
 
-    depth = graph.depth
-    cuts = level_bins(depth, BINS)
-    means = [float(graph.widths[low:high].mean()) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
-    lines = []
-    for low, high, mean in zip(cuts[:-1], cuts[1:], means, strict=True):
-        levels = f"{low + 1:,}" if high == low + 1 else f"{low + 1:,} to {high:,}"
-        lines.append([levels, short(mean) if mean % 1 else grouped(int(mean)), "█" * round(_BAR * mean / max(means))])
+    bins = list(pairwise(level_bins(graph.depth, BINS)))
+    means = {each: float(graph.widths[slice(*each)].mean()) for each in bins}
+    columns = {
+        "level": lambda each: f"{each[0] + 1:,}" + (f" to {each[1]:,}" if each[1] > each[0] + 1 else ""),
+        "components" if graph.depth <= BINS else "components a level":
+            lambda each: short(means[each]) if means[each] % 1 else grouped(int(means[each])),
+        "": lambda each: "█" * round(_BAR * means[each] / max(means.values())),
+    }  # fmt: skip
     widths = f"widest {graph.widths.max():,}, median {np.median(graph.widths):,.10g}"
-    headers = ["level", "components" if depth <= BINS else "components a level", ""]
-    return Table("levels", f"{count(depth, 'level')} by longest path from a root: {widths}", headers, lines,
-                 frozenset(headers[:2]))  # fmt: skip
+    title = f"{count(graph.depth, 'level')} by longest path from a root: {widths}"
+    return table(title, columns, bins, list(columns)[:2])
 
 
 def _degrees(graph: Structure) -> Table:
     from grailbench.graph.profile import QUANTILES
 
-    headers = ["", "mean", *(f"{q} %" for q in QUANTILES), "most", "of the edges at 1 %"]
-    lines = [
-        [side, f"{tail.mean:.2f}", *map(grouped, tail.quantiles), grouped(tail.most), share(tail.top, 1)]
-        for side, tail in (("parents", graph.parents), ("children", graph.children))
-    ]
+    columns = {
+        "": lambda line: line[0], "mean": lambda line: f"{line[1].mean:.2f}",
+        **{f"{q} %": lambda line, at=at: line[1].quantiles[at] for at, q in enumerate(QUANTILES)},
+        "most": lambda line: line[1].most, "of the edges at 1 %": lambda line: share(line[1].top, 1),
+    }  # fmt: skip
     notes = ["90 %: that many components have no more. At 1 %: at the components with most (at least one)."]
-    return Table("degrees", "degrees of components", headers, lines, frozenset(headers[1:]), notes=notes)
+    sides = [("parents", graph.parents), ("children", graph.children)]
+    return table("degrees of components", columns, sides, list(columns)[1:], notes=notes)
 
 
 def _settled(profile: Profile) -> Table:
-    from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, STEPS
+    from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Settled
 
-    headers = ["pairs", "asked", "reachable", *STAGES[:-1], "searched", "edges a search"]
-    lines = [[each.kind, grouped(each.pairs), _positives(each), *_shares(each)] for each in profile.settled]
+    def reachable(each: Settled) -> str:
+        if each.kind == "balanced" or not each.rate_error:
+            return share(each.positives, each.pairs)
+        return f"{_rate(100 * each.positives / each.pairs, 100 * each.rate_error)} %"
+
+    steps = dict(zip((*STAGES[:-1], "searched"), STAGES, strict=True))
+    columns = {
+        "pairs": "kind", "asked": "pairs", "reachable": reachable,
+        **{head: lambda each, stage=stage: share(getattr(each, stage), each.pairs) for head, stage in steps.items()},
+        "edges a search": lambda each: short(each.edges_a_search),
+    }  # fmt: skip
     notes = [
         f"Steps of `sequential` with d = {INDEX.dim} in their order, random child order: both ends in one component; "
         "level, labels: no; tree: yes; hubs: yes or no. "
@@ -245,19 +223,7 @@ def _settled(profile: Profile) -> Table:
     ]
     if any(each.pairs < PAIRS for each in profile.settled):
         notes.append(f"Less than {PAIRS:,} pairs were asked where their searches scanned too many edges.")
-    return Table("settled", "what answers the pairs", headers, lines, frozenset(headers[1:]), notes=notes)
-
-
-def _positives(settled: Settled) -> str:
-    if settled.kind == "balanced" or not settled.rate_error:
-        return share(settled.positives, settled.pairs)
-    return f"{_rate(100 * settled.positives / settled.pairs, 100 * settled.rate_error)} %"
-
-
-def _shares(settled: Settled) -> list[str]:
-    from grailbench.problems.reachability.profile import STAGES
-
-    return [*(share(getattr(settled, stage), settled.pairs) for stage in STAGES), short(settled.edges_a_search)]
+    return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
 
 
 def draw(profile: Profile, folder: Path, form: str) -> list[Path]:

@@ -11,10 +11,10 @@ from time import monotonic
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from grailbench.cli.printing import put_json
+from grailbench.cli.printing import put_json, table
 from grailbench.compare import answer
 from grailbench.compare.stability import verdict, warnings
 from grailbench.harness import axes
@@ -27,11 +27,11 @@ from grailbench.harness.rows import cell_of, ends_trial, sampled
 from grailbench.harness.runner import Finished
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
-from grailbench.report.table import Footnotes
+from grailbench.report.table import Footnotes, Table
 from grailbench.util import paths
-from grailbench.util.screen import Grid, error_console, fold
+from grailbench.util.screen import error_console, fold
 from grailbench.util.visible import visible
-from grailbench.util.words import brief, clock, count, grouped, listing, median
+from grailbench.util.words import brief, count, grouped, listing, median
 
 
 class RunView:
@@ -96,21 +96,22 @@ class RunView:
     def rows(self, rows: list[dict]) -> None:
         self._rows += rows
         if self.live is not None:
-            self.live.view.rows(rows)
+            self.live.rows(rows)
         if self.as_json:
             put_json(rows)
 
 
-def summary_tables(plan: Plan, found: list[Measured], timing: bool = True) -> list[Grid | str]:
+def summary_tables(plan: Plan, found: list[Measured], timing: bool = True) -> list[Table | str]:
     """A table for each problem, with a line for each cell in the plan's order: median times in ms, rate, number of
     positive answers, how they were checked, status. Below it are the reasons why cells have no times."""
-    found = _in_order(plan, found)
-    names = list(dict.fromkeys(cell.problem for cell in found))
-    several = names not in ([USUAL], [])
+    planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
+    places = {key: at for at, key in enumerate(planned)}  # cells of an earlier session that the plan lacks come last
+    found = sorted(found, key=lambda cell: places.get(cell.key, len(places)))
+    names = list(dict.fromkeys(cell.problem for cell in found)) or [USUAL]
     return [
         part
-        for name in names or [USUAL]
-        for part in _summary(problem(name), [cell for cell in found if cell.problem == name], timing, several)
+        for name in names
+        for part in _summary(problem(name), [cell for cell in found if cell.problem == name], timing, names != [USUAL])
     ]
 
 
@@ -121,37 +122,31 @@ def answered(found: list[Measured]) -> list[str]:
 
 
 def unstable(done: Finished) -> list[str]:
-    """What is said loudly of times that cannot be trusted, machine by machine, with the remedy."""
+    """Warnings of times that are unstable, machine by machine, with the remedy."""
     return [line for own, found in done.by_machine for line in warnings(found, own, spoken(done.folder))]
 
 
-def _in_order(plan: Plan, found: list[Measured]) -> list[Measured]:
-    """Cells in the order of the plan; cells of an earlier session that the plan lacks come last."""
-    planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
-    places = {key: at for at, key in enumerate(planned)}
-    return sorted(found, key=lambda cell: places.get(cell.key, len(places)))
-
-
-def _summary(solved: Problem, found: list[Measured], timing: bool, named: bool) -> list[Grid | str]:
+def _summary(solved: Problem, found: list[Measured], timing: bool, named: bool) -> list[Table | str]:
     foot = Footnotes()
     phases = [*(solved.phases if timing else ()), *(["ready"] if any("ready" in cell.timed for cell in found) else [])]
-    times = [f"{phase} ms" for phase in phases]
-    rates = [solved.rate] if timing and solved.rate else []
-    columns = [axis for axis in axes.shown() if _has_column(axis, solved, found)]
-    numbers = [*(axis.header for axis in columns if axis.number), "trials", *times, *rates, solved.answer]
-    heads = ["dataset", "impl", *(axis.header for axis in columns), "query set"]
-    heads += ["trials", *times, *rates] if timing else []
-    lines = []
-    for cell in found:
-        values = [cell.dataset, cell.impl, *map(cell.shown, columns), cell.query_set]
-        if timing:
-            values += [len(cell.timed.get(solved.phases[-1], ())), *(_median(cell, phase) for phase in phases)]
-            values += [f"{Stats.of(list(cell.rates.values())).median:.3g}" if cell.rates else ""] if rates else []
-        values += [grouped(cell.positives), cell.verified]
-        lines.append([_text(value) for value in (*values, foot.status(cell.status, cell.reason))])
+    shown = [axis for axis in axes.shown() if _has_column(axis, solved, found)]
+    columns = {"dataset": "dataset", "impl": "impl"}
+    columns |= {axis.header: lambda cell, axis=axis: cell.shown(axis) for axis in shown}
+    columns["query set"] = "query_set"
+    times = {f"{phase} ms": lambda cell, phase=phase: _median(cell, phase) for phase in phases} if timing else {}
+    if timing:
+        columns |= {"trials": lambda cell: len(cell.timed.get(solved.phases[-1], ())), **times}
+        if solved.rate:
+            columns[solved.rate] = lambda cell: (
+                f"{Stats.of(list(cell.rates.values())).median:.3g}" if cell.rates else ""
+            )
+    columns |= {
+        solved.answer: lambda cell: grouped(cell.positives), "checked by": "verified",
+        "status": lambda cell: foot.status(cell.status, cell.reason),
+    }  # fmt: skip
+    numbers = [*(axis.header for axis in shown if axis.number), "trials", *times, solved.rate, solved.answer]
     title = ": ".join(filter(None, (solved.name if named else "", "medians of the trials" if timing else "")))
-    heads += [solved.answer, "checked by", "status"]
-    return [Grid(title, heads, lines, frozenset(numbers), keys=3 + len(columns)), *foot.lines()]
+    return [table(title, columns, found, numbers, keys=3 + len(shown)), *foot.lines()]
 
 
 def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
@@ -166,49 +161,30 @@ def _median(cell: Measured, phase: str) -> str:
     return "" if (found := cell.stats(phase)) is None else median(found.median)
 
 
-def _text(value) -> str:
-    return "" if value is None else str(value)
-
-
 # ------------------------------------------------------------------ the live view
 
-FIRST, TRIAL = "first", "trial"  #: kinds of steps: verifying and warming up, and timing
 DRAW_SECONDS = 0.1  #: the least time between two drawings
-LONG_SECONDS = 0.5  #: if the last step of a cell took so long, its next step is always drawn
+PACE_SECONDS = 3600.0  #: the time left is estimated from the steps of so many last seconds
 
 
 class View:
-    """The state of a run as lines of text. `now` is a clock in seconds."""
+    """The state of a run of so many steps as lines of text; `done` steps are over."""
 
-    def __init__(self, plan: Plan, steps: int, now=monotonic):
-        self._now = now
+    def __init__(self, plan: Plan, steps: int):
         self.steps, self.done = steps, 0
         timing = steps != len(plan.cells)  # with one step a cell, cells are only verified
-        keyed = {cell_of(cell.columns()): cell for cell in plan.cells}
-        self._left = {key: {FIRST: 1 + timing * c.warmup, TRIAL: timing * c.trials} for key, c in keyed.items()}
-        self._graph = {key: cell.dataset for key, cell in keyed.items()}
-        self._spent: dict[tuple[str, str], list[float]] = {}  # seconds of steps, by cell and kind
-        self._took: dict[str, float] = {}  # seconds of the last step of a cell
+        self._left = {cell_of(c.columns()): 1 + timing * (c.warmup + c.trials) for c in plan.cells}
         self._best: dict[tuple, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
-        self._since = now()
         self.cell: Cell | None = None
         self.doing = ""
 
     def step(self, cell: Cell, doing: str, steps: int) -> None:
         """Records that so many steps of a cell are done; 0 means that a step begins."""
-        key, moment = cell_of(cell.columns()), self._now()
-        self.cell, self.doing = cell, doing
-        self._names[key] = cell.label()
-        if steps and doing == "done before":
-            self._finish(key, TRIAL, steps)
-        elif steps:
-            kind = TRIAL if doing.startswith(TRIAL) else FIRST
-            self._took[key] = (moment - self._since) / steps
-            self._spent.setdefault((key, kind), []).append(self._took[key])
-            self._finish(key, kind, steps)
-        self._since = moment
+        key = cell_of(cell.columns())
+        self.cell, self.doing, self._names[key] = cell, doing, cell.label()
+        self._finish(key, steps)
 
     def rows(self, rows: list[dict]) -> None:
         """Takes the rows of a trial, or the one row of a cell that ended without times."""
@@ -216,53 +192,19 @@ class View:
             key = cell_of(row)
             if row["phase"] is None:
                 if row["status"] != "ok":
-                    self._finish(key, TRIAL, sum(self._left.get(key, {}).values()))
+                    self._finish(key, self._left.get(key, 0))
             elif ends_trial(row):
+                some = ["sampled"] if sampled(row["verified"]) else []
                 top = [f"{r['phase']} {brief(r['ms'])} ms" for r in rows if not r["under"]]
-                top += ["sampled"] if sampled(row["verified"]) else []
-                self._last[key] = ", ".join(top)
+                self._last[key] = ", ".join(top + some)
                 place = (row["dataset"], row["query_set"], row["problem"])
-                best = self._best.get(place)
-                if best is None or row["ms"] < best[0]:
-                    name = self._names.get(key, row["impl"]) + (", sampled" if sampled(row["verified"]) else "")
-                    self._best[place] = (row["ms"], name, row["phase"])
+                if place not in self._best or row["ms"] < self._best[place][0]:
+                    name = self._names.get(key, row["impl"])
+                    self._best[place] = (row["ms"], ", ".join([name, *some]), row["phase"])
 
-    def _finish(self, key: str, kind: str, steps: int) -> None:
-        """Subtracts steps from those left of a cell: of this kind, and then of the other if there are too few."""
+    def _finish(self, key: str, steps: int) -> None:
         self.done += steps
-        left = self._left.get(key, {})
-        for each in sorted(left, key=lambda name: name != kind):
-            taken = min(left[each], steps)
-            left[each] -= taken
-            steps -= taken
-
-    @property
-    def slow(self) -> bool:
-        """True if the last step of the current cell took `LONG_SECONDS` or more."""
-        return self.cell is not None and self._took.get(cell_of(self.cell.columns()), 0.0) >= LONG_SECONDS
-
-    def seconds_left(self) -> float | None:
-        """The expected time of the steps that are left, from the mean of such steps of the cell, its graph or the run.
-
-        None before the first trial has ended or, in a run without trials, before a second cell is verified. Times of
-        verifying do not predict those of trials, as verifying compiles kernels and checks answers.
-        """
-        total = 0.0
-        for kind in (FIRST, TRIAL):
-            owing = {key: left[kind] for key, left in self._left.items() if left[kind]}
-            spent = {key: own for (key, each), own in self._spent.items() if each == kind}
-            if kind == TRIAL and owing and not spent:
-                return None
-            if kind == FIRST and owing and len(spent) < 2 and not any(left[TRIAL] for left in self._left.values()):
-                return None
-            graphs: dict[str, list[float]] = {}
-            for key, own in spent.items():
-                graphs.setdefault(self._graph.get(key, ""), []).extend(own)
-            everything = [each for own in spent.values() for each in own]
-            for key, left in owing.items():
-                pace = spent.get(key) or graphs.get(self._graph[key]) or everything or [0.0]
-                total += left * sum(pace) / len(pace)
-        return total
+        self._left[key] = max(self._left.get(key, 0) - steps, 0)
 
     def lines(self) -> list[str]:
         """The cell, its stage and last times, and the fastest cell so far on this graph and these queries."""
@@ -276,35 +218,29 @@ class View:
         return found
 
 
-def duration(seconds: float | None) -> str:
-    """'about 0:01:05 left'; '' if unknown."""
-    return "" if seconds is None else f"about {clock(seconds)} left"
-
-
-class LiveView:
+class LiveView(View):
     """A view at the bottom of a terminal, which is drawn only by calls of `step` and `draw`."""
 
     def __init__(self, console: Console, plan: Plan, steps: int):
-        self.view = View(plan, steps)
+        super().__init__(plan, steps)
         self._drawn = 0.0
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.fields[left]}"))
-        self._bar = Progress(*columns, console=console)
-        self._task = self._bar.add_task("", total=steps, left="")
+        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=console, speed_estimate_period=PACE_SECONDS)
+        self._task = self._bar.add_task("", total=steps)
         self._live = Live(
             get_renderable=self._picture, console=console, auto_refresh=False, transient=True, redirect_stdout=False
         )
         self._live.start()
 
     def step(self, cell: Cell, doing: str, steps: int) -> None:
-        """Updates the view, and draws it unless it was drawn a moment ago."""
-        self.view.step(cell, doing, steps)
-        if monotonic() - self._drawn > DRAW_SECONDS or (steps == 0 and self.view.slow):
+        """Updates the view; draws it when a step begins, unless it was drawn a moment ago."""
+        super().step(cell, doing, steps)
+        self._bar.update(self._task, completed=min(self.done, self.steps))
+        if steps == 0 and monotonic() - self._drawn > DRAW_SECONDS:
             self.draw()
 
     def draw(self) -> None:
         """Draws the view now."""
-        left = duration(self.view.seconds_left())
-        self._bar.update(self._task, completed=min(self.view.done, self.view.steps), left=left)
         self._live.refresh()
         self._drawn = monotonic()
 
@@ -313,5 +249,5 @@ class LiveView:
         self._live.stop()
 
     def _picture(self) -> Group:
-        lines = (Text(visible(line), no_wrap=True, overflow="ellipsis") for line in self.view.lines())
+        lines = (Text(visible(line), no_wrap=True, overflow="ellipsis") for line in self.lines())
         return Group(*lines, self._bar.get_renderable())

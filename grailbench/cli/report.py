@@ -14,7 +14,7 @@ from grailbench.cli.printing import note, put
 @click.argument("run", required=False, type=completion.RUN)
 @click.option(
     "--table", "tables", type=completion.TABLE, multiple=True, metavar="NUMBER",
-    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, or closure, ...); may repeat.",
+    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, cells, closure, ...); may repeat.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "both", "latex"]), default="both", show_default=True,
@@ -47,14 +47,14 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
     'X is 2.9 to 3.3 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
-    the graphs of the run; with --table all that are printed. The report is
-    written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV; with --format
-    latex one LaTeX file a table. Into a
-    recorded run (one in results/baselines, or that git tracks) nothing is written: name a folder with --out. A ratio
-    of measured to printed times crosses machines. The HTML file needs no network: it can be mailed, printed,
-    read on a phone.
+    the graphs of the run; with --table all that are printed. A ratio of measured to printed times crosses machines.
 
-    With --into, a Markdown page keeps its numbers from runs: what is marked is made anew, the rest stays.
+    The report is written into the run's folder 'report' too: report.md, and one CSV a table; with --table only CSV;
+    with --format latex one LaTeX file a table. Into a recorded run (one in results/baselines, or that git tracks)
+    nothing is written: name a folder with --out. The HTML file needs no network: it can be mailed, printed, read on a
+    phone.
+
+    With --into, a Markdown page keeps its numbers from runs: what is marked is made again, the rest stays.
 
     \b
     A marked place:
@@ -97,7 +97,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     from grailbench.compare.answer import next_steps
     from grailbench.report import document, floors
     from grailbench.report.destination import WHY
-    from grailbench.report.render import json, terminal
+    from grailbench.report.render import json
 
     if pages:
         _renew(pages, check, click.get_current_context())
@@ -118,11 +118,7 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
         for line in (line for table in [*report.shown, *added] for line in json(table)):
             click.echo(line)
     else:
-        put(document.show(report, details))
-        for table in added:
-            put(terminal(table))
-        if report.whole:
-            put(next_steps(folder))
+        put([*document.show(report, details), *added, *(next_steps(folder) if report.whole else ())])
         for path in files:
             note(f"written: {path}")
         if not files:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import note, output, put, say
+from grailbench.cli.printing import note, output, put
 from grailbench.errors import InputError
 from grailbench.problems.contract import Workload, problem
 from grailbench.util import paths
@@ -36,8 +35,8 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
     """Measure graphs x implementations x parameters; every cell is verified before it is timed.
 
     Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
-    prepare and solve (phases `prepare`, `solve`). Rows are on disk
-    as soon as a trial ends: after Ctrl-C or a crash, --resume goes on. With --simulate cells are only verified.
+    prepare and solve (phases `prepare`, `solve`). Rows are on disk as soon as a trial ends: after Ctrl-C or a crash,
+    --resume goes on. With --simulate cells are only verified.
     --answers writes those of the first cell that is verified as right; all cells that are right have the same.
 
     With --workers or --scheduler (extra `dask`) each cell is run by a worker that has its cores and GPUs for itself:
@@ -78,40 +77,35 @@ def command(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetc
         raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
     plan, folder = plan_of(options.fields(flags), resume, out)
     writing = None if answers is None else Answers(answers, plan)
-    with console.RunView(as_json) as screen:
-        checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs)}
-        checking["answered"] = writing
+    with console.RunView(as_json) as screen, cluster.client(workers, scheduler) as client:
+        checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs), "answered": writing}
         if simulate:
             done = runner.verify(plan, screen, simulate=True, **checking)
         else:
-            with cluster.client(workers, scheduler) as client:
-                elsewhere = None if client is None else on_workers(client)
-                done = runner.run(plan, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
-    apart = answers == "-"  # the standard output has the answers alone
-    if not as_json and simulate:
-        put(console.summary_tables(done.plan, done.cells, timing=False), apart)
-        say("simulated: answers were checked, no time was taken and nothing was stored", apart=apart)
-    elif not as_json:
-        put(console.summary_tables(done.plan, done.cells), apart)
-        for _, found in done.by_machine:
-            put(console.answered(found), apart)
-        put(console.unstable(done), apart)
-        say(f"rows: {paths.shown(done.folder)}", apart=apart)
-        say(f"tables beside print: grailbench report {quoted(spoken(done.folder))}", apart=apart)
-        put(next_steps(spoken(done.folder)), apart)
-    elif not simulate:
-        for line in console.unstable(done):
-            note(line)
+            elsewhere = None if client is None else on_workers(client)
+            done = runner.run(plan, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
+    if as_json:
+        put([] if simulate else console.unstable(done), on_stderr=True)
+    else:
+        parts = console.summary_tables(done.plan, done.cells, timing=not simulate)
+        if simulate:
+            parts.append("simulated: answers were checked, no time was taken and nothing was stored")
+        else:
+            name = spoken(done.folder)
+            parts += [line for _, found in done.by_machine for line in console.answered(found)]
+            parts += [*console.unstable(done), f"rows: {paths.shown(done.folder)}",
+                      f"tables beside print: grailbench report {quoted(name)}", *next_steps(name)]  # fmt: skip
+        put(parts, on_stderr=answers == "-")  # the standard output has the answers alone
     done.check()
     if writing is not None:
-        writing.check(note)
+        writing.check()
 
 
 class Answers:
     """The file of `run --answers`: the answers of the first cell of a run that is verified as right.
 
-    Raises InputError for a plan whose cells have other answers than one another, or none that can be written as lines,
-    and for a file that `--queries` would read as a table.
+    Raises InputError for a plan of several graphs or query sets, for a problem whose answers are no lines, and for a
+    file that `--queries` would read as a table.
     """
 
     def __init__(self, path: str, plan: Plan):
@@ -121,11 +115,9 @@ class Answers:
         for solved in {cell.problem for cell in plan.cells}:
             if not problem(solved).written:
                 raise InputError(f"--answers: those of problem {solved} are no lines", remedy="leave it out")
-        for what, found in (
-            ("graph", dict.fromkeys(cell.dataset for cell in plan.cells)),
-            ("query set", dict.fromkeys(cell.queries.name for cell in plan.cells)),
-        ):
-            if len(found) > 1:
+        graphs, sets = zip(*((cell.dataset, cell.queries.name) for cell in plan.cells), strict=True)
+        for what, names in (("graph", graphs), ("query set", sets)):
+            if len(found := dict.fromkeys(names)) > 1:
                 raise InputError(f"--answers is for one {what}; this run has {listing(found)}", remedy="a run for each")
 
     def __call__(self, workload: Workload, answers: Any) -> None:
@@ -134,12 +126,12 @@ class Answers:
             workload.write_answers(stream, answers)
         self.written = True
 
-    def check(self, say: Callable[[str], object]) -> None:
-        """Says where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
+    def check(self) -> None:
+        """Prints where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
         if not self.written:
             raise InputError(
                 "--answers: no answers were written, as no cell was verified in this call that answers each question",
                 remedy="a run that has all its trials asks nothing again: leave out --resume, or add --trials",
             )
         if self.path != "-":
-            say(f"answers: {self.path}")
+            note(f"answers: {self.path}")

@@ -17,7 +17,7 @@ from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Interval, Mean, geometric_mean
-from grailbench.problems.contract import OTHERS, problem
+from grailbench.problems.contract import problem
 
 
 class Over(NamedTuple):
@@ -74,7 +74,6 @@ class Ranking:
     dim    d of the configurations with labels, None if there are none
     like   True for generated graphs
     best   the cell with the least median ms by graph, in the order of the run
-    peers  True if the cells include those of a peer
     """
 
     problem: str
@@ -84,12 +83,6 @@ class Ranking:
     like: bool
     best: dict[str, Best]
     places: list[Place]
-    peers: bool
-
-    @property
-    def title(self) -> str:
-        """'Ranking by queries (random-10000-s1), d = 2'."""
-        return f"Ranking by {self.about}"
 
     @property
     def about(self) -> str:
@@ -107,11 +100,6 @@ class Ranking:
         """A configuration's time on a graph / the best time there; None if it has no time."""
         time = self.measure.value(place.cells[graph]) if graph in place.cells else None
         return time and time / self.best[graph].value
-
-
-def with_peers(cells: Iterable[Cell]) -> list[Ranking]:
-    """The rankings of `rankings` that include peers."""
-    return [each for each in rankings(cells) if each.peers]
 
 
 def rankings(cells: Iterable[Cell]) -> list[Ranking]:
@@ -132,9 +120,8 @@ def rankings(cells: Iterable[Cell]) -> list[Ranking]:
             other = next((phase for phase in rest if any(map(of_phase(phase).value, part))), None)
             for phase in filter(None, (last, other)):
                 best_of, places = _places(part, of_phase(phase))
-                peers = any(cell.impl.startswith(OTHERS) for cell in part)
                 if len(places) > 1 and best_of:
-                    out.append(Ranking(solved, phase, dim, query_set, like, best_of, places, peers))
+                    out.append(Ranking(solved, phase, dim, query_set, like, best_of, places))
     return out
 
 

@@ -12,9 +12,6 @@ import hashlib
 import json
 import os
 import pickle
-import socket
-import subprocess
-import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,14 +26,13 @@ from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
 from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
-from grailbench.harness.processes import START, Named, Stopped
+from grailbench.harness.processes import Named, Stopped, started
 from grailbench.harness.progress import Progress
 from grailbench.harness.session import Session
 from grailbench.problems.contract import Checks, problem
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
-_START = START.format(work="from grailbench.distributed import remote\nremote._serve(int(sys.argv[1]))")
 
 
 @dataclass(frozen=True)
@@ -138,15 +134,7 @@ class _SlotProcess:
     def __init__(self, token: str, slot: WorkerSlot):
         self.token, self.slot, self.closed = token, slot, False
         self._timer: threading.Timer | None = None
-        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        with its:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python and our own text
-                [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=2,
-                env=_environment_for(slot),
-                pass_fds=[its.fileno()],
-            )
+        self._process, mine = started(__name__, _environment_for(slot))
         self._connection = Connection(mine.detach())
         self._connection.send(slot)
 
@@ -197,7 +185,7 @@ def _environment_for(slot: WorkerSlot) -> dict[str, str]:
     for its own tasks, which would give implementations fewer threads than a local run gives them."""
     import dask
 
-    found = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
+    found = dict(os.environ)
     for name, value in dask.config.get("distributed.nanny.pre-spawn-environ", {}).items():
         if found.get(name) == str(value):
             del found[name]
@@ -215,8 +203,7 @@ def _serve(handle: int) -> None:
     with suppress(EOFError, OSError):
         slot: WorkerSlot = connection.recv()
         peaks.be_killed_first()
-        if hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, slot.cores)  # before anything counts cores
+        os.sched_setaffinity(0, slot.cores)  # before anything counts cores
         env, opened = environment(slot), None
         while True:
             packed = connection.recv()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 AHEAD = 2  #: shards that a worker has at once: one that it answers, the others arrive meanwhile
 PIECE = 16 << 20  #: bytes of an index that are sent at once
 SENDING = 4  #: workers that an index is sent to at once
-PATIENCE_SECONDS = 300.0  #: after this a shard is asked of another worker too, and the first answer counts
+PATIENCE_SECONDS = 300.0  #: the longest time that a worker with other work may take to take the index
 JOIN_SECONDS = 60.0  #: how long a stream waits for a worker that came later and has other work
 GRACE_SECONDS = 10.0  #: how long a stream without any worker waits for one
 LOOK_SECONDS = liveness.LOOK_SECONDS  #: how often it is seen which workers live
@@ -190,16 +190,14 @@ class Spread:
 
     # ------------------------------------------------------------------ shards
 
-    def stream(
-        self, shards: Iterable[Shard], ahead: int = AHEAD, patience: float = PATIENCE_SECONDS
-    ) -> Iterator[tuple[int, np.ndarray]]:
+    def stream(self, shards: Iterable[Shard]) -> Iterator[tuple[int, np.ndarray]]:
         """Gives the number of pairs and the answers (uint8, as of `numpy.packbits`) of each shard, in order.
 
-        At most `ahead` shards are at a worker, and twice as many of each worker are kept here. The shards of a worker
-        that is lost are asked elsewhere; each counts once. Raises InputError for pairs that are wrong, ClusterLost if
-        the scheduler or all workers are gone.
+        At most `AHEAD` shards are at a worker, and twice as many of each worker are in memory here. The shards of a
+        worker that is lost are asked elsewhere. Raises InputError for pairs that are wrong, ClusterLost if the
+        scheduler or all workers are gone.
         """
-        return _Stream(self, iter(shards), ahead, patience).run()
+        return _Stream(self, iter(shards)).run()
 
     def told(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
@@ -306,11 +304,11 @@ def _taking_lost(why: object) -> ClusterLost:
 class _Stream:
     """One run through the shards."""
 
-    def __init__(self, spread: Spread, source: Iterator[Shard], ahead: int, patience: float):
-        self._spread, self._source, self._ahead, self._patience = spread, source, ahead, patience
+    def __init__(self, spread: Spread, source: Iterator[Shard]):
+        self._spread, self._source = spread, source
         self._workers = spread.living()
         self._shards: dict[int, Shard] = {}  # asked and not answered
-        self._asked: dict[Future, tuple[int, _Worker, float]] = {}
+        self._asked: dict[Future, tuple[int, _Worker]] = {}
         self._again: deque[int] = deque()
         self._done: dict[int, tuple[int, np.ndarray]] = {}  # answered, and not given out
         self._taken = self._given = 0
@@ -338,7 +336,7 @@ class _Stream:
         """Gives shards to the workers that have the fewest, as long as there is room and there are some."""
         while self._workers:
             worker = min(self._workers, key=lambda each: self._flying.get(each, 0))
-            if self._flying.get(worker, 0) >= self._ahead:
+            if self._flying.get(worker, 0) >= AHEAD:
                 return
             number = self._next()
             if number is None:
@@ -347,11 +345,9 @@ class _Stream:
 
     def _next(self) -> int | None:
         """The next shard to be asked: one that was lost, or else one of the source."""
-        while self._again:
-            number = self._again.popleft()
-            if number in self._shards:
-                return number
-        if self._ended or self._taken - self._given >= 2 * self._ahead * len(self._workers):
+        if self._again:
+            return self._again.popleft()
+        if self._ended or self._taken - self._given >= 2 * AHEAD * len(self._workers):
             return None
         shard = next(self._source, None)
         if shard is None:
@@ -368,7 +364,7 @@ class _Stream:
             self._lost(worker)
             self._again.append(number)
             return
-        self._asked[asked] = number, worker, time.monotonic()
+        self._asked[asked] = number, worker
         self._flying[worker] = self._flying.get(worker, 0) + 1
 
     def _await(self) -> None:
@@ -383,15 +379,12 @@ class _Stream:
             self._look()
 
     def _answered(self, asked: Future) -> None:
-        number, worker, _ = self._asked.pop(asked)
+        number, worker = self._asked.pop(asked)
         self._flying[worker] -= 1
         error = WorkerLost("its connection was closed") if asked.cancelled() else asked.exception()
         if isinstance(error, WorkerLost):
             self._lost(worker)
-            if number in self._shards and not any(number == other for other, _, _ in self._asked.values()):
-                self._again.append(number)
-        elif number not in self._shards:
-            return  # it was answered elsewhere meanwhile
+            self._again.append(number)
         elif isinstance(error, InputError):
             raise shard_error(number, error)
         elif error is not None:
@@ -405,7 +398,7 @@ class _Stream:
         self._workers = [each for each in self._workers if each is not worker]
 
     def _look(self) -> None:
-        """Sees who lives, and asks late shards elsewhere."""
+        """Looks which workers live; shards of those that do not are asked elsewhere."""
         self._workers = self._spread.living()
         now = self._looked = time.monotonic()
         if self._workers:
@@ -414,21 +407,11 @@ class _Stream:
             raise ClusterLost(
                 f"all workers are gone; {count(self._given, 'shard')} were answered before (start some, and ask again)"
             )
-        else:
-            return
-        flying = {number: 0 for number, _, _ in self._asked.values()}
-        for number, _, _ in self._asked.values():
-            flying[number] += 1
-        for asked, (number, worker, since) in list(self._asked.items()):
-            gone = worker not in self._workers
-            if number in self._shards and (gone or (now - since > self._patience and flying[number] == 1)):
-                others = [each for each in self._workers if each is not worker]
-                if gone or others:
-                    self._send(number, min(others, key=lambda each: self._flying.get(each, 0)))
-                    flying[number] += 1
-            if gone:
-                self._asked.pop(asked, None)
+        for asked, (number, worker) in list(self._asked.items()):
+            if worker not in self._workers:
+                del self._asked[asked]
                 asked.cancel()
+                self._again.append(number)
 
 
 def _address(client: Client) -> str:

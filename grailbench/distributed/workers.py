@@ -81,8 +81,7 @@ def here() -> Facts:
         worker="",
         host=socket.gethostname(),
         machine=_machine(),
-        cores=tuple(sorted(os.sched_getaffinity(0))) if hasattr(os, "sched_getaffinity")
-        else tuple(range(os.cpu_count() or 1)),
+        cores=tuple(sorted(os.sched_getaffinity(0))),
         gpus=seen,
         gpu_names=tuple(known[int(at)]["name"] if at.isdigit() and int(at) < len(known) else at for at in seen),
         memory=available(),

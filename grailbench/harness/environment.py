@@ -13,19 +13,17 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
-from grailbench.cuda.installed import chosen_compiler, gpus
+from grailbench.cuda.installed import gpus
 from grailbench.harness.commit import code_hash, commit_state
 from grailbench.util import __version__
-from grailbench.util.commands import output
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
-            "networkit", "dask")  # fmt: skip
+            "networkit", "dask", "numba-cuda")  # fmt: skip
 THREAD_SETTINGS = (
     "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "NUMBA_OPT",
     "NUMBA_BOUNDSCHECK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
 )  # fmt: skip
 BUSY = 0.6  #: load average per core above which other work disturbs a run
-_COMMAND_SECONDS = 5
 
 
 def environment() -> dict:
@@ -56,7 +54,7 @@ def environment() -> dict:
         "threads": {name: os.environ.get(name) for name in THREAD_SETTINGS},
         "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "gpus": gpus(),
-        "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "load_average": list(os.getloadavg()),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
 
@@ -91,15 +89,14 @@ def code_version() -> str:
 
 def usable_cores() -> int:
     """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return len(os.sched_getaffinity(0))
 
 
 @functools.cache
 def packages() -> dict[str, str]:
-    """The versions of the installed packages that may affect times or answers; of those that compile kernels, only the
-    one that does."""
+    """The versions of the installed packages that may affect times or answers."""
     found = {}
-    for name in (*PACKAGES, chosen_compiler()):
+    for name in PACKAGES:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
@@ -111,8 +108,7 @@ def cpu_model() -> str:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    brand = output(["sysctl", "-n", "machdep.cpu.brand_string"], _COMMAND_SECONDS)
-    return brand or platform.processor() or platform.machine()
+    return platform.processor() or platform.machine()
 
 
 def cpu_caches() -> dict[str, str]:

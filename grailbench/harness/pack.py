@@ -1,7 +1,7 @@
 """A run in one file, to be sent to others: what is in it, how it is written, and how it is verified before it is read.
 
-A pack is a zip file with the members of `MEMBERS`, in that order, and nothing else: no comment, no further data, no
-encryption. Nothing is unpacked to a path that the file names. The manifest has the size and the sha256 of each file.
+A pack is a zip file with the members of `MEMBERS`, in that order, and no others. Nothing is unpacked to a path that the
+file names. The manifest has the size and the sha256 of each file.
 
 The checksums show damage, not lies: who makes a pack makes them too.
 """
@@ -12,6 +12,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 import struct
 import zipfile
 import zlib
@@ -26,7 +27,7 @@ from grailbench.errors import InputError
 from grailbench.harness import folder, plugins
 from grailbench.harness.rows import cell_of, part_of, status_of
 from grailbench.problems.contract import registered
-from grailbench.util import __version__, records, temporary, words
+from grailbench.util import __version__, records, temporary
 from grailbench.util.files import Bytes
 from grailbench.util.files import opened as file_opened
 
@@ -40,9 +41,6 @@ MOST = {MANIFEST: 1 << 16, folder.ENVIRONMENT: 4 << 20, folder.PLAN: 64 << 20, f
 RATIO, SLACK = 200, 1 << 20  #: a pack may unpack to RATIO times its size, recorded runs do to 53, and always to SLACK
 REMEDY = "ask for the pack again, as 'grailbench pack' writes it"
 
-_END = struct.Struct("<4s4H2LH")  #: the last record of a zip file without a comment
-_RECORDS = 30 + 46  # bytes that a zip file has of each member beside its content, and its name twice
-_READ = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error, OSError)
 
 
@@ -229,7 +227,6 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
 def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     """Verify a pack of `size` bytes, write its files to the folder `into` as `opened` says, and return its manifest."""
     try:
-        _require_plain(stream, size)
         with zipfile.ZipFile(stream) as archive:
             members = dict(zip(MEMBERS, _members(archive, size), strict=True))
             said = _manifest(archive.read(members[MANIFEST]))
@@ -250,47 +247,30 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     return said
 
 
-def _require_plain(stream: BinaryIO, size: int) -> None:
-    """Raise ValueError unless a file ends as a zip file of as many members as a pack has, without a comment."""
-    if size < _END.size:
-        raise ValueError("it is no zip file")
-    stream.seek(size - _END.size)
-    mark, _, _, here, members, _, _, comment = _END.unpack(stream.read(_END.size))
-    if mark != b"PK\5\6":
-        raise ValueError("it is no zip file, or cut off, or there is data after its end")
-    if (here, members, comment) != (len(MEMBERS), len(MEMBERS), 0):
-        raise ValueError(f"it has {members:,} members in place of {len(MEMBERS)}")
-    stream.seek(0)
-
-
 def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
-    """The members of a pack, by what the file says of them. Raises ValueError for what a pack has not."""
+    """The members of a pack, by what the file says of them. Raises ValueError unless they are `MEMBERS`, of sizes that
+    are read."""
     found = archive.infolist()
+    if [each.orig_filename for each in found] != [*MEMBERS]:
+        raise ValueError(f"its members are not {', '.join(MEMBERS)}")
     for name, each in zip(MEMBERS, found, strict=True):
-        if each.orig_filename != name:
-            raise ValueError(f"a file named {words.clip(ascii(each.orig_filename), 60)} where {name} should be")
         if each.file_size > MOST[name]:
             raise ValueError(f"{name} has {each.file_size:,} bytes, more than the {MOST[name]:,} that are read")
-        if each.compress_type != zipfile.ZIP_DEFLATED or each.flag_bits or each.extra or each.comment:
+        if each.compress_type != zipfile.ZIP_DEFLATED:
             raise ValueError(f"{name} is not packed as packs are")
     most = max(SLACK, RATIO * size)
     if sum(each.file_size for each in found) > most:
         raise ValueError(f"it unpacks to more than {most:,} bytes, too many for its size")
-    if size != _END.size + sum(
-        _RECORDS + 2 * len(name) + each.compress_size for name, each in zip(MEMBERS, found, strict=True)
-    ):
-        raise ValueError("there is data beside its members")
     return found
 
 
 def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, said: _File, into: Path) -> None:
     """Write a member, of the size and checksum that the manifest says, to a file."""
-    digest = hashlib.sha256()
-    with archive.open(member) as packed, open(into, "xb") as file:
-        while block := packed.read(_READ):
-            digest.update(block)
-            file.write(block)
-    if (member.file_size, digest.hexdigest()) != (said.bytes, said.sha256):
+    with archive.open(member) as packed, open(into, "w+b") as file:
+        shutil.copyfileobj(packed, file)
+        file.seek(0)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if (member.file_size, digest) != (said.bytes, said.sha256):
         raise ValueError(f"{into.name} is not the file of which the manifest has the checksum")
 
 

@@ -1,16 +1,18 @@
 """The peak memory of a process, on the host and on devices.
 
 Host: the peak of the resident set as Linux counts it (VmHWM). It includes the interpreter, the libraries (0.1 to
-0.2 GiB together) and compiled code, so it describes a cell only if the cell has its own process (`bench.processes`).
+0.2 GiB together) and compiled code, so it describes a cell only if the cell has its own process (`harness.processes`).
 
 Device: the peak of the memory allocated for device arrays (`cuda.allocator`).
 """
 
 from __future__ import annotations
 
+import re
 import resource
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 
@@ -19,18 +21,13 @@ OOM_SCORE = 900  # of 1,000: Linux first kills the process with the highest scor
 
 def host_peak() -> int:
     """The largest resident set of this process so far, in bytes."""
-    with suppress(OSError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
-        for line in status:
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return 1024 * int(re.search(rb"VmHWM:\s+(\d+)", Path("/proc/self/status").read_bytes())[1])
 
 
 def restart_host() -> None:
     """Reset the host peak to what is resident now, where Linux allows it."""
-    with suppress(OSError), open("/proc/self/clear_refs", "w", encoding="ascii") as refs:
-        refs.write("5")
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def device_peak() -> int | None:
@@ -55,14 +52,14 @@ def limit(size: int) -> None:
 
     Memory that it only maps counts too, files and what it shares with the process that it was forked from do not.
     """
-    held = psutil.Process().memory_info().data
-    resource.setrlimit(resource.RLIMIT_DATA, (held + size, resource.RLIM_INFINITY))
+    allocated = psutil.Process().memory_info().data
+    resource.setrlimit(resource.RLIMIT_DATA, (allocated + size, resource.RLIM_INFINITY))
 
 
 def be_killed_first() -> None:
     """Make the system kill this process, and not the run, when memory runs out."""
-    with suppress(OSError), open("/proc/self/oom_score_adj", "w", encoding="ascii") as score:
-        score.write(str(OOM_SCORE))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(OOM_SCORE))
 
 
 def _meter():

@@ -16,7 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -37,17 +37,16 @@ from grailbench.util.words import gib
 LARGE = 1 << 28  #: edges from which on every cell has a process of its own, since nothing else stops its kernels
 OPENING_SECONDS = 600.0  #: the longest time that a process may take to open a graph, or to compile or load kernels
 ENDING_SECONDS = 10.0  #: the longest time that the processes of cells, which were killed, may take to be gone
-_POLL_SECONDS = 0.5  #: how often it is looked whether the process that opened a graph is stopped
-_WEEK = 604_800.0  #: seconds
-#: a program for `python -c` with a socket and the id of the parent, which does some `work`. Interrupts are ignored from
-#: the start of Python on: the run handles them and then ends this process.
-START = f"""import signal, sys
+LONGEST_SECONDS = 2e6  #: a longer limit is none: the system waits for 24 days at most
+_POLL_SECONDS = 0.5  #: between two looks whether the process that opened a graph is stopped
+#: a program for `python -c`, with a socket and the id of the parent, that calls `_serve` of a module. Interrupts are
+#: ignored from the start of Python on: the run handles them and then ends this process.
+_START = f"""import importlib, signal, sys
 for number in {[int(number) for number in INTERRUPTS]}: signal.signal(number, signal.SIG_IGN)
 from grailbench.harness.parent import end_with
-end_with(int(sys.argv[2]), threads=False)
-{{work}}
+end_with(int(sys.argv[2]))
+importlib.import_module(sys.argv[3])._serve(int(sys.argv[1]))
 """
-_START = START.format(work="from grailbench.harness import processes\nprocesses._serve(int(sys.argv[1]))")
 
 
 @dataclass(frozen=True)
@@ -97,25 +96,30 @@ class _Opening:
     workloads: dict[str, tuple[Any, Any]]
 
 
+def started(module: str, environment: Mapping[str, str]) -> tuple[subprocess.Popen, socket.socket]:
+    """A process that runs `_serve` of a module with a socket, and the other end of that. It ends with this one."""
+    mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    path = os.pathsep.join(each or os.getcwd() for each in sys.path)
+    with its:
+        process = subprocess.Popen(  # noqa: S603 - this Python and our own text
+            [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid()), module],
+            stdin=subprocess.DEVNULL,
+            stdout=2,  # stdout of the run may be read by a program
+            env={**environment, "PYTHONPATH": path},
+            pass_fds=[its.fileno()],
+        )
+    return process, mine
+
+
 class GraphProcess:
     """The process from which those of the cells on one graph are forked."""
 
     def __init__(self, solved: str, graph: str, sha256: str, classes: list[type], workloads: dict[str, tuple]):
         """Raises GrailbenchError or RuntimeError when the process cannot open the graph."""
-        mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-        with its:
-            self._process = subprocess.Popen(  # noqa: S603 - this Python and our own text
-                [sys.executable, "-c", _START, str(its.fileno()), str(os.getpid())],
-                stdin=subprocess.DEVNULL,
-                stdout=2,  # stdout of the run may be read by a program
-                env=environment,
-                pass_fds=[its.fileno()],
-            )
-        self._socket = mine
+        self._process, self._socket = started(__name__, os.environ)
         self._turn = Lock()
         self._serves = False  # whether the graph is open
-        self._connection = Connection(os.dup(mine.fileno()))
+        self._connection = Connection(os.dup(self._socket.fileno()))
         self.cells: list[CellProcess] = []
         named = tuple(map(Named.of, classes))
         try:
@@ -189,7 +193,8 @@ class CellProcess:
         `more`), or 'prime' its kernels. It is killed if that takes longer than `seconds`."""
         try:
             self._connection.send((what, *more))
-            if not _comes(self._connection, seconds):
+            waits = None if seconds is None or seconds > LONGEST_SECONDS else max(seconds, 0.0)
+            if not self._connection.poll(waits):
                 self.close()
                 return Outcome("timeout", "the cell's time limit was reached")
             return self._connection.recv()
@@ -204,15 +209,6 @@ class CellProcess:
             self.over = True
             os.kill(self._pid, signal.SIGKILL)  # its parent has not waited for it, so the id is still its own
         self._connection.close()
-
-
-def _comes(connection: Connection, seconds: float | None) -> bool:
-    """Whether something comes within so many seconds, None for any number. The system waits for weeks at most."""
-    while seconds is None or seconds > _WEEK:
-        if connection.poll(_WEEK):
-            return True
-        seconds = seconds if seconds is None else seconds - _WEEK
-    return connection.poll(max(seconds, 0.0))
 
 
 def _outcome_of(status: int, peak: int) -> Outcome:

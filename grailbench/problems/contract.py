@@ -19,14 +19,13 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from threading import RLock
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from grailbench.errors import InputError
 from grailbench.util.words import did_you_mean
 
 if TYPE_CHECKING:
-    from grailbench.graph.csr import Graph
-    from grailbench.graph.ids import Ids
+    from grailbench.data.library import BenchGraph, RawGraph
 
 #: problem, as users type it -> module and class of its `Problem`, which is imported on first use
 PROBLEMS = {
@@ -134,6 +133,29 @@ class Implementation(ABC):
     def files(cls) -> list[Path]:
         """The files beside its code on which times and answers depend; cells measured with others are taken anew."""
         return []
+
+
+class Solver(ABC):  # noqa: B024 - what is solved, and how, differs
+    """What an implementation prepares for some data, which it does not change, and solves any number of times.
+
+    counters    exact work counts, by name
+    held_bytes  bytes held in addition to the input; None if that is not counted
+    """
+
+    counters: Mapping[str, int] = {}
+    held_bytes: int | None = None
+
+
+class Prepared(Implementation):
+    """An implementation that prepares a solver."""
+
+    solver: ClassVar[Callable[[Any, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
+
+    @classmethod
+    def prepare(cls, data: Any, params: Params, timer: Timer) -> Solver:
+        """Returns a solver, ready for its data. Raises MachineLacks if an extra, a device or memory is missing."""
+        cls.require()
+        return cls.solver(data, params)
 
 
 _registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
@@ -292,44 +314,8 @@ class Trial:
     rate: float | None = None
 
 
-class Input(Protocol):
-    """A graph in the form that a problem takes. `verified` is that of `data.library.BenchGraph`.
-
-    ids    the ids of vertices in the graph's file, which messages use
-    roots  the number of vertices without parents before the super-root was added; None if there is no super-root
-    raw    the edges of the file, with which phase `ready` begins
-    raw_edges  the number of these
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def sha256(self) -> str: ...
-
-    @property
-    def verified(self) -> bool | None: ...
-
-    @property
-    def ids(self) -> Ids: ...
-
-    @property
-    def vertices(self) -> int: ...
-
-    @property
-    def edges(self) -> int: ...
-
-    @property
-    def roots(self) -> int | None: ...
-
-    @property
-    def raw_edges(self) -> int: ...
-
-    @property
-    def raw(self) -> Graph: ...
+#: a graph as a problem opens it, whose ids messages use and with whose `raw` edges phase `ready` begins
+Input: TypeAlias = "BenchGraph | RawGraph"
 
 
 class Workload(ABC):
@@ -481,6 +467,74 @@ class Problem(ABC):
         the same input, and nothing else: it is repeated to measure the energy of it. What a call made is freed with
         what it returns. edges: as in `trial`, for `ready`. None if there is no such."""
         return None
+
+
+class SolverProblem(Problem):
+    """A problem whose implementations prepare a solver, which is asked once a trial, with these phases.
+
+    prepare  brings the data into the form of the implementation, and allocates
+    solve    from memory of the host to the answer there
+    ready    if asked for: from raw edges in memory to the answer. Its parts are those of `data_of`, and the others
+    """
+
+    phases = ("prepare", "solve")
+    repeated = ("solve",)
+
+    @abstractmethod
+    def solve(self, solver: Any, data: Any, asked: Any, timer: Timer) -> Any:
+        """Has a solver solve, and returns what it found."""
+
+    @abstractmethod
+    def data_of(self, edges: Any, params: Params, asked: Any, timer: Timer) -> Any:
+        """The input of implementations, made of raw edges."""
+
+    @abstractmethod
+    def checksum(self, found: Any) -> str:
+        """The checksum of what was found."""
+
+    def answers(self, data: Any, found: Any) -> Any:
+        """What was found, as `Workload.judge` takes it."""
+        return found
+
+    def rated(self, data: Any, asked: Any) -> int:
+        """How many of what `rate` counts a second are asked."""
+        return 0
+
+    def attempt(
+        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict[str, Any]]
+    ) -> Attempt:
+        """Prepares and solves once."""
+        solver = implementation.prepare(data, params, NoTimer())  # type: ignore[attr-defined]
+        found, memory = self.solve(solver, data, asked, NoTimer()), peaks()
+        return Attempt(self.answers(data, found), None, solver.held_bytes, dict(solver.counters), memory)
+
+    def trial(
+        self, implementation: type, params: Params, data: Any, asked: Any, timer: Any, edges: Any = None
+    ) -> Trial:
+        """Prepares and solves; with `edges` does so once more from the raw edges."""
+        solver, found, ms = self._timed(implementation, params, data, asked, timer)
+        mark = self.checksum(found)
+        if edges is not None:
+            del solver, found
+            with timer.whole("ready"):
+                given = self.data_of(edges, params, asked, timer)
+                solver, found, _ = self._timed(implementation, params, given, asked, timer)
+            mark = self.checksum(found)
+        return Trial(mark, self.rated(data, asked) / ms * 1e3 if self.rate and ms else None)
+
+    def _timed(self, implementation: Any, params: Params, data: Any, asked: Any, timer: Any) -> tuple[Any, Any, float]:
+        with timer.phase("prepare"):
+            solver = implementation.prepare(data, params, timer)
+        with timer.phase("solve") as solving:
+            found = self.solve(solver, data, asked, timer)
+        return solver, found, solving.ms  # the solver is returned so that freeing it is not timed
+
+    def again(
+        self, implementation: Any, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
+    ) -> Callable[[], Any]:
+        """Prepares; returns what solves."""
+        solver = implementation.prepare(data, params, NoTimer())
+        return lambda: self.solve(solver, data, asked, NoTimer())
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,6 @@ CAPTIONS = {
         "Mean ms of one trial, cut into its phases: the index (label) and one batch of queries. Every graph has a "
         "scale of its own. Phases that are parts of another are drawn in its place; what they leave is its rest.",
     ),
-    "phase-table": (
-        "Phase table",
-        "Mean ms of every phase, one line a graph and configuration, with its share of the trial: in brackets, or as "
-        "the depth of the colour.",
-    ),
     "weights": (
         "Weight of sub algorithms",
         "Share of each phase in labeling by the thesis's pipeline, one label pair: averages over the graphs of a data "

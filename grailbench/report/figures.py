@@ -113,7 +113,6 @@ def of_cells(
     found = [
         papers.printed(tables, sampled),
         phases(frames.phases(cells), sampled),
-        phase_table(frames.phase_table(cells), sampled),
         papers.weights([*tables, *others(cells)], sampled),
         edges(frames.edges(cells), sampled),
         speedup(cells, frames.choose_reference(cells, reference), phase, sampled),
@@ -163,26 +162,6 @@ def _bar(title: str, config: str, rows: list) -> Bar:
     parts = (Part(row.segment, row.ms, f"{head}, {row.segment}: {short(row.ms)} ms, {row.share:.0%}") for row in rows)
     status = "" if first.status == "ok" else f" ({first.status})"
     return Bar(config, tuple(parts), f"{short(sum(row.ms for row in rows))} ms{status}")
-
-
-def phase_table(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A heading per graph with a line per cell below it; a column per part, with a deeper colour for a larger share."""
-    parts = [name for name in frame.columns if name not in frames.HEAD and frame[name].notna().any()]
-    lines, graph = [], None
-    for head, (_, row) in zip(frame.itertuples(), frame.iterrows(), strict=True):
-        if graph_label(head) != graph:
-            graph = graph_label(head)
-            lines.append((graph, ()))
-        lines.append((head.config, tuple(_share(row, part, parts) for part in parts)))
-    return Figure("phase-table", frame, Grid(tuple(parts), tuple(lines) if parts else ()), _notes(frame, sampled))
-
-
-def _share(row, part: str, parts: list[str]) -> Tile:
-    """The tile of a part of a cell; a cell without a sound time has its status in the first column."""
-    if row.status not in SOUND:
-        return Tile(row.status.upper(), bad=True) if part == parts[0] else Tile("")
-    value = row[part] / row["total"] if part not in ("total", "ready") and row["total"] else math.nan
-    return Tile(short(row[part]), 0.0 if math.isnan(value) else math.sqrt(value))
 
 
 # ------------------------------------------------------------------ edges, counters, trials

@@ -148,24 +148,6 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
     return frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
 
 
-def phase_table(cells: Iterable[Cell]) -> pandas.DataFrame:
-    """One row per cell: `HEAD`, mean ms of each part of the trial, total ms, and ready ms if any cell has it."""
-    cells = list(cells)
-    columns = list(dict.fromkeys(part.label for cell in cells for part in segments(cell)))
-    ready = any(cell.sound and cell.stats("ready") for cell in cells)
-    out = []
-    for head, cell in headed(cells):
-        parts = {part.label: part.ms for part in segments(cell)}
-        row = head | {label: parts.get(label) for label in columns}
-        row["total"] = sum(parts.values()) if parts else None
-        if ready:
-            timed = cell.stats("ready") if cell.sound else None
-            row["ready"] = timed.mean if timed else None
-        out.append(row)
-    numbers = [*columns, "total", *(["ready"] if ready else [])]
-    return frame(out, *numbers, numbers=numbers)
-
-
 # ------------------------------------------------------------------ times
 
 

@@ -191,8 +191,8 @@ def unmarked(commands: tuple = COMMANDS) -> list[str]:
 @click.option("--seed", default=1, show_default=True)
 def main(count: int, seed: int, nightly: bool) -> record.Found:
     count = NIGHT if nightly else count
-    wrong = [*record.told(unmarked())]
-    wrong += [line for number in range(seed, seed + count) for line in record.told(trial(number))]
+    wrong = [*record.warn(unmarked())]
+    wrong += [line for number in range(seed, seed + count) for line in record.warn(trial(number))]
     figure = f"{len(COMMANDS)} commands in {count + 1} places with files of the user, {len(wrong)} of these harmed"
     return record.Found(figure, wrong, {"seed": seed, "places": count, "wrong": wrong})
 

@@ -2,7 +2,7 @@
 
 A file states what a set stands for, its sources, and for each graph the generator, its parameters, and what was
 measured. The set `hard` has no graphs of its own; its members are those of the other sets whose core has `HARD`
-vertices or more, so that its closure does not fit the memory of an ordinary machine; nor does it without chains
+vertices or more, so that its closure does not fit the memory of an ordinary machine, not even without chains
 (`docs/reductions.jsonl`).
 """
 
@@ -22,7 +22,6 @@ from grailbench.graph.generate.uniform import random_dag, random_digraph
 from grailbench.util import paths, settings
 
 HARD = 1_000_000  #: vertices of a core whose packed closure, k^2 / 16 bytes, takes 62.5 GB
-CONTRACTED = 50e9  #: bytes that the closure of a core in `hard` takes at least once its chains are contracted
 MODELS: dict[str, Callable[..., Graph]] = {
     "random": random_dag, "papers": papers, "commits": commits, "releases": releases, "layers": layers,
     "chain": chain, "comb": comb, "digraph": random_digraph,

@@ -12,11 +12,9 @@ A measurement is a row with the fields of `limits.row`: the median of repeats wi
 from __future__ import annotations
 
 import logging
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -46,33 +44,6 @@ _log = logging.getLogger(__name__)
 def rows(document: dict) -> list[dict]:
     """All measurements of a document, the CPU's first."""
     return [each for part in PARTS for each in document.get(part, {}).get("measurements", [])]
-
-
-def doubts(document: dict) -> list[str]:
-    """The implausible measurements of a document, a line each.
-
-    A measurement is implausible if it is not positive, if its median is not between least and most, or if gathers from
-    (atomic adds to) a table are more than four times as fast as with a table of a quarter of the size or less.
-    """
-    found = []
-    for each in rows(document):
-        numbers = [each[name] for name in ("least", "median", "most")]
-        if any(number is None or not math.isfinite(number) or number <= 0 for number in numbers):
-            found.append(f"{_title(each)}: {numbers} {each['unit']} is no measurement")
-        elif numbers != sorted(numbers):
-            found.append(f"{_title(each)}: least, median and most are out of order: {numbers}")
-    random = [each for each in rows(document) if each["what"] in ("gather", "atomic add") and each["median"]]
-    for small, large in product(random, repeat=2):
-        same = all(small[name] == large[name] for name in ("where", "what", "threads", "variant"))
-        if same and large["bytes"] >= 4 * small["bytes"] and large["median"] > 4 * small["median"]:
-            found.append(f"{_title(large)}: more than four times as fast as a table of {small['bytes']:,} bytes")
-    return found
-
-
-def _title(each: dict) -> str:
-    """'cpu gather, bytes 16,384, threads 1'."""
-    shape = [f"{name} {each[name]:,}" for name in ("bytes", "blocks", "threads") if each[name] is not None]
-    return ", ".join([f"{each['where']} {each['what']}", *([each["variant"]] if each["variant"] else []), *shape])
 
 
 # ---------------------------------------------------------------------------------------- measuring

@@ -1,4 +1,4 @@
-"""The GPU's ceilings: copy, random 4-byte gathers and atomic adds, launches, events, barriers, transfers.
+"""The GPU's ceilings: copy, random 4-byte gathers and atomic adds, launches, barriers, transfers.
 
 Each operation first runs on little data, and its result is compared with that of numpy. Importing this module imports
 CUDA (`cuda.gateway`). In the simulator all operations run, but their rows have no times.
@@ -14,7 +14,7 @@ import numpy as np
 
 from grailbench.cuda.describe import Device, describe
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.launch import Shape, cooperative_shape
+from grailbench.cuda.launch import cooperative_shape
 from grailbench.cuda.timers import Span
 from grailbench.errors import CheckFailed
 from grailbench.harness.limits import Note, Scale, row
@@ -24,7 +24,6 @@ _AT_ONCE = 4  # independent loads of a thread before it uses the first
 _COPIES = 5  # copies in one timed span
 _BLOCKS_PER_MULTIPROCESSOR = (1, 2, 4, 8)
 _BLOCK_THREADS = (256, 512, 1024)
-_BLOCK_BARRIERS = 100 if not simulated else 1  # block barriers per grid barrier, because they are much shorter
 _TRANSFER_BYTES = 64 << 20  # bytes transferred in one repeat, in up to _MOST_TRANSFERS transfers
 _MOST_TRANSFERS = 100
 _PATTERN_BYTES = 64 << 20
@@ -89,23 +88,11 @@ def _nothing():
 
 
 @cuda.jit
-def _nothing_of_five(a, b, c, d, e):
-    """A launch with five arrays."""
-
-
-@cuda.jit
 def _grid_barriers(rounds):
     """`rounds` barriers of the whole grid, in a cooperative launch."""
     grid = cuda.cg.this_grid()
     for _ in range(rounds):
         grid.sync()
-
-
-@cuda.jit
-def _block_barriers(rounds):
-    """`rounds` barriers of each block."""
-    for _ in range(rounds):
-        cuda.syncthreads()
 
 
 @cuda.jit
@@ -135,7 +122,7 @@ def measure(scale: Scale, note: Note) -> list[dict]:
         ("copies", _copies),
         ("gathers", _gathers),
         ("atomic adds", _atomics),
-        ("launches and events", _launches),
+        ("launches", _launches),
         ("barriers", _barriers),
         ("transfers", _transfers),
     ):
@@ -203,30 +190,17 @@ def _by_table(what: str, scale: Scale, device: Device, launch: Callable) -> list
 
 
 def _launches(scale: Scale, device: Device) -> list[dict]:
-    """Host microseconds per call of launches without waiting, of a launch with waiting, and of events."""
-    arrays = [cuda.to_device(np.zeros(8, np.int32)) for _ in range(5)]
-    span, event = Span(), cuda.event()
+    """Host microseconds per call of launches without waiting, and of a launch with waiting."""
 
     def waited():
         _nothing[1, 32]()
         cuda.synchronize()
 
-    def spanned():
-        with span:
-            pass
-        return span.ms
-
     found = []
-    for what, variant, call in (
-        ("launch", "no arguments", lambda: _nothing[1, 32]()),
-        ("launch", "five arrays", lambda: _nothing_of_five[1, 32](*arrays)),
-        ("launch", "no arguments, waited for", waited),
-        ("event", "record", event.record),
-        ("event", "record, record, wait, read", spanned),
-    ):
+    for variant, call in (("no arguments", _nothing[1, 32]), ("no arguments, waited for", waited)):
         call()
         us = [] if simulated else [_calls(call, scale.launches) for _ in range(scale.repeats)]
-        found.append(row("gpu", what, "us", us, variant=variant))
+        found.append(row("gpu", "launch", "us", us, variant=variant))
     return found
 
 
@@ -239,11 +213,10 @@ def _barriers(scale: Scale, device: Device) -> list[dict]:
             shape = cooperative_shape(_grid_barriers, (1,), threads, per_multiprocessor)
             if shape not in seen:
                 seen.add(shape)
-                us = _each(_grid_barriers, shape, scale.barriers, scale.repeats)
+                launch, rounds = _grid_barriers[shape.blocks, shape.threads], scale.barriers
+                once, twice = (_spans(partial(launch, times * rounds), scale.repeats) for times in (1, 2))
+                us = [(long - short) / rounds * 1e3 for short, long in zip(once, twice, strict=True)]
                 found.append(row("gpu", "grid barrier", "us", us, blocks=shape.blocks, threads=shape.threads))
-    for threads in _BLOCK_THREADS if not simulated else (32,):
-        us = _each(_block_barriers, Shape(1, threads), scale.barriers * _BLOCK_BARRIERS, scale.repeats)
-        found.append(row("gpu", "block barrier", "us", us, blocks=1, threads=threads))
     return found
 
 
@@ -302,14 +275,6 @@ def _calls(call: Callable[[], object], times: int) -> float:
     ended = perf_counter()
     cuda.synchronize()
     return (ended - began) / times * 1e6
-
-
-def _each(kernel, shape: Shape, rounds: int, repeats: int) -> list[float]:
-    """Device microseconds of one round of `kernel(rounds)`, without the time of the launch."""
-    launch = kernel[shape.blocks, shape.threads]
-    once = _spans(partial(launch, rounds), repeats)
-    twice = _spans(partial(launch, 2 * rounds), repeats)
-    return [(long - short) / rounds * 1e3 for short, long in zip(once, twice, strict=True)]
 
 
 def _check_grid_barrier() -> None:

@@ -7,7 +7,7 @@ two different vertices with a path from u to v.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -137,12 +137,9 @@ class Closed:
         return found
 
 
-class Solver(ABC):
-    """Computes the closure, any number of times. It does not change its input."""
+class Solver(contract.Solver):
+    """Computes the closure, any number of times."""
 
-    #: exact work counts of one `solve`, by name
-    counters: dict[str, int] = {}
-    #: bytes held in addition to the input
     held_bytes: int = 0
 
     @abstractmethod
@@ -184,18 +181,11 @@ class Streaming(Solver):
             yield Block(targets, bits)
 
 
-class Implementation(contract.Implementation):
-    """A way to compute closures. Subclasses set the class variables; `@register` adds them."""
+class Implementation(contract.Prepared):
+    """A way to compute closures: prepares a `Solver` for a `Relation`."""
 
     problem: ClassVar[str] = "closure"
-    solver: ClassVar[Callable[[Relation, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     neutral: ClassVar[tuple[str, ...]] = ("pairs_with_cycles",)
-
-    @classmethod
-    def prepare(cls, relation: Relation, params: Params, timer: Timer) -> Solver:
-        """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""
-        cls.require()
-        return cls.solver(relation, params)
 
 
 def require_memory(need: int, vertices: int, row: int = 0) -> None:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
 from grailbench.problems import contract
 from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure.check import Difference, Reference, cyclic, scipy_suffices
-from grailbench.problems.closure.index import Block, Closed, Implementation, NoTimer, Params, Relation, Solver
-from grailbench.problems.contract import Attempt, Problem, Spec, Trial, Verdict, Workload
+from grailbench.problems.closure.index import Block, Closed, Params, Relation, Solver
+from grailbench.problems.contract import Attempt, SolverProblem, Spec, Verdict, Workload
 
 
-class Closure(Problem):
-    """The problem `closure`, whose trials have these phases.
-
-    prepare  allocates on host and device, and brings the input into the form of the implementation
-    solve    computes the closure from host memory to host memory, and counts its edges. A closure in blocks
-             (`Params.memory`) is computed and counted, a block after the other, and none is kept
-    ready    if asked for: from raw edges in memory to the closure on the host, in the form that the implementation
-             gives. Its parts are `input` (make the matrix, bits or rows), `prepare`, `solve` and the phases apart
-    """
+class Closure(SolverProblem):
+    """The problem `closure`. A closure in blocks (`Params.memory`) is computed and counted, block by block, and none is
+    kept. Phase `input` of `ready` makes the matrix, bits or rows that the implementation takes."""
 
     name = "closure"
     asks = "vertices"
@@ -35,12 +29,10 @@ class Closure(Problem):
     counted = False
     modules = ("grailbench.problems.closure.catalog",)
     parameters = Params
-    phases = ("prepare", "solve")
     ranked = {"solve": "closures", "ready": "closures from edges"}
     usual = ("condense-bits", "warshall-bits")
     answer = "edges of the closure"
     counts = ("pairs_with_cycles",)
-    repeated = ("solve",)
 
     def spec(self, text: str, count: int, seed: int) -> Spec:
         """Returns the only workload: all pairs. Raises InputError for any query set but 'random'."""
@@ -60,46 +52,21 @@ class Closure(Problem):
             raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
         return Whole(data, graph.ids)
 
-    def attempt(
-        self, implementation: type[Implementation], params: Params, data: Relation, asked, peaks: Callable[[], dict]
-    ) -> Attempt:
-        """Computes one closure; the answers are its bits, or, of one in blocks, `Compared`, and the edge count of the
-        implementation."""
-        solver = implementation.prepare(data, params, NoTimer())
-        closed = solver.solve(NoTimer())
-        memory = peaks()
-        if closed.parts is None:
-            found = closed.packed()
-        else:
-            found = Compared(Reference(data).compare(closed.parts()), _mark(closed))
-        return Attempt((found, closed.edges), None, int(solver.held_bytes), dict(solver.counters), memory)
+    def solve(self, solver: Solver, data: Relation, asked: None, timer) -> Closed:
+        return solver.solve(timer)
 
-    def trial(
-        self, implementation: type[Implementation], params: Params, data: Relation, asked, timer, edges=None
-    ) -> Trial:
-        """Prepares and solves; with `edges` does so once more from the raw edges."""
-        solver, closed = _closed(implementation, params, data, timer)
-        found = _mark(closed)
-        if edges is not None:
-            del solver, closed
-            with timer.whole("ready"):
-                solver, closed = _closed(implementation, params, Relation(edges, timer), timer)
-            found = _mark(closed)
-        return Trial(found)
+    def data_of(self, edges: Graph, params: Params, asked: None, timer) -> Relation:
+        return Relation(edges, timer)
 
-    def again(
-        self, implementation: type[Implementation], params: Params, data: Relation, asked, phase: str, edges=None
-    ) -> Callable[[], Closed]:
-        """Prepares; returns what solves, from edges in host memory to the closure as the implementation gives it."""
-        solver = implementation.prepare(data, params, NoTimer())
-        return lambda: solver.solve(NoTimer())
+    def checksum(self, found: Closed) -> str:
+        """The checksum of a closure; of one in blocks, that of how many vertices each reaches."""
+        return checksum(found.packed() if found.parts is None else found.reached.astype(np.int64))
 
-
-def _closed(implementation: type[Implementation], params: Params, data: Relation, timer) -> tuple[Solver, Closed]:
-    with timer.phase("prepare"):
-        solver = implementation.prepare(data, params, timer)
-    with timer.phase("solve"):
-        return solver, solver.solve(timer)
+    def answers(self, data: Relation, found: Closed) -> tuple[np.ndarray | Compared, int]:
+        """The bits of a closure, or, of one in blocks, `Compared`; and the edges that the implementation counted."""
+        if found.parts is None:
+            return found.packed(), found.edges
+        return Compared(Reference(data).compare(found.parts()), self.checksum(found)), found.edges
 
 
 class Compared(NamedTuple):
@@ -179,8 +146,3 @@ def checksum(array: np.ndarray) -> str:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="checksum") as pool:
         digests = pool.map(lambda piece: hashlib.sha256(piece.data).digest(), pieces)
         return contract.checksum(b"".join(digests))
-
-
-def _mark(closed: Closed) -> str:
-    """Returns the checksum of a closure; of one in blocks, that of how many vertices each reaches."""
-    return checksum(closed.packed() if closed.parts is None else closed.reached.astype(np.int64))

@@ -7,8 +7,7 @@ vertex reaches, as `Index.count_descendants` of the library: one less.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -75,12 +74,9 @@ class Counted:
     error: float | None = None
 
 
-class Solver(ABC):
-    """Counts, any number of times. It does not change its input."""
+class Solver(contract.Solver):
+    """Counts, any number of times."""
 
-    #: exact work counts of one `solve`, by name
-    counters: dict[str, int] = {}
-    #: bytes held in addition to the input
     held_bytes: int = 0
 
     def __init__(self, task: Task, params: Params):
@@ -91,19 +87,12 @@ class Solver(ABC):
         """The counts of the components `asked`, int32[q], or of all if that is None."""
 
 
-class Implementation(contract.Implementation):
-    """A way to count. Subclasses set the class variables; `@register` adds them.
+class Implementation(contract.Prepared):
+    """A way to count: prepares a `Solver` for a `Task`.
 
     sample  an implementation that searches from each vertex is asked this many vertices, drawn by the seed, of a graph
             that has more
     """
 
     problem: ClassVar[str] = "counts"
-    solver: ClassVar[Callable[[Task, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     sample: ClassVar[int | None] = None
-
-    @classmethod
-    def prepare(cls, task: Task, params: Params, timer: Timer) -> Solver:
-        """Returns a solver. Raises MachineLacks if an extra, a device or memory is missing."""
-        cls.require()
-        return cls.solver(task, params)

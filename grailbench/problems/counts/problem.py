@@ -6,8 +6,6 @@ Nothing of the check is peeled, weighed or shared, so a mistake of `counts.reduc
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numba import njit
 
@@ -16,8 +14,8 @@ from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
 from grailbench.problems import contract
-from grailbench.problems.contract import Attempt, Checks, Params, Problem, Spec, Trial, Verdict, Workload
-from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Task, task_of
+from grailbench.problems.contract import Attempt, Checks, Params, SolverProblem, Spec, Verdict, Workload
+from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Solver, Task, task_of
 from grailbench.problems.counts.sketch import bounds
 
 CLOSED = 5 * 10**9  #: the most pairs of two vertices, or a vertex and an edge, of a graph that is closed
@@ -94,12 +92,8 @@ ANCESTORS = "ancestors"  #: the query set, and the kind of its `Spec`
 UNLIKELY = 1e-6  #: how probable it is that sound estimates are called wrong
 
 
-class Counts(Problem):
-    """The problem `counts`, whose trials have these phases.
-
-    prepare  brings the condensed graph into the form of the implementation, such as a library's graph, or on a device
-    solve    counts what every vertex reaches, or what reaches it (query set `ancestors`)
-    ready    if asked for: from raw edges in memory to the counts. Its parts are `condense`, `prepare` and `solve`
+class Counts(SolverProblem):
+    """The problem `counts`: what every vertex reaches, or what reaches it (query set `ancestors`).
 
     Vertices are original ones: one that reaches a component of ten reaches ten. No vertex counts itself, and one of a
     component counts the others of it.
@@ -110,12 +104,10 @@ class Counts(Problem):
     count = 1
     counted = False
     modules = ("grailbench.problems.counts.catalog",)
-    phases = ("prepare", "solve")
     ranked = {"solve": "counting", "ready": "counting from edges"}
     usual = ("counts",)
     rate = "vertices/s"
     answer = "pairs counted"
-    repeated = ("solve",)
 
     def open(self, name: str):
         """Opens the condensed graph of that name."""
@@ -151,43 +143,19 @@ class Counts(Problem):
             raise InputError(f"{graph.name} has no vertices, so there is nothing to count")
         return Every(data, spec, graph.ids)
 
-    def attempt(
-        self, implementation: type[Implementation], params: Params, data: Task, asked, peaks: Callable[[], dict]
-    ) -> Attempt:
-        """Counts once."""
-        solver = implementation.prepare(data, params, NoTimer())
-        found = solver.solve(_components(data, asked), NoTimer())
-        return Attempt(found, None, int(solver.held_bytes), dict(solver.counters), peaks())
+    def solve(self, solver: Solver, data: Task, asked, timer) -> Counted:
+        return solver.solve(_components(data, asked), timer)
 
-    def trial(
-        self, implementation: type[Implementation], params: Params, data: Task, asked, timer, edges=None
-    ) -> Trial:
-        """Prepares and counts; with `edges` does so once more from the raw edges."""
-        where, ancestors = asked
-        with timer.phase("prepare"):
-            solver = implementation.prepare(data, params, timer)
-        with timer.phase("solve") as solve:
-            found = solver.solve(_components(data, asked), timer)
-        total = checksum(found)
-        if edges is not None:
-            del solver, found
-            with timer.whole("ready"):
-                with timer.phase("condense"):
-                    given = task_of(condense(edges, params.workers), ancestors)
-                with timer.phase("prepare"):
-                    solver = implementation.prepare(given, params, timer)
-                with timer.phase("solve"):
-                    found = solver.solve(_components(given, asked), timer)
-            total = checksum(found)
-        size = data.component.shape[0] if where is None else where.shape[0]
-        return Trial(total, size / solve.ms * 1e3 if solve.ms else None)
+    def data_of(self, edges: Graph, params: Params, asked, timer) -> Task:
+        """Condenses, which is phase `condense`."""
+        with timer.phase("condense"):
+            return task_of(condense(edges, params.workers), asked[1])
 
-    def again(
-        self, implementation: type[Implementation], params: Params, data: Task, asked, phase: str, edges=None
-    ) -> Callable[[], Counted]:
-        """Prepares; returns what counts, from the condensed graph on the host to counts there."""
-        solver, components = implementation.prepare(data, params, NoTimer()), _components(data, asked)
-        return lambda: solver.solve(components, NoTimer())
+    def checksum(self, found: Counted) -> str:
+        return contract.checksum(np.ascontiguousarray(found.counts).data)
+
+    def rated(self, data: Task, asked) -> int:
+        return data.component.shape[0] if asked[0] is None else asked[0].shape[0]
 
 
 def _components(task: Task, asked) -> np.ndarray | None:
@@ -239,7 +207,7 @@ class Every(Workload):
         if fault:
             return attempt.verdict(fault, None, "")
         each = found.counts[self._task.component] if where is None else found.counts
-        pairs, total, method = int(each.sum()) - each.shape[0], checksum(found), None
+        pairs, total, method = int(each.sum()) - each.shape[0], Counts().checksum(found), None
         counters = attempt.counters if found.error is None else attempt.counters | {"seen_permille": self._seen}
         if found.error is None:
             self._pairs, self._sums[key] = pairs, total
@@ -297,8 +265,3 @@ class Every(Workload):
 
     def _name(self, component: int) -> str:
         return self._ids.label_of(int(np.flatnonzero(self._task.component == component)[0]))
-
-
-def checksum(found: Counted) -> str:
-    """Returns the first 16 hex digits of the sha256 of the counts."""
-    return contract.checksum(np.ascontiguousarray(found.counts).data)

@@ -3,7 +3,6 @@
 Distances d from a source s over positive weights are right if and only if d[s] = 0, no edge u -> v has
 d[v] > d[u] + w, and every other vertex v with a distance has an edge u -> v with d[v] = d[u] + w. The first two
 conditions give upper bounds. By the third one can walk back from v with falling d to s, which is a path of length d[v].
-On small networks the distances are also compared with scipy's Dijkstra.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ from grailbench.graph.hashing import mixed
 from grailbench.problems import contract
 from grailbench.problems.traversal.index import FAR, Network
 
-SCIPY_EDGES = 3_000_000  #: largest edges times sources for which scipy is asked too
 SALT = np.uint64(0x9E3779B9)
 
 
@@ -78,26 +76,6 @@ def _certified(offsets, targets, weights, source, distances):
         if distances[v] != FAR and not tight[v]:
             return v, 3
     return 0, 0
-
-
-def scipy_suffices(network: Network, count: int) -> bool:
-    """Returns whether a network is small enough for scipy to be asked for the distances from `count` sources."""
-    return network.edges * count <= SCIPY_EDGES
-
-
-def scipy_distances(network: Network, sources) -> np.ndarray:
-    """Returns the distances from each source by scipy's Dijkstra, int32[k, n]."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import dijkstra
-
-    n = network.vertices
-    rows = np.repeat(np.arange(n), np.diff(network.offsets))
-    first = np.ones(network.edges, np.bool_)  # scipy takes no duplicates; the lightest edge comes first
-    first[1:] = (rows[1:] != rows[:-1]) | (network.targets[1:] != network.targets[:-1])
-    weights = np.ones(network.edges) if network.weights is None else network.weights.astype(np.float64)
-    matrix = csr_array((weights[first], (rows[first], network.targets[first])), shape=(n, n))
-    found = dijkstra(matrix, directed=True, indices=np.asarray(sources, np.int64))
-    return np.where(np.isfinite(found), found, float(FAR)).astype(np.int32)
 
 
 @njit(cache=True, inline="always")

@@ -9,8 +9,8 @@ Edge weights of graphs that have none are drawn: a function of the seed and the 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, NamedTuple
@@ -68,11 +68,8 @@ class Network:
         return np.array_equal(offsets, self.offsets) and np.array_equal(sources, self.targets)
 
 
-class Solver(ABC):
-    """Computes distances. The same question always gives the same distances."""
-
-    #: exact work counts so far, by name
-    counters: dict[str, int] = {}
+class Solver(contract.Solver):
+    """Computes distances. The same question always gives the same distances; `counters` are counts so far."""
 
     @abstractmethod
     def solve(self, source: int, timer: Timer) -> np.ndarray:
@@ -126,18 +123,10 @@ class Together(Solver):
         return next(self.solve_each(np.array([source]), timer))
 
 
-class Implementation(contract.Implementation):
-    """A way to solve `problem`. Subclasses set the class variables; `@register` adds them."""
+class Implementation(contract.Prepared):
+    """A way to solve `problem`: prepares a `Solver` for a `Network`."""
 
-    problem: ClassVar[str]
-    solver: ClassVar[Callable[[Network, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
     rounds: ClassVar[int] = 1  #: verifying passes; more than one for implementations with races
-
-    @classmethod
-    def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        """Returns a solver for a network. Raises MachineLacks if an extra, a device or memory is missing."""
-        cls.require()
-        return cls.solver(network, params)
 
 
 MOST_WEIGHT = 255

@@ -21,7 +21,7 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
 from grailbench.problems import contract
-from grailbench.problems.contract import Attempt, Params, Problem, Spec, Trial, Verdict, Workload
+from grailbench.problems.contract import Attempt, Params, Problem, SolverProblem, Spec, Trial, Verdict, Workload
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.index import (
     FAR,
@@ -54,6 +54,7 @@ class _Traversal(Problem):
     )
     phases = ("prepare", "solve")
     answer = "reached"
+    repeated = ()
     weighted = True
     searches: ClassVar[str]  #: the searches in words
 
@@ -73,18 +74,13 @@ class _Traversal(Problem):
         with timer.phase("weights"):
             return replace(plain, weights=drawn_weights(plain.offsets, plain.targets, seed, plain.symmetric))
 
-    def _ready(
-        self, implementation: type[Implementation], params: Params, edges: Graph, sources: np.ndarray, timer
-    ) -> list[np.ndarray]:
-        """Returns the distances from each of the sources, int64[k], computed from the raw edges."""
-        with timer.whole("ready"):
-            with timer.phase("rows"):
-                given = self.weighted and edges.weights is not None
-                network = Network(*weighted_rows_of(edges), of_file=True) if given else Network(*rows_of(edges))
-            network = network if given else self._weighted(network, params.seed, timer)
-            solver = _prepared(implementation, params, network, sources, timer)
-            with timer.phase("solve"):
-                return list(solver.solve_each(sources, timer))
+    def data_of(self, edges: Graph, params: Params, asked, timer) -> Network:
+        """Makes the CSR form (phase `rows`), and draws weights if the graph has none (`weights`)."""
+        with timer.phase("rows"):
+            if self.weighted and edges.weights is not None:
+                return Network(*weighted_rows_of(edges), of_file=True)
+            plain = Network(*rows_of(edges))
+        return self._weighted(plain, params.seed, timer)
 
     def share(self, data: Network) -> None:
         """Makes the reversed edges."""
@@ -132,7 +128,11 @@ class Bfs(_Traversal):
         marks, rate = (_timed_together if together else _timed_each)(solver, data, asked, timer)
         if edges is not None:
             del solver
-            found = self._ready(implementation, params, edges, asked, timer)
+            with timer.whole("ready"):
+                network = self.data_of(edges, params, asked, timer)
+                solver = _prepared(implementation, params, network, asked, timer)
+                with timer.phase("solve"):
+                    found = list(solver.solve_each(asked, timer))
             marks = [_mark(data, distances, together) for distances in found]
         return Trial(_joined(marks), rate)
 
@@ -173,7 +173,7 @@ class Sssp(Bfs):
     weighted = True
 
 
-class Apsp(_Traversal):
+class Apsp(_Traversal, SolverProblem):
     """Distances between all pairs, by the weights of the file, or drawn ones (see `weights`)."""
 
     name = "apsp"
@@ -194,28 +194,11 @@ class Apsp(_Traversal):
         self.require_few(graph.name, data.vertices)
         return AllPairs(data, graph.ids)
 
-    def attempt(
-        self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
-    ) -> Attempt:
-        """Computes all distances once."""
-        solver = implementation.prepare(data, params, NoTimer())
-        distances = solver.solve(0, NoTimer())
-        return Attempt(distances, None, None, dict(solver.counters), peaks())
+    def solve(self, solver: Solver, data: Network, asked, timer) -> np.ndarray:
+        return solver.solve(0, timer)
 
-    def trial(
-        self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
-    ) -> Trial:
-        """Prepares and solves all pairs; with `edges` does so once more from the raw edges."""
-        with timer.phase("prepare"):
-            solver = implementation.prepare(data, params, timer)
-        with timer.phase("solve"):
-            distances = solver.solve(0, timer)
-        checksum = check.checksum(distances)
-        if edges is not None:
-            del solver, distances
-            (distances,) = self._ready(implementation, params, edges, np.zeros(1, np.int64), timer)
-            checksum = check.checksum(distances)
-        return Trial(checksum)
+    def checksum(self, found: np.ndarray) -> str:
+        return check.checksum(found)
 
 
 def draw_sources(network: Network, count: int, seed: int) -> np.ndarray:
@@ -284,7 +267,7 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
             for source, mine, distances in zip(
                 asked.tolist(), claimed, solver.solve_each(asked, NoTimer()), strict=True
             ):
-                task = pool.submit(_certify, network, asked.size, source, distances, mine)
+                task = pool.submit(_certify, network, source, distances, mine)
                 waiting.append((turn, source, distances, mine, task))
                 if len(waiting) > 2 * cores:
                     take()
@@ -293,26 +276,21 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
     return answers
 
 
-def _certify(network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None):
+def _certify(network: Network, source: int, distances: np.ndarray, claimed: str | None):
     """Returns the mark of a search, None if it is wrong, and how many vertices it reaches."""
-    if _wrong(network, count, source, distances, claimed) is not None:
+    if _wrong(network, source, distances, claimed) is not None:
         return None, 0
     check.refuse_long(distances)
     summary = check.summary(network.offsets, distances)
     return check.checksum(distances) if claimed is None else _written(summary), int(summary[0])
 
 
-def _wrong(
-    network: Network, count: int, source: int, distances: np.ndarray, claimed: str | None, name=int
-) -> str | None:
-    """Returns what is wrong with one of `count` searches, or None. claimed: what it found (`_marks`), if not only
-    distances; name: gives the id of a vertex."""
+def _wrong(network: Network, source: int, distances: np.ndarray, claimed: str | None, name=int) -> str | None:
+    """Returns what is wrong with a search, or None. claimed: what it found (`_marks`), if not only distances; name:
+    gives the id of a vertex."""
     fault = check.shape_fault(distances, (network.vertices,)) or check.fault(network, source, distances, name)
     if fault:
         return fault
-    scipy = check.scipy_suffices(network, count)
-    if scipy and not np.array_equal(check.scipy_distances(network, [source])[0], distances):
-        return f"from {name(source)}: scipy has other distances"
     if claimed is not None and claimed != (due := _written(check.summary(network.offsets, distances))):
         return f"from {name(source)}: vertices, edges, distance and mark are {due}, and {claimed} were found"
     return None
@@ -320,6 +298,8 @@ def _wrong(
 
 class Searches(Workload):
     """Searches from the same sources for every implementation. They are certified in the pass that makes them."""
+
+    method = "certificate"
 
     def __init__(self, network: Network, sources: np.ndarray, ids: Ids):
         self.network, self.asked, self.ids = network, sources, ids
@@ -329,10 +309,6 @@ class Searches(Workload):
     def size(self) -> int:
         """Number of sources."""
         return int(self.asked.size)
-
-    @property
-    def method(self) -> str:
-        return "certificate, scipy" if check.scipy_suffices(self.network, self.size) else "certificate"
 
     def describe(self) -> str:
         """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
@@ -348,7 +324,7 @@ class Searches(Workload):
             marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
             return attempt.verdict(None, sum(self._reached.values()), marks)
         source, distances, claimed = found.first
-        why = _wrong(self.network, self.size, source, distances, claimed, self.ids.label_of)
+        why = _wrong(self.network, source, distances, claimed, self.ids.label_of)
         errors = {"searches": len(found.marks), "wrong_searches": wrong}
         fault = f"{wrong} of {len(found.marks)} searches are wrong: {why}"
         return attempt.verdict(fault, None, "", errors=errors)
@@ -357,22 +333,19 @@ class Searches(Workload):
 class AllPairs(Workload):
     """The matrix of all distances, checked row by row."""
 
+    method = "certificate"
+
     def __init__(self, network: Network, ids: Ids):
         if network.vertices == 0:
             raise InputError("the graph has no vertices, so there are no pairs")
         self.network, self.ids = network, ids
         self._right = ""
         self._reached: int | None = None
-        self._scipy = network.edges * network.vertices <= 16 * check.SCIPY_EDGES
 
     @property
     def size(self) -> int:
         """Number of sources: all vertices."""
         return self.network.vertices
-
-    @property
-    def method(self) -> str:
-        return "certificate, scipy" if self._scipy else "certificate"
 
     def describe(self) -> str:
         """Returns a description, such as '16 of 25 pairs have a path, drawn weights'."""
@@ -402,8 +375,6 @@ class AllPairs(Workload):
         if wrong:
             return f"{len(wrong)} of {self.size} rows are wrong: {wrong[0]}"
         check.refuse_long(distances)
-        if self._scipy and not np.array_equal(check.scipy_distances(self.network, range(self.size)), distances):
-            return "scipy has other distances"
         return None
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grailbench.errors import NothingMeasured
-from grailbench.harness.cells import Run
 from grailbench.report import history
 from grailbench.report.measured import detail
 from grailbench.report.page import asset, rendered
@@ -18,7 +17,7 @@ from grailbench.report.page.sections import Block, Section
 from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import templates
 from grailbench.report.site import board, folder, graphs, implementations, runs
-from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries, slug
+from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries
 from grailbench.report.site.runs import Described
 from grailbench.util.words import count
 
@@ -99,17 +98,11 @@ class Frame:
 def sections_of(blocks: Iterable[Block], first: str = "Summary") -> list[Section]:
     """Blocks as sections: each heading begins one; what stands before the first is the section `first`."""
     found = [Section("summary", first, [])]
-    names = {"summary", "content"}
     for kind, content in blocks:
-        if kind != "heading":
+        if kind == "heading":
+            found.append(Section(f"part-{len(found)}", str(content), []))
+        else:
             found[-1].blocks.append((kind, content))
-            continue
-        name = wanted = slug(str(content)).replace(".", "-")
-        number = 2
-        while name in names:
-            name, number = f"{wanted}-{number}", number + 1
-        names.add(name)
-        found.append(Section(name, str(content), []))
     return found
 
 
@@ -119,12 +112,12 @@ def _words(name: str, *values: object) -> list[Block]:
 
 
 def _index(frame: Frame, sources: list[Source], every: list[Entry]) -> Page:
-    machines = {runs.kind_of_machine(source.run) for source in sources}
-    lead = _words("lead", "", frame.runs, count(len(every), "cell"), count(len(machines), "kind"))
+    machines = count(len({source.hardware for source in sources}), "kind")
+    lead = _words("lead", "", frame.runs, count(len(every), "cell"), machines)
     leaderboard = Section("leaderboard", "Leaderboard", [("markup", board.block(every))])
     description = f"Measured times of {frame.runs}; answers are checked before anything is timed."
     return frame.page("index.html", frame.title, description, [Section("what", "What this is", lead), leaderboard],
-                      styles=[board.styles()], scripts=[board.script()])  # fmt: skip
+                      styles=[asset("site/board.css")], scripts=[board.script()])  # fmt: skip
 
 
 def _about(frame: Frame, sources: list[Source]) -> Page:
@@ -141,44 +134,40 @@ def _about(frame: Frame, sources: list[Source]) -> Page:
 
 def _history(frame: Frame, sources: list[Source]) -> Page:
     description = "Each cell over the runs of one machine, and where its times or its work changed."
-    found = [(_of_one_machine(source), source) for source in sources]
+    found = [
+        (source.run.rowless(folder=Path(source.name.replace("/", " ")), stored=None,
+                            environment={**source.run.environment, "workers": None}), source)
+        for source in sources
+    ]  # fmt: skip
     source_of = {id(run): source for run, source in found}
     blocks = history.blocks([run for run, _ in found], link=lambda run, cell: Entry(source_of[id(run)], cell).address)
     return frame.page("history.html", "History", description, sections_of(blocks))
 
 
-def _of_one_machine(source: Source) -> Run:
-    """The run of a source under its name on the site, without its rows, and without the workers it had."""
-    environment = {**source.run.environment, "workers": None}
-    return source.run.rowless(folder=Path(source.name.replace("/", " ")), environment=environment, stored=None)
-
-
 def _graphs(frame: Frame, every: list[Entry]) -> Iterator[Page]:
     found = by_graph(every)
     description = f"{count(len(found), 'graph')}, each with what was measured on it."
-    yield frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every, "../"))])
+    yield frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every))])
     for name, own in found.items():
         description = f"{count(len(own), 'cell')} of {count(len({e.cell.impl for e in own}), 'implementation')}."
-        sections = sections_of(graphs.page(name, own, "../"))
-        yield frame.page(own[0].graph_address, name, description, sections, under=GRAPHS)
+        yield frame.page(own[0].graph_address, name, description, sections_of(graphs.page(name, own)), under=GRAPHS)
 
 
 def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:
-    found = by_implementation(every)
+    found, rounds = by_implementation(every), implementations.rounds(every)
     description = f"{count(len(found), 'implementation')}, each with what was measured of it."
-    blocks = implementations.index(every, "../")
-    yield frame.page(IMPLEMENTATIONS, "Implementations", description,
-                     [Section("implementations", "All implementations", blocks)])  # fmt: skip
+    listed = Section("implementations", "All implementations", implementations.index(every, rounds))
+    yield frame.page(IMPLEMENTATIONS, "Implementations", description, [listed])
     for (problem, name), own in found.items():
         there = count(len({entry.cell.dataset for entry in own}), "graph")
         description = f"{problem.capitalize()}: {count(len(own), 'cell')} on {there}."
-        blocks = sections_of(implementations.page(name, problem, every, "../"))
-        yield frame.page(own[0].implementation_address, name, description, blocks, under=IMPLEMENTATIONS)
+        blocks = implementations.page(name, problem, own, rounds.get((problem, name), []))
+        yield frame.page(own[0].implementation_address, name, description, sections_of(blocks), under=IMPLEMENTATIONS)
 
 
 def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
     description = f"{frame.runs.capitalize()}: machine, commit, and a page with every cell."
-    yield frame.page(RUNS, "Runs", description, [Section("runs", "All runs", [("table", runs.table(found, "../"))])])
+    yield frame.page(RUNS, "Runs", description, [Section("runs", "All runs", [("table", runs.table(found))])])
     for each in found:
         source = each.source
         yield frame.page(source.address, f"Run {source.name}", runs.description(source), runs.page(each), under=RUNS,

@@ -12,19 +12,28 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness import machines, pack, provenance
 from grailbench.harness.cells import Cell, Run, of_machine, read
 from grailbench.problems.contract import PROBLEMS, USUAL
-from grailbench.util import paths
+from grailbench.report.page.sections import Block
+from grailbench.report.table import Column, Table, of_rows
+from grailbench.util import paths, words
 
-Key = TypeVar("Key", bound=Hashable)
+Key, Item = TypeVar("Key", bound=Hashable), TypeVar("Item")
 _SAFE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 _OTHERS = re.compile(r"[^a-z0-9]+")
 RECORDED, SUBMITTED, OWN = "recorded", "submitted", "own"  #: where a run of a site comes from
+
+
+class Machine(NamedTuple):
+    """The machine of a run, or the run itself where none is known; cells are compared within one alone."""
+
+    name: str
+    title: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +58,20 @@ class Source:
     def data_address(self) -> str:
         """The address of the CSV file with every time of it."""
         return f"data/runs/{slug(self.name)}.csv"
+
+    @property
+    def hardware(self) -> str:
+        """Processor, cores and GPUs."""
+        return words.machine({**self.run.environment, "commit": None}, whole=False)
+
+    @cached_property
+    def machine(self) -> Machine | None:
+        """Its machine; None if it was measured on several, so that it is in no comparison."""
+        if self.run.mixed:
+            return None
+        if self.run.fingerprint is None:
+            return Machine(f"run {self.name}", f"{self.hardware} (run {self.name})")
+        return Machine(self.run.fingerprint, f"{self.hardware} (machine {self.run.fingerprint[:6]})")
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -93,12 +116,28 @@ def by_implementation(found: Iterable[Entry]) -> dict[tuple[str, str], list[Entr
     return dict(sorted(groups.items(), key=lambda each: (problems.index(each[0][0]), each[0][1])))
 
 
-def grouped(found: Iterable[Entry], key: Callable[[Entry], Key]) -> dict[Key, list[Entry]]:
-    """The entries by a key, in the order in which the keys first occur."""
-    groups: dict[Key, list[Entry]] = {}
-    for entry in found:
-        groups.setdefault(key(entry), []).append(entry)
+def grouped(found: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Things by a key, in the order in which the keys first occur."""
+    groups: dict[Key, list[Item]] = {}
+    for each in found:
+        groups.setdefault(key(each), []).append(each)
     return groups
+
+
+def first_named(entry: Entry) -> tuple[str, str]:
+    """The order of equally fast entries: by configuration and run."""
+    return entry.cell.label, entry.source.name
+
+
+def linked_table(name: str, title: str, columns: list[Column], things: list, **more: Any) -> Table:
+    """A table of a page with a line for each thing; columns with a `text` are of numbers."""
+    return of_rows(name, title, columns, [{}] * len(things), things, records=[], data=None, **more)
+
+
+def not_compared(found: Iterable[Entry]) -> list[Block]:
+    """A text on the runs that were measured on several machines; none without such."""
+    mixed = sorted({entry.source.name for entry in found if entry.source.machine is None})
+    return [("text", f"Not compared, as measured on several machines: {words.listing(mixed, 6)}.")] if mixed else []
 
 
 # ------------------------------------------------------------------ addresses
@@ -117,6 +156,11 @@ def slug(name: str) -> str:
 def anchor(cell: Cell) -> str:
     """The name of a cell on the page of its run, which depends on its problem, graph and configuration alone."""
     return f"c{hashlib.sha256(repr(cell.key).encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
+
+
+def link(address: str) -> str:
+    """An address of the site as its pages in folders have it."""
+    return f"../{address}"
 
 
 def graph_address(name: str) -> str:

@@ -6,7 +6,6 @@ a site of ours is never replaced: the file `MARK` lists what a site wrote.
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
 import os
@@ -17,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
 from grailbench.errors import InputError, of_system
-from grailbench.util import outputs, paths
+from grailbench.util import outputs, paths, temporary
 
 MARK = "grailbench-site.json"
 FORMAT = 1
@@ -61,18 +60,17 @@ def renewed(out: Path) -> Iterator[Site]:
     written.
     """
     out = Path(out).resolve()
+    new = _beside(out, _NEW)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         _clear(out)
         require_ours(out)
-        new = _beside(out, _NEW)
         new.mkdir()
+        handle = os.open(new, os.O_RDONLY)
     except OSError as error:
         raise of_system(error, out) from None
-    handle = os.open(new, os.O_RDONLY)
     try:
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        temporary.lock(handle)
         site = Site(new, out)
         yield site
         try:
@@ -94,8 +92,7 @@ def require_ours(out: Path) -> None:
         return
     there = {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_symlink() or not path.is_dir()}
     try:
-        marked = json.loads((out / MARK).read_text("utf-8"))
-        listed = {*marked["files"], MARK}
+        listed = {*json.loads((out / MARK).read_text("utf-8"))["files"], MARK}
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         raise InputError("is not the mark of a site", path=out / MARK, remedy=_REMEDY) from None
     paths.require_own(out, there - listed, "site")
@@ -122,7 +119,7 @@ def _replace(out: Path, new: Path) -> None:
 
 
 def _clear(out: Path) -> None:
-    """What killed writers left: a site that was on its way out is put back, half-written ones are removed."""
+    """Put back a site that a killed writer had moved away, and remove what such writers left half written."""
     pattern = f".{glob.escape(out.name)}.{_TAKEN}{'[0-9a-f]' * 8}"
     for old in sorted(out.parent.glob(pattern + _OLD)):
         if out.exists():
@@ -132,8 +129,6 @@ def _clear(out: Path) -> None:
     for new in out.parent.glob(pattern + _NEW):
         with suppress(OSError):
             handle = os.open(new, os.O_RDONLY)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process writes it
+            if temporary.lock(handle):  # no other process writes it
                 shutil.rmtree(new, ignore_errors=True)
-            finally:
-                os.close(handle)
+            os.close(handle)

@@ -1,62 +1,112 @@
-"""The pages of implementations: what each is, how it is run, where it wins and where it loses."""
+"""The pages of implementations: what each is, how it is run, where it wins and where it loses.
+
+Every implementation meets the best other on the same machine, graph, queries and place to run.
+"""
 
 from __future__ import annotations
 
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from statistics import median
+from dataclasses import dataclass
 
 from grailbench.compare import measures
-from grailbench.compare.measures import PLACES, Best
-from grailbench.compare.ranking import Duel
+from grailbench.compare.measures import ANSWERS, FROM_EDGES, PLACES, Best, Measure, best, total
+from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
-from grailbench.graph import profile
-from grailbench.graph.profile import Outline
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
 from grailbench.problems.contract import PROBLEMS, USUAL, registered
 from grailbench.report.page.sections import Block
-from grailbench.report.site.entries import Entry, by_implementation
-from grailbench.report.site.rounds import (
-    LOSES,
-    WINS,
+from grailbench.report.site.entries import (
+    Entry,
     Machine,
-    Round,
-    graphs_lost,
-    graphs_won,
-    machine,
-    rounds,
-    tables,
-    to,
+    by_implementation,
+    first_named,
+    grouped,
+    link,
+    linked_table,
+    not_compared,
 )
-from grailbench.report.table import Column, Table, of_rows, tabulate
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.visible import quoted
-from grailbench.util.words import BLANK, count, grouped, listing, ratio, short
+from grailbench.util.words import BLANK, count, listing, ratio, short
+from grailbench.util.words import grouped as thousands
 
+WINS, LOSES = "wins", "loses"
 PEERS = "peers"
-LEAST = 4  #: graphs won, and lost, from which on their features are compared
 _SHORT = 30  # characters of a sentence that says hardly more than a name
-CHANCE = 0.05  #: the most probable chance difference of all features together that is named
-_FEATURES = {
-    "levels": lambda graph: graph.depth, "edges a vertex": lambda graph: graph.density,
-    "share in trees": lambda graph: graph.in_trees, "positive share": lambda graph: graph.rate,
-}  # fmt: skip
 
 
-def page(name: str, problem: str, entries: Iterable[Entry], up: str = "../") -> list[Block]:
-    """The page of an implementation: what it is, how to run it, and its times against the best others.
+@dataclass(frozen=True, eq=False)
+class Round:
+    """An implementation on one machine, graph, query set and place, against the best other there.
 
-    entries  cells of any implementations: those of others are what it is compared with
-    up       leads from the page to the folder of the site
+    answering  by the time of a pair, or of the last phase; `whole` from edges to all answers of the set
+    lost       its cell with the worst status, if no cell of it is sound
     """
-    entries = list(entries)
-    own = [entry for entry in entries if (entry.cell.impl, entry.cell.problem) == (name, problem)]
-    found = rounds(name, problem, entries)
-    return [*_about(name, problem, own), *_wins(found), *_compared(found, own, up), *_troubled(own, up)]
+
+    machine: Machine
+    graph: str
+    asked: str
+    place: str
+    answering: Duel
+    whole: Duel
+    lost: Entry | None
+
+    @property
+    def verdict(self) -> str | None:
+        """That of `answering`; `LOSES` if it has no sound cell there and another has; None with nothing to compare."""
+        if self.answering.own is None:
+            return None if self.answering.other is None else LOSES
+        return verdict(self.answering)
+
+
+def verdict(each: Duel) -> str | None:
+    """`WINS` or `LOSES`, or why neither is said (`Ratio.equal`); None without a ratio."""
+    return each.ratio and {-1: WINS, 1: LOSES}.get(each.ratio.order, each.ratio.equal)
+
+
+def rounds(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Round]]:
+    """Every round of every problem and implementation, in the order of the cells; without runs on several machines."""
+    groups = grouped(
+        (entry for entry in entries if entry.source.machine is not None),
+        lambda entry: (entry.cell.problem, entry.source.machine, measures.graph_of(entry.cell),
+                       measures.questions(entry.cell), measures.place(entry.cell)),
+    )  # fmt: skip
+    found: dict[tuple[str, str], list[Round]] = {}
+    for (problem, machine, (graph, _), asked, place), group in groups.items():
+        whole = total(FROM_EDGES, max((entry.cell.queries or 0 for entry in group), default=0) or None)
+        for name, own in grouped(group, lambda entry: entry.cell.impl).items():
+            others = [entry for entry in group if entry.cell.impl != name]
+            lost = None if any(each.cell.sound for each in own) else max(
+                own, key=lambda each: STATUSES.index(each.cell.status))  # fmt: skip
+            made = Round(machine, graph, asked, place, _duel(own, others, ANSWERS), _duel(own, others, whole), lost)
+            found.setdefault((problem, name), []).append(made)
+    return found
+
+
+def _duel(own: list[Entry], others: list[Entry], measure: Measure) -> Duel:
+    one, other = (best(side, measure, first_named) for side in (own, others))
+    return duel(one, other, measure, bool(one and other and one.item.source is other.item.source))
+
+
+def graphs_won(found: Iterable[Round], whole: bool = False) -> tuple[set[str], set[str]]:
+    """The graphs on which an implementation wins a round and loses none, and all on which it had another beside it; by
+    the time of the answers or, if `whole`, from edges."""
+    verdicts: dict[str, set[str]] = {}
+    for each in found:
+        if (seen := verdict(each.whole) if whole else each.verdict) is not None:
+            verdicts.setdefault(each.graph, set()).add(seen)
+    return {graph for graph, seen in verdicts.items() if WINS in seen and LOSES not in seen}, set(verdicts)
+
+
+def page(name: str, problem: str, own: list[Entry], found: list[Round]) -> list[Block]:
+    """The page of an implementation, of its cells and rounds: what it is, how to run it, and its times against the best
+    others."""
+    return [*_about(name, problem, own), *_wins(found), *_compared(found), *not_compared(own), *_troubled(own)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -69,8 +119,8 @@ def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
         yield "text", "This installation has no implementation of this name; the page is made from its rows alone."
     elif said := _paragraph(known):
         yield "text", said
-    facts = [("problem", problem), *(_registered(known) if known is not None else ()), *_measured(name, own)]
-    yield "facts", [(key, value) for key, value in facts if value]
+    facts = {"problem": problem, **(_registered(known) if known is not None else {}), **_measured(name, own)}
+    yield "facts", [(key, value) for key, value in facts.items() if value]
     if known is not None and own:
         graph = min((entry.cell.edges or 0, entry.cell.dataset) for entry in own)[1]
         solved = "" if problem == USUAL else f" --problem {problem}"
@@ -82,86 +132,88 @@ def _paragraph(known: type) -> str:
     return " ".join(inspect.cleandoc(known.__doc__ or "").partition("\n\n")[0].split())
 
 
-def _registered(known: type) -> Iterator[tuple[str, str]]:
+def _registered(known: type) -> dict[str, str]:
     module = known.__module__
-    yield "source", getattr(known, "source", "")
-    yield "cost", known.cost
-    yield "needs", ", ".join(known.needs)
-    options = [axis for axis in axes.AXES if axis.name in known.axes]
-    yield "options", "; ".join(f"{axis.name} ({axis.help})" for axis in options)
-    yield "fixed", ", ".join(f"{axis} {value}" for axis, value in known.fixed.items())
-    yield "counts", ", ".join(known.counts).replace("_", " ")
-    yield "process", "one of its own for each cell" if known.process == "own" else ""
-    yield "right by luck", "as printed: its wrong answers are recorded as such" if known.racy else ""
-    yield "module", module if plugins.outside(known) else f"{module.replace('.', '/')}.py"
+    return {
+        "source": getattr(known, "source", ""), "cost": known.cost, "needs": ", ".join(known.needs),
+        "options": "; ".join(f"{axis.name} ({axis.help})" for axis in axes.AXES if axis.name in known.axes),
+        "fixed": ", ".join(f"{axis} {value}" for axis, value in known.fixed.items()),
+        "counts": ", ".join(known.counts).replace("_", " "),
+        "right by luck": "as printed: its wrong answers are recorded as such" if known.racy else "",
+        "module": module if plugins.outside(known) else f"{module.replace('.', '/')}.py",
+    }  # fmt: skip
 
 
-def _measured(name: str, own: list[Entry]) -> Iterator[tuple[str, str]]:
+def _measured(name: str, own: list[Entry]) -> dict[str, str]:
     cells = [entry.cell for entry in own]
-    seen = {axis.name: sorted({cell.axes[axis.name] for cell in cells} - set(axis.unsaid) - {axis.blank},
-                              key=axis.rank) for axis in axes.AXES}  # fmt: skip
-    yield "measured with", "; ".join(f"{axis} {', '.join(map(str, values))}" for axis, values in seen.items() if values)
-    phases = dict.fromkeys(f"{under}/{phase}" if under else phase for cell in cells for under, phase in cell.times)
-    yield "phases", ", ".join(phases)
-    if not all(cell.ours for cell in cells):
-        yield "version", ", ".join(sorted({said for entry in own if (said := _version(name, entry))}))
-    statuses = Counter(cell.status for cell in cells)
-    yield "cells", f"{_statuses(statuses)}, on {count(len({cell.dataset for cell in cells}), 'graph')}"
-    yield "runs", listing(dict.fromkeys(entry.source.name for entry in own), 12)
+    values = {axis.name: sorted({cell.axes[axis.name] for cell in cells} - set(axis.unsaid) - {axis.blank},
+                                key=axis.rank) for axis in axes.AXES}  # fmt: skip
+    versions = {_version(name, entry) for entry in own if not entry.cell.ours} - {""}
+    graphs = count(len({cell.dataset for cell in cells}), "graph")
+    return {
+        "measured with": "; ".join(f"{axis} {', '.join(map(str, found))}" for axis, found in values.items() if found),
+        "version": ", ".join(sorted(versions)),
+        "cells": f"{_statuses(cell.status for cell in cells)}, on {graphs}",
+        "runs": listing(dict.fromkeys(entry.source.name for entry in own), 12),
+    }
 
 
 def _version(name: str, entry: Entry) -> str:
     """The library of a peer or the distribution of a plug-in where it was measured: 'pyreachability 0.2.0'; '' if its
     run does not say."""
-    if entry.cell.distribution:
-        return entry.cell.distribution
     library = name.partition(":")[2].partition("-")[0]
     version = (entry.source.run.environment.get("packages") or {}).get(library)
-    return f"{library} {version}" if version else ""
+    return entry.cell.distribution or (f"{library} {version}" if version else "")
+
+
+def _statuses(found: Iterable[str]) -> str:
+    """'3 wrong, 1 failed'."""
+    counts = Counter(found)
+    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
 
 
 # ------------------------------------------------------------------ where it wins
 
 
 def _wins(found: list[Round]) -> Iterator[Block]:
-    """How often it wins and loses, in a line for each machine, place and query set; then in which graphs."""
+    """How often it wins and loses, in a line for each machine, place and query set."""
     yield "heading", "Where it wins and where it loses"
-    groups: dict[tuple[str, str, str], list[Round]] = {}
-    for each in found:
-        if each.verdict is not None:
-            groups.setdefault((each.place, each.machine.title, each.asked), []).append(each)
+    groups = grouped(
+        (each for each in found if each.verdict is not None), lambda each: (each.place, each.machine, each.asked)
+    )
     if not groups:
         yield "text", "No other implementation ran on the same machine, graph and queries."
         return
-    rows, means = [], []
-    for (place, title, asked), group in groups.items():
-        verdicts = Counter(each.verdict for each in group)
-        row = {"place": place, "machine": title, "queries": asked, "won": verdicts[WINS], "lost": verdicts[LOSES],
-               "graphs": len(group)}  # fmt: skip
+    lines = []
+    for key, group in groups.items():
         edges = [each.whole.value for each in group if each.whole.other and (each.whole.own or each.lost)]
-        means.append([geometric_mean(each.answering.value for each in group), geometric_mean(edges)])
-        first, whole = means[-1]
-        row |= {"mean_ratio": first and first.value, "mean_ratio_from_edges": whole and whole.value}
-        rows.append(row | {"graphs_from_edges": _over(whole)})
+        means = geometric_mean(each.answering.value for each in group), geometric_mean(edges)
+        lines.append((key, Counter(each.verdict for each in group), *means))
     notes = [
         "Won: faster than every other; lost: slower than one. Ratio: its time over that of the best other, geometric "
         "mean over so many graphs; below 1 it is faster. From edges: the same by the whole way from edges in memory to "
         "all answers."
     ]
-    if any(mean and mean.missing for both in means for mean in both):
+    if any(mean and mean.missing for _, _, *means in lines for mean in means):
         notes.append(f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio.")
-    if not any(row["graphs_from_edges"] for row in rows):
+    if not any(whole for *_, whole in lines):
         notes.append(f"From edges: {NOT_FROM_EDGES}.")
+
+    def means_of(start: str, at: int) -> list[Column]:
+        return [
+            Column(f"{start}ratio", lambda each: each[at] and each[at].value, ratio),
+            Column(f"{start}over", lambda each: _over(each[at]), thousands),
+        ]
+
     columns = [
-        Column("place", "place"), Column("machine", "machine"), Column("query set", "queries"),
-        Column("won", "won", grouped), Column("lost", "lost", grouped), Column("of graphs", "graphs", grouped),
-        Column("ratio", "mean_ratio", ratio), Column("over", lambda both: _over(both[0]), grouped),
-        Column("from edges: ratio", "mean_ratio_from_edges", ratio),
-        Column("from edges: over", "graphs_from_edges", grouped),
+        Column("place", lambda each: each[0][0]), Column("machine", lambda each: each[0][1].title),
+        Column("query set", lambda each: each[0][2]), Column("won", lambda each: each[1][WINS], thousands),
+        Column("lost", lambda each: each[1][LOSES], thousands),
+        Column("of graphs", lambda each: each[1].total(), thousands),
+        *means_of("", 2), *means_of("from edges: ", 3),
     ]  # fmt: skip
     title = "Against the best other, by place and machine"
-    yield from tables(of_rows("standing", title, columns, rows, means, keys=3, notes=notes))
-    yield from (("text", said) for said in features(found))
+    yield "table", linked_table("won-and-lost", title, columns, lines, keys=3, notes=notes)
 
 
 def _over(mean: Mean | None) -> int:
@@ -169,91 +221,47 @@ def _over(mean: Mean | None) -> int:
     return mean.measured + mean.missing if mean else 0
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def features(found: Iterable[Round]) -> list[str]:
-    """A sentence for each feature in which the graphs that it won differ from those that it lost by more than chance:
-    Mann and Whitney's test, two-sided, below `CHANCE` divided by the number of features. Empty for less than `LEAST`
-    graphs with an outline on either side."""
-    from scipy.stats import mannwhitneyu
-
-    found = list(found)
-    known = profile.recorded()
-    checksums = {each.graph[0]: each.graph[1] for each in found}
-
-    def outlines(names: Iterable[str]) -> list[Outline]:
-        return [one for name in sorted(names) if (one := known.get(name)) and checksums[name] in (None, one.sha256)]
-
-    won, lost = outlines(graphs_won(found)[0]), outlines(graphs_lost(found))
-    said = []
-    for feature, of in _FEATURES.items():
-        sides = [[value for graph in side if (value := of(graph)) is not None] for side in (won, lost)]
-        if min(map(len, sides)) < LEAST or len({*sides[0], *sides[1]}) == 1:
-            continue
-        chance = mannwhitneyu(*sides).pvalue
-        if chance < CHANCE / len(_FEATURES):
-            medians = [short(median(side)) for side in sides]
-            said.append(
-                f"{_capital(feature)}: median {medians[0]} of the {len(sides[0])} graphs that it won, {medians[1]} of "
-                f"the {len(sides[1])} that it lost (Mann-Whitney, p = {chance:.2g}); a correlation, not a cause."
-            )
-    return said
-
-
-def _compared(found: list[Round], own: list[Entry], up: str) -> Iterator[Block]:
+def _compared(found: list[Round]) -> Iterator[Block]:
     """A table for each machine and place: a line for each graph and query set, wins first."""
-    groups: dict[tuple[Machine, str], list[Round]] = {}
-    for each in found:
-        if each.verdict is not None:
-            groups.setdefault((each.machine, each.place), []).append(each)
-    for number, ((at, place), group) in enumerate(groups.items(), 1):
-        yield from tables(_table(f"against-{number}", f"{_capital(place)}, {at.title}", group, up))
-    alone = sum(each.verdict is None for each in found)
-    if alone:
+    compared = [each for each in found if each.verdict is not None]
+    for (place, machine), group in grouped(compared, lambda each: (each.place, each.machine)).items():
+        yield "table", _against(f"{_capital(place)}, {machine.title}", group)
+    if alone := len(found) - len(compared):
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
-    mixed = sorted({entry.source.name for entry in own if machine(entry) is None})
-    if mixed:
-        yield "text", f"Not compared, as measured on several machines: {listing(mixed, 6)}."
 
 
-def _table(name: str, title: str, group: list[Round], up: str) -> Table:
+def _against(title: str, group: list[Round]) -> Table:
     first = next(side for each in group for side in (each.answering.own, each.answering.other) if side is not None)
     unit = "ns a pair" if measures.by_pair(first.cell) else "ms"
-    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph[0],
-                                              each.asked))  # fmt: skip
 
     def rows_of(each: Round) -> str:
-        return to(up, (each.lost or each.answering.own.item).address)
+        return link((each.lost or each.answering.own.item).address)
 
-    def graph_page(each: Round) -> str:
-        return to(up, (each.answering.own or each.answering.other).item.graph_address)
-
-    def side(headers: tuple[str, str], key: str, least: Callable[[Round], Best | None]) -> list[Column]:
-        """The columns of one side: its configuration and its time."""
+    def side(name: str, time: str, of: Callable[[Round], Best | None]) -> list[Column]:
+        """The configuration of one side and its time."""
         return [
-            Column(headers[0], lambda each: _name(least(each)),
-                   link=lambda each: to(up, least(each).item.implementation_address)),
-            Column(headers[1], f"{key}_time", short, lambda each: to(up, least(each).item.address)),
-        ]  # fmt: skip
+            Column(name, lambda each: name_of(of(each)), link=lambda each: link(of(each).item.implementation_address)),
+            Column(time, lambda each: of(each) and of(each).value, short, lambda each: link(of(each).item.address)),
+        ]
 
-    def bounds(header: str, duel: Callable[[Round], Duel]) -> Column:
-        """The interval of a ratio, sorted by its low end."""
-        return Column(header, lambda each: duel(each).interval, lambda found: span(found, ratio), rows_of)
+    def ratio_of(start: str, of: Callable[[Round], Duel]) -> list[Column]:
+        return [
+            Column(f"{start}ratio", lambda each: of(each).value, ratio, rows_of),
+            Column(f"{start}95 %", lambda each: of(each).interval, lambda bounds: span(bounds, ratio), rows_of),
+        ]
 
     columns = [
-        Column("graph", "graph", link=graph_page),
-        Column("query set", "queries"),
+        Column("graph", lambda each: each.graph,
+               link=lambda each: link((each.answering.own or each.answering.other).item.graph_address)),
+        Column("query set", lambda each: each.asked),
         Column("status", lambda each: each.lost.cell.status if each.lost else each.verdict, link=rows_of,
                notes=lambda each: [each.lost.cell.reason] if each.lost and each.lost.cell.reason else []),
-        *side(("configuration", unit), "own", lambda each: each.answering.own),
-        *side(("best other", f"other: {unit}"), "other", lambda each: each.answering.other),
-        Column("ratio", "ratio", ratio, rows_of), bounds("ratio: 95 %", lambda each: each.answering),
-        *side(("from edges by", "from edges: ms"), "from_edges_own", lambda each: each.whole.own),
-        *side(("other from edges by", "other from edges: ms"), "from_edges_other", lambda each: each.whole.other),
-        Column("from edges: ratio", "from_edges_ratio", ratio, rows_of),
-        bounds("from edges: 95 %", lambda each: each.whole),
+        *side("configuration", unit, lambda each: each.answering.own),
+        *side("best other", f"other: {unit}", lambda each: each.answering.other),
+        *ratio_of("", lambda each: each.answering),
+        *side("from edges by", "from edges: ms", lambda each: each.whole.own),
+        *side("other from edges by", "other from edges: ms", lambda each: each.whole.other),
+        *ratio_of("from edges: ", lambda each: each.whole),
     ]  # fmt: skip
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
@@ -262,39 +270,28 @@ def _table(name: str, title: str, group: list[Round], up: str) -> Table:
         "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
         "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
     ]
-    return of_rows(name, title, columns, list(map(_record, ordered)), ordered, keys=2, notes=notes)
+    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph,
+                                              each.asked))  # fmt: skip
+    return linked_table("against", title, columns, ordered, keys=2, notes=notes)
 
 
-def _name(least: Best | None) -> str | None:
-    return least and measures.named(least.cell)
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
-def _record(each: Round) -> dict:
-    """The typed values of a line."""
-    found = {"graph": each.graph[0], "sha256": each.graph[1], "queries": each.asked, "machine": each.machine.title,
-             "place": each.place, "verdict": each.verdict, "status": each.lost and each.lost.cell.status}  # fmt: skip
-    for key, duel in (("", each.answering), ("from_edges_", each.whole)):
-        for side, least in (("own", duel.own), ("other", duel.other)):
-            found |= {f"{key}{side}": least and least.cell.label, f"{key}{side}_time": least and least.value}
-        bounds = duel.interval
-        found |= {f"{key}ratio": duel.value, f"{key}low": bounds and bounds.low, f"{key}high": bounds and bounds.high}
-    return found
-
-
-def _troubled(own: list[Entry], up: str) -> Iterator[Block]:
+def _troubled(own: list[Entry]) -> Iterator[Block]:
     """Its cells that are wrong, have no times, or were checked by a sample alone."""
-    troubled = [entry for entry in own if entry.cell.status != "ok"]
-    if not troubled:
+    worst = sorted((each for each in own if each.cell.status != "ok"), key=lambda e: -STATUSES.index(e.cell.status))
+    if not worst:
         return
     columns = [
-        Column("graph", lambda each: each.cell.dataset, link=lambda each: to(up, each.graph_address)),
+        Column("graph", lambda each: each.cell.dataset, link=lambda each: link(each.graph_address)),
         Column("configuration", lambda each: each.cell.label),
         Column("query set", lambda each: measures.asked(each.cell)),
-        Column("status", lambda each: each.cell.status, link=lambda each: to(up, each.address),
+        Column("status", lambda each: each.cell.status, link=lambda each: link(each.address),
                notes=lambda each: [each.cell.reason] if each.cell.reason else []),
-        Column("run", lambda each: each.source.name, link=lambda each: to(up, each.source.address)),
+        Column("run", lambda each: each.source.name, link=lambda each: link(each.source.address)),
     ]  # fmt: skip
-    worst = sorted(troubled, key=lambda each: -STATUSES.index(each.cell.status))
     yield "heading", "Wrong, unfinished or partly checked"
     yield "table", tabulate("troubled", count(len(worst), "cell"), columns, worst, right=frozenset())
 
@@ -302,61 +299,40 @@ def _troubled(own: list[Entry], up: str) -> Iterator[Block]:
 # ------------------------------------------------------------------ all implementations
 
 
-def index(entries: Iterable[Entry], up: str = "") -> list[Block]:
-    """Tables of all implementations by problem and place: what each is, how many cells it has, how many graphs it
-    won."""
-    entries = list(entries)
+def index(entries: Iterable[Entry], found: dict[tuple[str, str], list[Round]]) -> list[Block]:
+    """A table of the implementations of each problem: what each is, how many cells it has, how many graphs it won."""
     groups = by_implementation(entries)
-    placed: dict[tuple[str, str], list[str]] = {}
-    for (problem, name), own in groups.items():
-        placed.setdefault((problem, _place(own)), []).append(name)
-    if not placed:
-        return [("text", "There is no implementation.")]
     blocks: list[Block] = []
     for problem in PROBLEMS:
-        here = [place for place in (*PLACES, PEERS) if (problem, place) in placed]
-        blocks += [("heading", _capital(problem))] if here else []
-        for place in here:
-            named = {name: groups[problem, name] for name in sorted(placed[problem, place])}
-            blocks += tables(_listed(problem, place, named, entries, up))
+        if own := {name: cells for (of, name), cells in groups.items() if of == problem}:
+            blocks.append(("table", _listed(problem, own, found)))
     blocks.append(("text", "Graphs won: where it is faster than every other of the same machine, graph, queries and "
                    "place by the time of its answers, with an interval below 1, and slower nowhere on that graph; of "
                    "those on which there is another. From edges: the same by the whole way."))  # fmt: skip
     return blocks
 
 
+def _listed(problem: str, groups: dict[str, list[Entry]], found: dict[tuple[str, str], list[Round]]) -> Table:
+    def won(name: str, whole: bool) -> str:
+        wins, among = graphs_won(found.get((problem, name), ()), whole)
+        return f"{len(wins)} of {len(among)}" if among else BLANK
+
+    places = {name: _place(own) for name, own in groups.items()}
+    names = sorted(groups, key=lambda name: ((*PLACES, PEERS).index(places[name]), name))
+    columns = [
+        Column("implementation", lambda name: name, link=lambda name: link(groups[name][0].implementation_address)),
+        Column("place", places.get), Column("what it is", lambda name: _line(registered(name, problem))),
+        Column("cells", lambda name: len(groups[name]), thousands),
+        Column("not sound", lambda name: _statuses(e.cell.status for e in groups[name] if not e.cell.sound)),
+        Column("graphs won", lambda name: won(name, False)), Column("from edges: won", lambda name: won(name, True)),
+    ]  # fmt: skip
+    return linked_table(f"implementations-{problem}", _capital(problem), columns, names)
+
+
 def _place(own: list[Entry]) -> str:
     """Peers, for whatever others made, or the largest place of its cells."""
     ours = all(each.cell.ours for each in own)
     return max((measures.place(each.cell) for each in own), key=PLACES.index) if ours else PEERS
-
-
-def _listed(problem: str, place: str, groups: dict[str, list[Entry]], entries: list[Entry], up: str) -> Table:
-    rows, lost, won = [], [], []
-    for name, own in groups.items():
-        found = rounds(name, problem, entries)
-        ways = [graphs_won(found), graphs_won(found, whole=True)]
-        won.append([f"{len(wins)} of {len(of)}" if of else BLANK for wins, of in ways])
-        lost.append(Counter(entry.cell.status for entry in own if not entry.cell.sound))
-        row = {"problem": problem, "place": place, "implementation": name, "cells": len(own)}
-        for way, (wins, of) in zip(("", "_from_edges"), ways, strict=True):
-            row |= {f"graphs_won{way}": len(wins), f"graphs_compared{way}": len(of)}
-        rows.append(row)
-    columns = [
-        Column("implementation", lambda name: name, link=lambda name: to(up, groups[name][0].implementation_address)),
-        Column("what it is", lambda name: _line(registered(name, problem))), Column("cells", "cells", grouped),
-        Column("not sound", lambda name: _statuses(lost[list(groups).index(name)])),
-        *(Column(header, lambda name, at=at: won[list(groups).index(name)][at])
-          for at, header in enumerate(("graphs won", "from edges: won"))),
-    ]  # fmt: skip
-    name = f"implementations-{problem}-{place.lower().replace(' ', '-')}"
-    table = of_rows(name, f"{_capital(problem)}, {place}", columns, rows, list(groups))
-    return replace(table, right=table.right | {"graphs won", "from edges: won"})
-
-
-def _statuses(found: Counter) -> str:
-    """'3 wrong, 1 failed'."""
-    return ", ".join(f"{found[status]} {status}" for status in STATUSES if found[status])
 
 
 def _line(known: type | None) -> str:

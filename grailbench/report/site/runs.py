@@ -16,17 +16,17 @@ from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.rows import cell_of
-from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
-from grailbench.report import draw, measured, recorded
+from grailbench.report import measured, recorded
 from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address
+from grailbench.report.site.entries import Source, anchor, graph_address, grouped, implementation_address, link
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, count, grouped, listing, machine, short, size
+from grailbench.util import words
+from grailbench.util.words import BLANK, count, listing, short
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are named in a line
@@ -68,17 +68,17 @@ def described(source: Source) -> Described:
     run = source.run
     named, notes = recorded.commits(run.folder, run.environment)
     command, how = recorded.repeated(run.folder, run.environment)
-    facts = [
-        ("what it is", _planned(run.folder)),
-        ("machine", machine({**run.environment, "commit": None})),
-        ("commit", "; ".join([", ".join(named), *notes]) if named else "; ".join(notes)),
-        ("measured", (run.environment.get("at") or "")[:10]),
-        ("cells", recorded.counted(run.cells)),
-        ("to repeat it", "; ".join([command, *how])),
-        ("its rows", f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}"),
-    ]
-    known = [(name, value) for name, value in facts if value]
-    return Described(replace(source, run=run.rowless()), known, named, notes)
+    facts = {
+        "what it is": _planned(run.folder),
+        "machine": words.machine({**run.environment, "commit": None}),
+        "commit": "; ".join(filter(None, (", ".join(named), *notes))),
+        "measured": (run.environment.get("at") or "")[:10],
+        "cells": recorded.counted(run.cells),
+        "to repeat it": "; ".join([command, *how]),
+        "its rows": f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}",
+    }
+    shown = [(name, value) for name, value in facts.items() if value]
+    return Described(replace(source, run=run.rowless()), shown, named, notes)
 
 
 def _planned(folder: Path) -> str:
@@ -88,39 +88,33 @@ def _planned(folder: Path) -> str:
     return str(config.get("description") or "") if isinstance(config, Mapping) else ""
 
 
-def page(found: Described, up: str = "../") -> list[Section]:
+def page(found: Described) -> list[Section]:
     """The page of a run: its summary, its cells graph by graph, its environment."""
     run = found.source.run
     return [
-        Section("summary", "Summary", list(_summary(found, up))),
-        Section("cells", "Every cell", list(_cells(run, up))),
+        Section("summary", "Summary", list(_summary(found))),
+        Section("cells", "Every cell", list(_cells(run))),
         Section("environment", "Environment", list(report_sections.environment(run.environment))),
     ]
 
 
 def description(source: Source) -> str:
     """A sentence on a run: how many cells of which problems, on which machine."""
-    run = source.run
-    graphs = {(cell.problem, cell.dataset) for cell in run.cells}
-    what = f"{count(len(run.cells), 'cell')} of {listing(run.problems, 4)} on {count(len(graphs), 'graph')}"
-    return f"{what}. {kind_of_machine(run)}."
+    graphs = {(cell.problem, cell.dataset) for cell in source.run.cells}
+    what = f"{count(len(source.run.cells), 'cell')} of {listing(source.run.problems, 4)}"
+    return f"{what} on {count(len(graphs), 'graph')}. {source.hardware}."
 
 
-def kind_of_machine(run: Run) -> str:
-    """Processor, cores and GPUs of the machine of a run."""
-    return machine({**run.environment, "commit": None}, whole=False)
-
-
-def table(found: Iterable[Described], up: str = "") -> Table:
+def table(found: Iterable[Described]) -> Table:
     """A line a run, with links to its page."""
 
     def graphs(each: Described) -> str:
         return listing(dict.fromkeys(cell.dataset for cell in each.source.run.cells), SHOWN, "graph")
 
     columns = [
-        Column("run", lambda each: each.source.name, link=lambda each: f"{up}{each.source.address}"),
+        Column("run", lambda each: each.source.name, link=lambda each: link(each.source.address)),
         Column("problem", lambda each: ", ".join(each.source.run.problems)),
-        Column("machine", lambda each: kind_of_machine(each.source.run)), Column("graphs", graphs),
+        Column("machine", lambda each: each.source.hardware), Column("graphs", graphs),
         Column("cells", lambda each: recorded.counted(each.source.run.cells)),
         Column("on", lambda each: (each.source.run.environment.get("at") or "")[:10]),
         Column("commit", lambda each: ", ".join(each.commits) or BLANK, notes=lambda each: each.notes),
@@ -129,7 +123,7 @@ def table(found: Iterable[Described], up: str = "") -> Table:
     return tabulate("runs", "The runs of this site", columns, found, right=frozenset())
 
 
-def _summary(found: Described, up: str) -> Iterator[Block]:
+def _summary(found: Described) -> Iterator[Block]:
     run = found.source.run
     yield "facts", found.facts
     if run.mixed:
@@ -140,7 +134,7 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         '<p class="data">Data: <a class="csv" href="{}">every time as CSV</a>, a line a time; its column cell has the '
         "names of the links below.</p>"
     )
-    yield "markup", data.format(up + found.source.data_address)
+    yield "markup", data.format(link(found.source.data_address))
     if warned := stability.warnings(run.cells, run.environment):
         yield "caution", warned
     if said := answer.sentences(run.cells):
@@ -148,20 +142,16 @@ def _summary(found: Described, up: str) -> Iterator[Block]:
         yield "answer", said
 
 
-def _cells(run: Run, up: str) -> Iterator[Block]:
+def _cells(run: Run) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html", globals={"short": short, "signs": SIGNS}).module.cells
     verdicts = stability.verdicts(run.cells, run.environment)
     for problem in run.problems:
-        own = run.of(problem)
         if len(run.problems) > 1:
             yield "heading", problem.capitalize()
-        for dataset in dict.fromkeys(cell.dataset for cell in own):
-            found = [cell for cell in own if cell.dataset == dataset]
-            drawn: Block = ("markup", macro(_group(found, verdicts), up))
-            if len(run.cells) <= FEW:
-                yield drawn
-            else:
-                yield "folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)
+        for dataset, found in grouped(run.of(problem), lambda cell: cell.dataset).items():
+            drawn: Block = ("markup", macro(_group(found, verdicts), link("")))
+            many = len(run.cells) > FEW
+            yield ("folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)) if many else drawn
 
 
 def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, object]:
@@ -177,15 +167,11 @@ def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, ob
             "anchor": anchor(cell), "name": axes.label(cell.impl, cell.axes, long=True, after=queries),
             "address": implementation_address(cell.impl, cell.problem), "status": cell.status,
             "state": state(cell.status), "about": "; ".join(_about(cell, verdicts[cell.key])),
-            "phases": [(f"{under}/{phase}" if under else phase, stats, _strip(stats) if not under else "")
+            "phases": [(f"{under}/{phase}" if under else phase, stats)
                        for (under, phase), stats in cell.phases.items()],
         })  # fmt: skip
     title = first.dataset if first.problem == USUAL else f"{first.dataset}, {first.problem}"
     return {"title": title, "address": graph_address(first.dataset), "about": ", ".join(known), "cells": lines}
-
-
-def _strip(found: Stats) -> Markup:
-    return draw.strip(found.times, found.median_low, found.median, found.median_high) if found.trials > 1 else Markup()
 
 
 def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
@@ -200,20 +186,18 @@ def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
         yield f"answers {cell.checksum}"
     if cell.positives is not None:
         of = f" of {cell.queries:,}" if cell.queries is not None and cell.problem == USUAL else ""
-        yield f"{grouped(cell.positives)}{of} positive" if of else f"answer {grouped(cell.positives)}"
+        yield f"{words.grouped(cell.positives)}{of} positive" if of else f"answer {words.grouped(cell.positives)}"
     for name, value in measured.sizes(cell).items():
-        yield f"{measured.SIZES[name]} {size(value)}"
+        yield f"{measured.SIZES[name]} {words.size(value)}"
     if cell.rate is not None:
         yield f"{short(cell.rate)} {problem_of(cell.problem).rate}"
     if cell.energies:
         for phase in cell.energies.named:
-            joules = cell.joules(phase)
-            spent = (
-                f"{short(joules)} J ({', '.join(cell.energies.meters(phase))})" if joules is not None else "not read"
-            )
+            joules, meters = cell.joules(phase), ", ".join(cell.energies.meters(phase))
+            spent = "not read" if joules is None else f"{short(joules)} J ({meters})"
             yield f"energy of {phase}: {'; '.join(filter(None, (spent, cell.energies.why(phase))))}"
         if cell.energies.reason:
             yield f"energy: {cell.energies.reason}"
     if cell.counters:
-        known = [f"{name} {grouped(value)}" for name, value in cell.counters.items()]
+        known = [f"{name} {words.grouped(value)}" for name, value in cell.counters.items()]
         yield f"counted: {listing(known, LONGEST, 'counter')}"

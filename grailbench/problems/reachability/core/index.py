@@ -9,7 +9,7 @@ from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core import answer, checked, rows
 from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.closure import close, words
-from grailbench.problems.reachability.core.inner import Grail
+from grailbench.problems.reachability.core.inner import Inner
 from grailbench.problems.reachability.core.patterns import Patterns
 from grailbench.problems.reachability.core.peel import Peeled, peel
 from grailbench.problems.reachability.core.records import records, tree_records
@@ -37,7 +37,7 @@ class CoreIndex(PeeledIndex):
         return _decide(self, source, target)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """Compares the records and the rows of the closure with every edge."""
+        """Compares answers with every edge, and for some targets with those of children."""
         return checked.fault(self, dag)
 
     def stored(self) -> dict[str, np.ndarray]:
@@ -88,7 +88,7 @@ def _decide(index: PeeledIndex, source: int, target: int) -> Decision:
         end = "{0} reaches nothing of the core" if row == index.sources[-1, 1] else "nothing of the core reaches {1}"
         return Decision(answer, "core", f"{end} that lies outside of its trees", (source, target))
     gates = index.gates(source, target)
-    whose = "the packed closure of the core" if index.inner is None else index.inner.words
+    whose = "the packed closure of the core" if index.inner is None else "labels, filters and searches on the core"
     said = "yes" if answer else "no"
     why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {said}"
     return Decision(answer, "closure" if index.inner is None else "core", why, (source, target, *gates))
@@ -176,7 +176,7 @@ class Core(Implementation):
             return found
         sources, targets = records(peeled)
         arrays = _shape(peeled) | {"sources": sources, "targets": targets}
-        return CoreIndex(dag, params, arrays, Grail.build(dag, peeled, params))
+        return CoreIndex(dag, params, arrays, Inner.build(dag, peeled, params))
 
     @classmethod
     def exact(cls, dag: Dag, peeled: Peeled, params: Params) -> CoreIndex | None:
@@ -191,4 +191,4 @@ class Core(Implementation):
         """Returns the index whose arrays these are; nothing is read or copied."""
         inner = {name.removeprefix("inner_"): each for name, each in arrays.items() if name.startswith("inner_")}
         own = {name: each for name, each in arrays.items() if not name.startswith("inner_")}
-        return CoreIndex(dag, params, own, Grail.restored(params, inner) if inner else None)
+        return CoreIndex(dag, params, own, Inner.restored(params, inner) if inner else None)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
 from grailbench.graph.condense import rooted
@@ -17,65 +15,37 @@ from grailbench.problems.reachability.index import FILTERS, Params
 _DAG = "offsets", "children", "levels", "order"
 
 
-class Inner(ABC):
-    """An index of the core alone. Vertices of the core are numbered 0 to k - 1 in topological order."""
-
-    #: in words, for `info` and the reasons of answers
-    words: str
-
-    @abstractmethod
-    def answer(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Returns whether each row reaches its column, bool[q], itself included. int32[q] each, in range."""
-
-    @property
-    @abstractmethod
-    def nbytes(self) -> int:
-        """Bytes of the index, including the edges of the core if it searches them."""
-
-    @property
-    @abstractmethod
-    def counters(self) -> dict[str, int]:
-        """What it counted, at least `queries`, `searches`, `vertices_expanded` and `edges_scanned`, if asked to."""
-
-    @abstractmethod
-    def fault(self) -> str | None:
-        """Returns what is wrong with the index, compared with the edges of the core, or None."""
-
-    @abstractmethod
-    def stored(self) -> dict[str, np.ndarray]:
-        """Returns the arrays from which the index can be made again."""
-
-
-class Grail(Inner):
-    """Label pairs, levels, tree intervals and hubs on the core, and a search where they leave a pair open.
+class Inner:
+    """Label pairs, levels, tree intervals and hubs on the core alone, and a search where they leave a pair open.
 
     Its graph numbers the core by ascending ids of the DAG, since what an edge connects often lies together in a file:
     searches on commits-2m took three times as long in topological order. `number` has the numbers, int32[k].
     """
 
-    words = "labels, filters and searches on the core"
-
     def __init__(self, index: GrailIndex, number: np.ndarray):
         self.index, self.dag, self.number = index, index.dag, number
 
     @classmethod
-    def build(cls, dag: Dag, peeled: Peeled, params: Params) -> Grail:
+    def build(cls, dag: Dag, peeled: Peeled, params: Params) -> Inner:
         """Makes the graph of the core, and its index."""
         kind = Parallel if params.workers > 1 else Sequential  # `parallel` has a thread for each label pair
         starts, targets, place = _rows(dag, np.sort(peeled.core))
         return cls(kind.build(rooted(starts, targets), _own(params), NoTimer()), place[peeled.core])
 
     @classmethod
-    def restored(cls, params: Params, arrays: dict[str, np.ndarray]) -> Grail:
+    def restored(cls, params: Params, arrays: dict[str, np.ndarray]) -> Inner:
         """Returns the index whose arrays these are."""
         dag = Dag(*(arrays[name] for name in _DAG), np.arange(arrays["offsets"].shape[0] - 2, dtype=np.int32))
         return cls(Parallel.restored(dag, _own(params), arrays), arrays["number"])
 
     def answer(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Returns whether each row reaches its column, bool[q], itself included. int32[q] each: vertices of the core, 0
+        to k - 1 in topological order."""
         return self.index.query_batch(self.number[rows], self.number[columns], NoTimer())
 
     @property
     def nbytes(self) -> int:
+        """Bytes of the index, with the edges that it searches."""
         return self.index.index_bytes + self.dag.offsets.nbytes + self.dag.children.nbytes + self.number.nbytes
 
     @property

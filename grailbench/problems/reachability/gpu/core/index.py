@@ -5,8 +5,6 @@ Importing this module imports no CUDA module, so that the registry works without
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from grailbench.graph.csr import Dag
@@ -15,20 +13,6 @@ from grailbench.problems.reachability.core.index import CoreIndex
 from grailbench.problems.reachability.core.inner import core_dag
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
-
-
-class _Core(Protocol):
-    """What `checked.fault` asks of the index of the core."""
-
-    def fault(self) -> str | None: ...
-
-
-class _Fetched(CoreIndex):
-    """The arrays of an index on the device, which itself answers; `fault` is that of the index of the core."""
-
-    def __init__(self, dag: Dag, params: Params, asked: CoreGpuIndex, core: _Core | None):
-        super().__init__(dag, params, asked.fetch(), core)
-        self.query_batch = asked.query_batch
 
 
 class CoreGpuIndex(Index):
@@ -70,12 +54,10 @@ class CoreGpuIndex(Index):
         return self._held.nbytes + (0 if self._inner is None else self._inner.index_bytes)
 
     def check_labels(self, dag: Dag) -> str | None:
-        """Compares the records and the rows of the closure with every edge."""
-        return checked.fault(_Fetched(dag, self._params, self, None if self._inner is None else self), dag)
-
-    def fault(self) -> str | None:
-        """Returns what is wrong with the labels of the core, where it has some in place of a closure."""
-        return self._inner.check_labels(self._inner_dag)
+        """Checks answers to every edge, and the arrays, or the labels of the core, on the host."""
+        if self._inner is not None:
+            return self._inner.check_labels(self._inner_dag) or checked.edge_fault(self.query_batch, dag)
+        return checked.fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
 
     def fetch(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `core.index.CoreIndex` from the device."""
