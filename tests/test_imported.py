@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from commands import call
 from dags import same_dag
 
 from grailbench.data.imported import import_graph, named, stem

@@ -238,7 +238,6 @@ def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     from grailbench.report.profiled import of_answers, of_outline
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
-    return [
-        save(folder / name, data) for each in drawn if each.drawable for name, data in drawing.files(each, source, form)
-    ]
+    figures = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
+    drawn = [figure for figure in figures if figure.drawable]
+    return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]
