@@ -7,7 +7,6 @@ from grailbench.report.papers import beside, thesis
 from grailbench.report.render import records
 from grailbench.report.render.markdown import markdown
 
-KEGG = {"vertices": 3618, "edges": 5576}
 ENVIRONMENT = {
     "cpu": "Test CPU",
     "cores": 2,
@@ -51,9 +50,9 @@ def parallel(threads=2, **other):
     return rows(impl="parallel", threads=threads, **other)
 
 
-def built(*groups, name="2.4", graphs=None, planned=None):
+def built(*groups, name="2.4", planned=None):
     frame = [row for group in groups for row in group]
-    return thesis.build(name, cells(frame, planned), graphs or {})
+    return thesis.build(name, cells(frame, planned))
 
 
 def filled_rows(table):

@@ -11,10 +11,8 @@ from stored import trials
 from grailbench.harness import axes
 from grailbench.harness.axes import label
 from grailbench.harness.cells import cells
-from grailbench.harness.plan import Config
 from grailbench.problems.reachability.index import CHOICES
-from grailbench.report.papers.beside import Feed
-from grailbench.report.papers.feeds import Series
+from grailbench.report.papers.feeds import Feed, Series
 
 ENTRY = """
     Axis("width", "width", "Words a vertex", 64, "W", least=1, words=lambda w: f"{w} wide", unsaid=(None, 64),
@@ -85,12 +83,6 @@ def test_a_configuration_is_put_into_words_in_one_place():
     assert label("x", {"threads": 2}, before="bfs", after="mine") == "bfs x 2 threads mine"
     assert label("x", {"order": "random", "filters": "none", "devices": 1, "dim": None, "memory": 0}) == "x"
     assert label("core", {"threads": 1, "memory": 1 << 20}) == "core 1 thread memory 1,048,576"
-
-
-def test_every_axis_is_a_field_of_plans_with_its_usual_value():
-    block = {"datasets": ["kegg"], "implementations": ["parallel"]}
-    experiment = Config.model_validate({"experiment": [block]}).experiment[0]
-    assert {axis.name: getattr(experiment, axis.name) for axis in axes.AXES} == {a.name: [a.usual] for a in axes.AXES}
 
 
 def test_names_that_options_offer_are_those_that_reachability_takes():

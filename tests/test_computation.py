@@ -77,7 +77,7 @@ def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
 def test_run_of_other_things_shows_nothing_of_the_paper():
     report = document.make(made(everything(), {}))
     assert not any(name.startswith("computation") for name in (*[t.name for t in report.tables], *report.left_out))
-    assert report.claims == []
+    assert report.part("claims") == []
 
 
 # ------------------------------------------------------------------ figures
@@ -162,6 +162,11 @@ def test_what_cannot_be_shown_is_said_so(tmp_path):
 # ------------------------------------------------------------------ claims
 
 
+@pytest.fixture(scope="module")
+def claims():
+    return computation.checks(measured(evaluation()))
+
+
 def check(found, what, **wanted):
     (only,) = [
         each for each in found if each.claim.what == what and all(each.record()[k] == v for k, v in wanted.items())
@@ -169,17 +174,17 @@ def check(found, what, **wanted):
     return only
 
 
-def test_claims_are_geometric_means_of_sequential_by_gpu(report):
-    one = check(report.claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
+def test_claims_are_geometric_means_of_sequential_by_gpu(claims):
+    one = check(claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
     assert (one.ours, one.cells, one.verdict) == (pytest.approx(5.0), 3, "not met")
-    assert check(report.claims, "query", set="home-made", reading="100,000 queries").ours == pytest.approx(2.0)
-    assert {each.generated for each in report.claims if each.claim.set == "benchmark"} == {True, False}
+    assert check(claims, "query", set="home-made", reading="100,000 queries").ours == pytest.approx(2.0)
+    assert {each.generated for each in claims if each.claim.set == "benchmark"} == {True, False}
 
 
-def test_memory_is_gpu_by_sequential_and_less_is_better(report):
-    one = check(report.claims, "memory", set="home-made", reading="device peak")
+def test_memory_is_gpu_by_sequential_and_less_is_better(claims):
+    one = check(claims, "memory", set="home-made", reading="device peak")
     assert (one.ours, one.verdict) == (pytest.approx(1.5), "met")
-    assert check(report.claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
+    assert check(claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
 
 
 def test_what_only_the_gpu_managed_is_in_no_mean_and_what_only_sequential_managed_counts_against_it():
@@ -225,11 +230,11 @@ def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
     assert verdicts == {"met", "not met"}
 
 
-def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(report):
-    found = [each for each in report.claims if each.reading == "from edges"]
+def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(claims):
+    found = [each for each in claims if each.reading == "from edges"]
     assert {each.claim.what for each in found} == {"labeling"}
     assert {each.verdict for each in found} == {"not measured"}
-    assert "From edges: not measured, add --from-edges." in computation.claims_table(report.claims).notes
+    assert "From edges: not measured, add --from-edges." in computation.claims_table(claims).notes
     of = {"dataset": "dag_01-like", "dim": 1}
     cpu, gpu = ({("", "ready"): ms} | {("ready", part): ms / 9 for part in PARTS} for ms in (10.0, 20.0))
     timed = measured(trials(parts=cpu, **of), trials(label=0.1, apart={"transfer": 2.0}, parts=gpu, **(GPU | of)))

@@ -191,7 +191,7 @@ def test_the_guide_names_every_extra_that_an_error_asks_for():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "grailbench").rglob("*.py"))
     asked = set(re.findall(r"grailbench\[([\w-]+)\]", code))
     shown = re.findall(r"pip install -e '\.\[([\w,-]+)\]'", (ROOT / "docs" / "guide.md").read_text(encoding="utf-8"))
-    assert {"gpu", "gpu-mlir"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
+    assert {"gpu"} <= asked <= {extra for extras in shown for extra in extras.split(",")}
 
 
 def test_the_citation_names_this_version_and_the_works_that_are_reproduced():

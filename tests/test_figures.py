@@ -153,7 +153,7 @@ def test_mean_speedup_is_geometric_and_a_lost_graph_costs():
 
 def test_print_is_compared_with_real_graphs_only():
     found = made(everything())
-    frame = papers.printed_frame(tables.build(name, found, {}) for name in ("2.4", "2.5"))
+    frame = papers.printed_frame(tables.build(name, found) for name in ("2.4", "2.5"))
     assert set(frame.dataset) == {*tables.published.table("2.4").rows, *tables.published.table("2.5").rows}
     kegg = frame[(frame.dataset == "kegg") & (frame.column == "Pure DFS")]
     assert kegg.measured.item() == pytest.approx(40.2)
@@ -162,13 +162,13 @@ def test_print_is_compared_with_real_graphs_only():
 
 def test_look_alike_alone_leaves_its_published_row_empty():
     found = made(unguided(dataset="kegg-like", stands_for="kegg"))
-    frame = papers.printed_frame([tables.build("2.4", found, {})])
+    frame = papers.printed_frame([tables.build("2.4", found)])
     assert frame.measured.isna().all()
-    assert "kegg-like ran in its place" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
+    assert "not in the run; kegg-like is" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
 
 
 def test_counts_of_positive_queries_are_no_times():
-    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()), {})]).column)
+    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()))]).column)
 
 
 def test_counters_of_a_wrong_cell_are_left_out():
@@ -181,7 +181,7 @@ def test_all_figures_of_a_run_have_the_names_that_the_command_offers():
     from grailbench.cli import plot
 
     found = made(everything())
-    drawn = figures.of_cells(found, [tables.build("2.4", found, {})])
+    drawn = figures.of_cells(found, [tables.build("2.4", found)])
     others = ("closure", "traversal", "reading", "tradeoff", "strips")  # of any problem
     assert list(drawn) == [name for name in CAPTIONS if not name.startswith(others)]
     assert plot.PHASES == frames.TOP_PHASES

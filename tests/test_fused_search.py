@@ -176,7 +176,7 @@ def test_more_gpus_than_the_host_has_are_refused(monkeypatch):
 
     monkeypatch.setattr(several, "count", lambda: 2)
     with pytest.raises(MachineLacks, match="3 GPUs are asked for, this host has 2"):
-        several.DeviceThreads(3)
+        several.device_threads(3)
 
 
 def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():

@@ -300,18 +300,6 @@ def test_names_that_a_shell_takes_for_more_are_not_completed(world):
     assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
 
 
-# ------------------------------------------------------------------ random names in each field
-
-import hostile as program  # noqa: E402
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("source", [("row", "dataset"), ("row", "reason"), ("environment", "cpu"), ("folder", "name")])
-def test_random_names_are_shown_without_harm(source):
-    texts, refused, wrong = program.tried(source, program.drawn(program.random.Random(repr(source))), site=False)
-    assert (texts > 10, refused, wrong) == (True, False, [])
-
-
 # ------------------------------------------------------------------ in processes of their own
 
 

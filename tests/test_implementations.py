@@ -13,7 +13,7 @@ from grailbench.errors import MachineLacks
 from grailbench.problems.contract import implementations
 from grailbench.problems.reachability.counters import QUERIES
 from grailbench.problems.reachability.cpu import grail
-from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Params
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 from grailbench.problems.reachability.labels import columns
 
 AXES = {
@@ -98,13 +98,6 @@ def test_labels_hold(name, data):
     dag = dag_of(*data.draw(digraphs()))
     index = build(name, dag, data.draw(params_of(name)))
     assert index.check_labels(dag) is None
-
-
-def test_an_index_that_does_not_say_how_its_labels_are_checked_cannot_be_made():
-    body = {"query_batch": None, "index_bytes": 0}
-    with pytest.raises(TypeError, match="check_labels"):
-        type("Silent", (Index,), body)()
-    assert type("Spoken", (Index,), body | {"check_labels": None})().index_bytes == 0
 
 
 @ours

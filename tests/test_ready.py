@@ -159,20 +159,10 @@ def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(
     assert "_renumber_by_first" not in called
 
 
-def test_what_an_implementation_needs_from_edges_is_loaded_with_it(monkeypatch):
-    loaded = []
-    dfs = implementations()["dfs"]
-    monkeypatch.setattr(dfs, "load_ready", lambda params: loaded.append(params))
-    for from_edges in (False, True):
-        problem("reachability").prime(dfs, Params(dim=3), from_edges=from_edges)
-    assert [params.dim for params in loaded] == [3]
-
-
 @pytest.mark.processes
-@pytest.mark.parametrize("process", ["shared", "own"])
-def test_cells_of_every_problem_are_timed_from_edges(process, diamond, tmp_path):
+def test_cells_of_every_problem_are_timed_from_edges(diamond, tmp_path):
     blocks = [
-        {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": process}
+        {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": "own"}
         for name in PROBLEMS
         if problem(name).from_edges
     ]

@@ -138,7 +138,7 @@ def test_a_table_of_another_problem_can_be_asked_for_alone():
     run = made([*LOST, *REACHED])
     assert [table.name for table in document.make(run, ["closure"]).shown] == ["closure"]
     assert [table.name for table in document.make(run, ["2.4", "closure"]).shown] == ["2.4", "closure"]
-    with pytest.raises(InputError, match=r"computation-2, closure"):
+    with pytest.raises(InputError, match=r"computation-2, cells, closure"):
         document.make(run, ["traversal"])
 
 

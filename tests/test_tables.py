@@ -7,7 +7,6 @@ import pytest
 from stored import made
 from tabled import (
     ENVIRONMENT,
-    KEGG,
     built,
     entry,
     filled_rows,
@@ -47,16 +46,6 @@ def test_rows_of_one_configuration_make_one_cell_with_its_phases():
     (cell,) = cells(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label"))
     assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
     assert cell.label == "sequential d=2 dfs"
-
-
-def test_cell_with_fewer_trials_than_planned_is_incomplete():
-    (cell,) = cells(rows(), planned=20)
-    assert (cell.status, cell.reason) == ("incomplete", "2 of 20 trials")
-
-
-def test_wrong_cell_has_no_time_even_if_its_rows_have():
-    (cell,) = cells(rows() + rows(status="wrong", ms=(None,), reason="pair 3"))
-    assert (cell.status, cell.reason, cell.phases) == ("wrong", "pair 3", {})
 
 
 def test_reason_of_many_lines_becomes_one_short_line():
@@ -108,10 +97,6 @@ def test_column_shows_the_mean_of_its_cell_and_of_no_other(column, group):
     assert entry(table, column).measured == 3.0
 
 
-def test_ratio_is_measured_by_printed():
-    assert entry(built(unguided()), "Pure DFS").ratio == pytest.approx(3.0 / 209.85)
-
-
 def test_positive_queries_are_counted_beside_print():
     positives = entry(built(rows()), "Positive Queries")
     assert (positives.measured, positives.printed) == (20146, "20214")
@@ -126,9 +111,6 @@ def test_other_number_of_queries_is_shown_without_ratio_and_with_a_note():
     shown = entry(built(rows(queries=1000)), "Sequential DFS")
     assert (shown.measured, shown.ratio) == (3.0, None)
     assert "1,000 queries" in shown.measured_notes[0]
-
-
-def test_index_time_does_not_depend_on_the_number_of_queries():
     assert entry(built(rows(queries=1000, phase="label")), "Index CT").ratio is not None
 
 
@@ -136,12 +118,6 @@ def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
     table = built(parallel(threads=1, ms=(9.0,)), parallel(threads=4, ms=(5.0,)))
     assert entry(table, "Parallel DFS").measured == 5.0
     assert table.notes[1:] == ["Parallel columns: measured with 4 threads; the thesis used 16."]
-
-
-def test_a_table_of_times_says_that_its_printed_columns_have_no_filters():
-    said = "Filters in the thesis's columns: none, as there."
-    assert said in built(rows()).notes
-    assert said in thesis.others(cells(rows(dataset="mine")))[0].notes
 
 
 def test_child_order_other_than_print_is_stated():
@@ -172,14 +148,6 @@ def test_core_has_columns_after_the_printed_ones_where_the_run_has_it():
         "core, index", "core", "core, 2 threads, index", "core, 2 threads"
     ]  # fmt: skip
     assert built(rows(), exact(query_set="balanced-100000-s1")).columns == printed
-
-
-def test_core_stands_beside_graphs_that_are_not_in_print():
-    few = {"query_set": "random-16-s1", "queries": 16}
-    (table,) = thesis.others(cells(rows("mine", **few) + exact(dataset="mine", ms=(0.5,), **few)))
-    assert entry(table, "core", "mine").measured == 0.5
-    assert entry(table, "core", "mine").measured_notes == ("asked 16 queries, not 100,000",)
-    assert entry(table, "sequential / core", "mine").measured == pytest.approx(6.0)
 
 
 def test_a_run_of_core_alone_fills_no_printed_table():
@@ -223,51 +191,32 @@ def test_a_ratio_far_from_1_carries_the_known_reason(ms, said):
     assert ("children are visited in random order" in page) == said
 
 
-def test_errata_of_a_printed_cell_become_a_footnote():
-    table = built(rows(), name="2.1", graphs={"agrocyc": {"vertices": 12685, "edges": 13658}})
-    assert "cut off, not rounded" in table_markdown(table)
-
-
 # ------------------------------------------------------------------ counts
 
 
-def test_counts_beside_print_show_no_difference_when_equal():
-    table = built(rows(), name="2.1", graphs={"kegg": KEGG})
-    assert [entry(table, c).ratio for c in ("Vertices", "Edges", "Avg Degree")] == [0, 0, 0]
-
-
 def test_counts_that_differ_show_by_how_much():
-    table = built(rows(), name="2.1", graphs={"kegg": {"vertices": 3617, "edges": 5576}})
+    table = built(rows(vertices=3618, edges=5576), rows("human", vertices=38811, edges=39817), name="2.1")
+    assert [entry(table, column).ratio for column in ("Vertices", "Edges", "Avg Degree")] == [0, 0, 0]
     assert ["", "difference", "-1", "0", "0"] in parts(beside.table(table))[1]
-
-
-def test_counts_come_from_the_rows_when_the_file_is_not_here():
-    found = cells(rows(vertices=3618, edges=5576, graph_sha256="0" * 64))
-    assert thesis.graph_counts(found, ["2.1"]) == {"kegg": KEGG}
-
-
-def test_counts_that_cannot_be_had_say_why():
-    assert "not fetched" in table_markdown(built(rows(), name="2.1", graphs={"kegg": "not fetched"}))
+    assert "cut off, not rounded" in table_markdown(table), "the erratum of a printed cell"
+    assert "no counts of it" in table_markdown(built(rows(), name="2.1"))
 
 
 # ------------------------------------------------------------------ look-alikes and others
 
 
-def test_look_alike_never_stands_in_a_published_row():
-    frame = rows("kegg-like") + rows("kegg-like", phase="label")
+@pytest.mark.parametrize("fields", [{"dataset": "kegg-like"}, {"kind": "imported"}])
+def test_no_other_graph_stands_in_a_published_row(fields):
+    frame = rows(**fields) + rows(phase="label", **fields)
     for name in thesis.TIME_TABLES:
-        table = thesis.build(name, cells(frame), {})
+        table = thesis.build(name, cells(frame))
         entries = [entry for row in table.rows if row.dataset != "kegg-like" for entry in row.entries.values()]
         assert all(entry.measured is None for entry in entries)
 
 
-def test_imported_graph_never_stands_in_a_published_row():
-    assert filled_rows(built(rows(kind="imported"))) == 0
-
-
 def test_blank_row_names_the_look_alike_that_ran_in_its_place():
     table = built(rows("kegg-like", stands_for="kegg"))
-    assert "kegg-like ran in its place" in entry(table, "Pure DFS").measured_notes[0]
+    assert "not in the run; kegg-like is" in entry(table, "Pure DFS").measured_notes[0]
 
 
 def test_graph_outside_the_thesis_and_look_alike_are_not_mixed():
@@ -325,23 +274,6 @@ def test_report_says_that_its_ratios_cross_machines(report):
     assert "with changes" in page
 
 
-def test_a_load_that_spoils_times_is_said_first(tmp_path):
-    def first(environment, lines=3):
-        report = document.make(made(rows(), environment))
-        terminal, page = list(document.show(report))[:lines], document.as_markdown(report).splitlines()[: lines + 2]
-        loud = page_of(report).partition('class="caution"')[2].split("</li>")[:lines]
-        return terminal, page, loud
-
-    calm = {"cores": 2, "load_average": [0.4, 0.1, 0.1]}
-    busy = {"cores": 2, "load_average": [3.1, 2.0, 2.0]}
-    for said in first(busy):
-        assert sum("UNSTABLE: run again." in line for line in said) == 1
-        assert any("when the run began: load average 3.1 on 2 cores." in line for line in said)
-    for said in first(calm | {"earlier": [busy, calm, busy]}):
-        assert any("load average 3.1 on 2 cores, later load average 3.1 on 2 cores." in line for line in said)
-    assert "UNSTABLE" not in str(first(calm)) + str(first({}))
-
-
 def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path):
     document.write(report, out=tmp_path / "report")
     with open(tmp_path / "report" / "table-2.4.csv", newline="") as file:
@@ -364,14 +296,8 @@ def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names)
     assert {p.name for p in (tmp_path / "report").iterdir()} == names
 
 
-def test_markdown_tables_have_as_many_cells_in_each_line_as_in_the_header(report):
-    for block in document.as_markdown(report).split("\n\n"):
-        if block.startswith("|"):
-            assert len({line.count("|") for line in block.splitlines()}) == 1
-
-
 def test_records_are_plain_json(report):
-    lines = [json.loads(json.dumps(r)) for t in report.every_table for r in records(beside.table(t))]
+    lines = [json.loads(json.dumps(r)) for t in report.part("printed") for r in records(t)]
     dfs = next(r for r in lines if (r["table"], r["dataset"], r["column"]) == ("2.4", "kegg", "Pure DFS"))
     assert (dfs["measured"], dfs["printed"], dfs["impl"], dfs["status"]) == (3.0, 209.85, "dfs", "ok")
 

@@ -36,9 +36,6 @@ class Toy(Index):
         with timer.phase("spoil"):
             return answers if self.spoil is None else self.spoil(answers)
 
-    def check_labels(self, dag):
-        return None
-
     @property
     def index_bytes(self):
         return 8

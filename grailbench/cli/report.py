@@ -14,7 +14,7 @@ from grailbench.cli.printing import note, put
 @click.argument("run", required=False, type=completion.RUN)
 @click.option(
     "--table", "tables", type=completion.TABLE, multiple=True, metavar="NUMBER",
-    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, or closure, ...); may repeat.",
+    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, cells, closure, ...); may repeat.",
 )  # fmt: skip
 @click.option(
     "--format", "form", type=click.Choice(["markdown", "csv", "both", "latex"]), default="both", show_default=True,

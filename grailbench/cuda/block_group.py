@@ -6,7 +6,7 @@ import numpy as np
 from numpy import int32, int64
 
 from grailbench.cuda import warp_group
-from grailbench.cuda.gateway import cuda, holds_shared, simulated
+from grailbench.cuda.gateway import cuda, simulated
 
 WIDTH = 8 if simulated else 256  #: threads of a group, which is a block
 _WARPS = WIDTH // warp_group.WIDTH
@@ -24,7 +24,7 @@ def sync():
     cuda.syncthreads()
 
 
-@cuda.jit(device=True, **holds_shared)
+@cuda.jit(device=True)
 def broadcast(value, source):
     """The value (an integer) of lane `source`; all lanes must pass the same `source`."""
     cell = cuda.shared.array(1, int64)
@@ -45,7 +45,7 @@ if simulated:
 
 else:
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def inclusive_sum(value):
         """The sum of the values of all lanes up to and including this one, and the sum over all lanes."""
         totals = cuda.shared.array(_WARPS, int64)
@@ -62,7 +62,7 @@ else:
         cuda.syncthreads()
         return before + upto, everything
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def exclusive_count(condition):
         """The number of lanes before this one for which the condition holds, and the number of all such lanes."""
         totals = cuda.shared.array(_WARPS, int32)

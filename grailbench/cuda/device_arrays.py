@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from grailbench.cuda import describe
-from grailbench.cuda.gateway import array_words, cuda, simulated
-from grailbench.cuda.launch import check, prepared_copy
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.launch import array_words, check, prepared_copy
 from grailbench.errors import MachineLacks
 
 _ALIGNMENT = 512  # bytes, the alignment of rows by cudaMallocPitch

@@ -1,8 +1,7 @@
 """Imports the module that compiles kernels, repairs it, and explains what is missing if it cannot be used.
 
-It is that of numba-cuda (the `gpu` extra) or of numba-cuda-mlir (the `gpu-mlir` extra): the one that GRAILBENCH_CUDA
-names, else numba-cuda. Without that it is the deprecated CUDA target of numba; if numba-cuda is installed, `numba.cuda`
-is numba-cuda. numba-cuda-mlir has no simulator: that is always numba-cuda's, or numba's.
+It is that of numba-cuda (the `gpu` extra), which is `numba.cuda` where it is installed, else the deprecated CUDA target
+of numba.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import functools
 import threading
 import warnings
 
-from grailbench.cuda import allocator, installed, simulator
+from grailbench.cuda import allocator, simulator
 from grailbench.errors import MachineLacks
 from grailbench.util import faults, kernelcache
 
@@ -32,38 +31,9 @@ def load_one_at_a_time(library: type) -> None:
     library.get_cufunc = loaded
 
 
-def _repair_mlir() -> None:
-    """Makes its disk cache keep that a kernel is cooperative, and use the folder of this package's kernels.
-
-    Otherwise a kernel with barriers of the whole grid that comes from the cache is launched without them being
-    possible, and hangs or fails.
-    """
-    from numba_cuda_mlir.caching import MLIRCacheImpl
-
-    reduce, rebuild = MLIRCacheImpl.reduce, MLIRCacheImpl.rebuild
-
-    def reduce_all(self, compiled):
-        return reduce(self, compiled) | {"use_cooperative": compiled.metadata.get("use_cooperative", False)}
-
-    def rebuild_all(self, target_context, payload):
-        compiled = rebuild(self, target_context, payload)
-        compiled.metadata["use_cooperative"] = payload["use_cooperative"]
-        return compiled
-
-    MLIRCacheImpl.reduce, MLIRCacheImpl.rebuild = reduce_all, rebuild_all
-    kernelcache.adopt(MLIRCacheImpl, "mlir")
-
-
-#: whether numba-cuda-mlir compiles kernels, not numba-cuda
-mlir: bool = installed.chosen_compiler() == installed.MLIR
-#: the words of an array in the arguments of a kernel, of its address, size, bytes of an element and shape
-array_words = installed.words_of_mlir if mlir else installed.words_of_numba_cuda
-
-
 def _lacks(reason: str) -> MachineLacks:
-    extra = "grailbench[gpu-mlir]" if mlir else "grailbench[gpu]"
     return MachineLacks(
-        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and an extra: pip install '{extra}'; "
+        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and an extra: pip install 'grailbench[gpu]'; "
         "--simulate checks answers without them and records no time)"
     )
 
@@ -76,13 +46,7 @@ def _first_line(error) -> str:
 
 
 try:
-    if mlir:
-        from numba_cuda_mlir import cuda
-        from numba_cuda_mlir.numba_cuda import types
-    else:
-        if installed.named_compiler() and not simulator.asked_for():
-            import numba_cuda  # noqa: F401 (without it numba's own target would take its place)
-        from numba import cuda, types  # noqa: F401 (used by device.launch)
+    from numba import cuda
 # AttributeError: numba-cuda beside a numpy it does not know; RuntimeError: it finds no CUDA runtime, which even its
 # simulator asks for its version
 except (ImportError, AttributeError, OSError, RuntimeError) as error:
@@ -97,15 +61,9 @@ except (ImportError, AttributeError, OSError, RuntimeError) as error:
 simulated: bool = ".simulator" in cuda.jit.__module__
 if simulated:
     simulator.repair(cuda.jit.__module__.rpartition(".")[0])
-elif mlir:
-    _repair_mlir()
 else:
     kernelcache.adopt(cuda.dispatcher.CUDACacheImpl)
     load_one_at_a_time(cuda.codegen.CUDACodeLibrary)
-
-#: options of a device function in which static shared memory is declared, or of one that calls such: numba-cuda-mlir
-#: 0.6.0 compiles them only where they are inlined
-holds_shared: dict = {"inline": "always"} if mlir else {}
 
 
 def of_cpu(function):

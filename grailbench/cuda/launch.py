@@ -13,8 +13,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numba import types
 
-from grailbench.cuda.gateway import array_words, cuda, mlir, simulated, types
+from grailbench.cuda.gateway import cuda, simulated
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.util import faults
 
@@ -70,8 +71,6 @@ _shapes: dict = {}  # the grids that the driver allows, by key, device and what 
 
 def _cooperative_shape(kernel, compiled, threads: int, per_multiprocessor: int | None) -> Shape:
     multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
-    if mlir:
-        compiled._ensure_kernel_attrs()
     while threads >= _LEAST_THREADS:
         blocks = compiled.max_cooperative_grid_blocks(threads) if threads <= compiled.max_threads_per_block else 0
         if per_multiprocessor is not None:
@@ -119,7 +118,17 @@ def typed(bundle: tuple):
     Otherwise numba determines the type of such a tuple at every launch in Python, which takes 15 us; it accepts the
     type in `_numba_type_`. The content of the arrays may change. In the simulator the tuple is returned unchanged.
     """
-    return bundle if simulated or mlir else _Typed(bundle)
+    return bundle if simulated else _Typed(bundle)
+
+
+def array_words(address: int, size: int, width: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the words of a contiguous array, of one or two dimensions, in the arguments of a kernel: two that are not
+    used, its size, the bytes of an element, its address, its shape and its strides in bytes."""
+    place = address if size else 0
+    if len(shape) == 1:
+        return 0, 0, size, width, place, size, width
+    rows, columns = shape
+    return 0, 0, size, width, place, rows, columns, columns * width, width
 
 
 class _Unknown(Exception):
@@ -153,7 +162,7 @@ def _pack(arg, cells: list[int]):
     if getattr(arg, "shape", ()):
         size, width, strides = arg.size, dtype.itemsize, arg.strides
         gaps = strides[-1] != width or (arg.ndim == 2 and strides[0] != width * arg.shape[1])
-        if arg.ndim > 2 or (gaps and (size or not mlir)):  # strides of an empty array may be 0, as numpy's are
+        if arg.ndim > 2 or gaps:
             raise _Unknown
         place = (arg.device_ctypes_pointer.value or 0) if hasattr(arg, "device_ctypes_pointer") else arg.data.ptr
         cells += array_words(place, size, width, arg.shape)
@@ -188,10 +197,8 @@ def _words(kernel, args: tuple) -> tuple:
     """Returns the kernel compiled for arguments like these, its key, and their words, which numba finds where `_pack`
     cannot."""
     compiled, key, cells = _compile(kernel, args)
-    if key is not None and (mlir or _alike.get(key)):
+    if key is not None and _alike.get(key):
         return compiled, key, cells
-    if mlir:
-        raise TypeError(f"an argument of {kernel.py_func.__name__} that is packed for numba-cuda alone")
     raw: list = []
     for kind, arg in zip(compiled.argument_types, map(_as_numba, args), strict=True):
         compiled._prepare_args(kind, arg, 0, [], raw)
@@ -311,10 +318,7 @@ def _loaded(kernel, compiled, key, shape: Shape, shared_bytes: int) -> int:
         handle = int(compiled._codelibrary.get_cufunc().handle)
     if shared_bytes > permitted:  # the limit of 48 KiB without this is for static and dynamic memory together
         attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        if mlir:
-            set_to = driver.cuFuncSetAttribute(handle, attribute, shared_bytes)
-        else:
-            set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
+        set_to = driver.cuKernelSetAttribute(attribute, shared_bytes, handle, cuda.get_current_device().id)
         check(set_to, _launching, kernel.py_func.__name__, shape, shared_bytes)
         permitted = shared_bytes
     if key is not None:

@@ -13,12 +13,12 @@ from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 
-from grailbench.cuda.installed import chosen_compiler, gpus
+from grailbench.cuda.installed import gpus
 from grailbench.harness.commit import code_hash, commit_state
 from grailbench.util import __version__
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
-            "networkit", "dask")  # fmt: skip
+            "networkit", "dask", "numba-cuda")  # fmt: skip
 THREAD_SETTINGS = (
     "NUMBA_NUM_THREADS", "NUMBA_THREADING_LAYER", "NUMBA_CPU_NAME", "NUMBA_DISABLE_JIT", "NUMBA_OPT",
     "NUMBA_BOUNDSCHECK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
@@ -94,10 +94,9 @@ def usable_cores() -> int:
 
 @functools.cache
 def packages() -> dict[str, str]:
-    """The versions of the installed packages that may affect times or answers; of those that compile kernels, only the
-    one that does."""
+    """The versions of the installed packages that may affect times or answers."""
     found = {}
-    for name in (*PACKAGES, chosen_compiler()):
+    for name in PACKAGES:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found

@@ -23,7 +23,7 @@ from grailbench.report import (
     rankings,
 )
 from grailbench.report.destination import folder_for, recorded, save
-from grailbench.report.papers import Part, Place, computation, parts, thesis
+from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render import terminal
@@ -38,12 +38,14 @@ FOLDER = "report"
 
 #: the parts of a report on reachability that are of no paper, before those of papers
 GENERAL = (
-    Part("rivals", lambda report: rankings.rivals(report.cells)),
-    Part("pays", lambda report: paying.pays(report.cells)),
-    Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells)),
-    Part("workers", lambda report: rankings.workers(report.cells)),
-    Part(measured.NAME, lambda report: [measured.table(report.cells, verdicts=report.verdicts)]),
-)
+    Part("rivals", lambda report: rankings.rivals(report.cells), place=Place.FIRST, title="Everybody in one ranking"),
+    Part("pays", lambda report: paying.pays(report.cells), place=Place.FIRST,
+         title="From how many pairs an index pays"),
+    Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells), place=Place.FIRST,
+         title="Trade-offs", figures="tradeoff-"),
+    Part("workers", lambda report: rankings.workers(report.cells), place=Place.FIRST),
+    Part(measured.NAME, lambda report: [measured.table(report.cells, verdicts=report.verdicts)], place=Place.FIRST),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,8 @@ class Report:
     @cached_property
     def _built(self) -> list[Filled]:
         """The published tables that were asked for, or all if the run has cells of reachability."""
-        every = thesis.NAMES if self.cells else ()
-        names = every if self.whole else [name for name in self.names if name in thesis.NAMES]
-        graphs = thesis.graph_counts(self.cells, names)
-        return [thesis.build(name, self.cells, graphs) for name in names]
+        names = self.names or (thesis.NAMES if self.cells else ())
+        return [thesis.build(name, self.cells) for name in names if name in thesis.NAMES]
 
     @cached_property
     def tables(self) -> list[Filled]:
@@ -98,36 +98,25 @@ class Report:
         return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
 
     @cached_property
-    def every_table(self) -> list[Filled]:
-        """The published tables, then those of graphs that are in none."""
-        return [*self.tables, *(thesis.others(self.cells) if self.whole else ())]
-
-    @cached_property
     def left_out(self) -> list[str]:
         """Names of the published tables that no cell of the run fits."""
         return thesis.left_out(self._built, self.cells) if self.whole else []
 
     @cached_property
-    def claims(self) -> list[computation.Check]:
-        """The checks of Computation 2020, if the run has that paper's graphs."""
-        return computation.checks(self.cells) if self.whole else []
-
-    @cached_property
     def parts(self) -> dict[Part, list[Table]]:
         """The tables of each part that has some, in the order in which they are shown."""
         given = self.run.problems
-        asked = [USUAL, *given] if set(self.names) & set(thesis.NAMES) else given
-        chosen = [part for part in (*GENERAL, *parts()) if set(part.problems) & set(asked)]
-        with_part = {USUAL, *(name for part in chosen if part.place == Place.PROBLEMS for name in part.problems)}
-        chosen += [_all_cells(name) for name in given if name not in with_part]
-        found = {part: self._tables(part) for part in sorted(chosen, key=lambda part: _order(part, asked))}
+        if set(self.names) & set(thesis.NAMES):
+            given = [USUAL, *given]
+        chosen = [part for part in (*GENERAL, *parts()) if set(part.problems) & set(given)]
+        if self.names and set(self.names) <= set(thesis.NAMES):
+            chosen = [part for part in chosen if part.name == "printed"]
+        elif rest := set(given) - {USUAL, *(name for p in chosen if p.place == Place.PROBLEMS for name in p.problems)}:
+            chosen += [_all_cells(name) for name in given if name in rest]
+        chosen.sort(key=lambda part: (part.place, min(given.index(name) for name in part.problems if name in given)))
+        found = {part: [each for each in part.tables(self) if each.name in (self.names or (each.name,))]
+                 for part in chosen}  # fmt: skip
         return {part: tables for part, tables in found.items() if tables}
-
-    def _tables(self, part: Part) -> list[Table]:
-        """The tables of a part, or those of them that were asked for: printed ones, or of other problems."""
-        if self.whole or part.name == "printed":
-            return list(part.tables(self))
-        return [table for table in part.tables(self) if table.name in self.names] if USUAL not in part.problems else []
 
     def part(self, name: str) -> list[Table]:
         """The tables of the part with this name."""
@@ -152,12 +141,7 @@ class Report:
     @property
     def header(self) -> list[str]:
         """The lines on machines, statistics and the meaning of a ratio."""
-        return [
-            f"Measured on: {self.machine}",
-            *self.unstable,
-            *self._printed(),
-            self.status_counts(),
-        ]
+        return [f"Measured on: {self.machine}", *self.unstable, *self._printed(), self.status_counts()]
 
     @cached_property
     def unstable(self) -> list[str]:
@@ -167,9 +151,9 @@ class Report:
 
     def _printed(self) -> list[str]:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
-        if not self.tables and not self.claims:
+        if not self.tables:
             return []
-        paper = self.claims or any(table.name in PAPER_TABLES for table in self.tables)
+        paper = any(table.name in PAPER_TABLES for table in self.tables)
         printed = "; ".join([published.THESIS, *([published.COMPUTATION] if paper else [])])
         return [
             f"Printed: {printed}, on {published.PRINTED_MACHINE}.",
@@ -196,20 +180,18 @@ def check_measured(report: Report) -> None:
 def make(run: Run, names: Iterable[str] = ()) -> Report:
     """The report on a run.
 
-    `names` are the tables to show: published ones, with every printed row, or those of the run's other problems.
+    `names` are the tables to show: published ones, with every printed row, or any other that the whole report has.
     Without names the report has everything that was measured, and those published tables that a cell of the run fits,
     with the graphs of the run only. Raises NothingMeasured if there are no rows, InputError for an unknown table.
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    report = Report(run, verdicts=stability.verdicts(run.cells, run.environment))
-    if not (names := tuple(dict.fromkeys(names))):
-        return report
-    known = [*thesis.NAMES, *(table.name for part, tables in report.parts.items() if USUAL not in part.problems
-                              for table in tables)]  # fmt: skip
-    for name in names:
-        if name not in known:
-            raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
+    report, names = Report(run, verdicts=stability.verdicts(run.cells, run.environment)), tuple(dict.fromkeys(names))
+    if unknown := [name for name in names if name not in thesis.NAMES]:
+        known = list(dict.fromkeys([*thesis.NAMES, *(table.name for table in report.shown)]))
+        for name in unknown:
+            if name not in known:
+                raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
     return replace(report, names=names)
 
 
@@ -217,13 +199,6 @@ def _all_cells(problem: str) -> Part:
     """The table of all cells of a problem that has no part."""
     return Part(problem, lambda report: [measured.table(report.run.of(problem), problem, report.verdicts)],
                 (problem,), Place.PROBLEMS)  # fmt: skip
-
-
-def _order(part: Part, problems: list[str]) -> tuple[int, ...]:
-    """Orders the parts of a report: those of no paper, then by place, then by problem as in the run."""
-    if part in GENERAL:
-        return 0, GENERAL.index(part)
-    return 1, part.place, min(problems.index(name) for name in part.problems if name in problems)
 
 
 def show(report: Report, details: bool = False) -> Iterator:

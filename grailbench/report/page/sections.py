@@ -3,32 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from grailbench.compare import answer, costs
+from grailbench.compare import answer
 from grailbench.errors import InputError
-from grailbench.harness.cells import NOT_FROM_EDGES, Cell
-from grailbench.harness.statistics import PENALTY
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
-from grailbench.report import figures, floors, frames, measured, paying, rankings, tradeoffs
-from grailbench.report.document import GENERAL, Report
-from grailbench.report.figure import Figure, Grid
-from grailbench.report.papers import Place, computation, wording
-from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.report.published import COUNT_TABLES
+from grailbench.report import figures, floors, frames, measured
+from grailbench.report.document import Report
+from grailbench.report.figure import Figure
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import count, gib, listing, times
+from grailbench.util.words import count, gib, listing
 
-MEANS = (
-    "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
-    f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
-    "than those of another column are not to be compared with it."
-)
 #: the kind of a block, as the template names it, and its content
 Block = tuple[str, object]
 
@@ -49,86 +38,40 @@ class Folded(NamedTuple):
     open: bool
 
 
-class Heat(NamedTuple):
-    """The heat map: speed-ups as numbers on tinted cells, which the page's script recalculates for another of the
-    columns as reference, or another phase."""
-
-    grid: Grid
-    reference: str
-    phase: str
-    phases: list[str]
-
-
-def _heat(cells: list[Cell], reference: str, phase: str, phases: Iterable[str]) -> Heat:
-    grid = figures.speedups(cells, reference, phase, phases)
-    timed = {name for _, tiles in grid.lines for tile in tiles for name, _ in tile.times}
-    return Heat(grid, reference, phase, [name for name in dict.fromkeys([*phases, phase]) if name in timed])
-
-
 def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
-    """The sections that have content: summary and ranking, reachability, other problems, all cells, environment.
+    """The sections that have content: the summary, each part of the report with its figures, other figures, all cells
+    and trials, the environment.
 
     Raises the errors of `figures.of_cells`.
     """
-    cells, references = _tables([report.details]), _references(report, reference)
-    found = [
-        Section("summary", "Summary", list(_summary(report))),
-        Section("rivals", "Everybody in one ranking", [
-            block for table in report.part("rivals")
-            for block in _tables([table], last=0 if table.name == rankings.RIVALS else 2)
-        ]),
-        Section("pays", "From how many pairs an index pays", _tables(report.part("pays"))),
-        Section("tradeoffs", "Trade-offs", _tradeoffs(report)),
-        Section("workers", "What workers add", _tables(report.part("workers"))),
-        *(_reachability(report, references[USUAL], phase, profile) if report.cells else ()),
-        *(Section(name, name.capitalize(), blocks) for name, blocks in _problems(report, references)),
-        Section("cells", "All cells", [
-            *_tables(report.part(measured.NAME)),
-            _folded("Every cell and phase with its statistics", cells, len(report.details.lines)),
-        ]),
-        Section("trials", "Every trial", _trials(report)),
-        Section("environment", "Environment", list(environment(report.run.environment))),
-    ]  # fmt: skip
-    return [section for section in found if section.blocks]
-
-
-def _reachability(report: Report, reference: str, phase: str, profile: Path | None) -> list[Section]:
-    drawn = figures.of_cells(report.cells, report.tables, reference, phase, profile)
-    paper = [figure for name, figure in drawn.items() if name.startswith("computation-")]
-    printed = report.part("printed")
-    return [
-        Section("printed", "Printed against measured", [
-            *_figure(drawn["printed"]), *_tables(table for table in printed if table.name not in COUNT_TABLES),
-        ]),
-        Section("phases", "Where the time goes", _figure(drawn["phases"])),
-        Section("weights", "Weight of sub algorithms", _figure(drawn["weights"])),
-        Section("edges", "Time against edges", _figure(drawn["edges"])),
-        Section("speedup", "Speed-up", _speedup(drawn["speedup"], report)),
-        Section("claims", computation.TITLE, [
-            *_tables(report.part("claims")), *(block for figure in paper for block in _headed(figure)),
-        ] if report.claims else []),
-        *(Section(part.name, tables[0].title, _tables(tables)) for part, tables in report.parts.items()
-          if USUAL in part.problems and part.place == Place.MORE and part not in GENERAL),
-        Section("counters", "Counters", [*_figure(drawn["counters"]), *_counters(report)]),
-        Section("graphs", "Graphs", _tables(table for table in printed if table.name in COUNT_TABLES)),
-    ]  # fmt: skip
-
-
-def _problems(report: Report, references: Mapping[str, str]) -> Iterator[tuple[str, list[Block]]]:
-    """Each table of a problem other than reachability: its name, and blocks of the table, figures and speed-ups."""
-    names = [name for name in report.run.problems if name != USUAL]
-    drawn = [figure for make in dict.fromkeys(wording(name).figures for name in names) if make and report.whole
-             for figure in make(report.run.cells).values() if figure.drawable]  # fmt: skip
+    references = _references(report, reference)
+    drawn = figures.of_report(report, references.get(USUAL), phase, profile)
+    found, cells = [Section("summary", "Summary", list(_summary(report)))], []
     for part, tables in report.parts.items():
-        for table in tables if USUAL not in part.problems else ():
-            blocks = _tables([table])
-            blocks += [block for figure in drawn if figure.name.startswith(table.name) for block in _headed(figure)]
-            for name in (name for name in names if name in part.problems and table.name == part.name):
-                phases = list(contract.problem(name).ranked)
-                found = _heat(report.run.of(name), references[name], phases[0], phases)
-                if not found.grid.empty:
-                    blocks += [("heading", f"Speed-up, {name}"), ("heat", found), ("text", MEANS)]
-            yield table.name, blocks
+        names = [name for name in drawn if name.startswith(part.figures or part.name)]
+        blocks = [block for figure in map(drawn.pop, names) for block in _headed(figure)] + _tables(tables)
+        if part.name == measured.NAME:
+            cells = blocks
+        else:
+            found.append(Section(part.name, part.title or tables[0].title, blocks))
+    strips = drawn.pop(figures.TRIALS)
+    for problem in (name for name in references if name != USUAL):
+        first = next(iter(contract.problem(problem).ranked))
+        faster = figures.speedup(report.run.of(problem), references[problem], first, problem=problem)
+        drawn[faster.name] = faster
+    counted = [cell for cell in frames.ordered(report.cells) if cell.counters and cell.status != "wrong"]
+    work = _tables([floors.table(floors.COUNTERS, floors.counters(counted))] if counted else [])
+    found += [Section(name, figure.title, _figure(figure) + work * (name == "counters"))
+              for name, figure in drawn.items()]  # fmt: skip
+    strip_count = sum(len(panel.items) for panel in strips.form.panels)
+    trials = [_folded(count(strip_count, "strip"), _figure(strips), strip_count)] if strip_count else []
+    every = _folded("Every cell and phase with its statistics", _tables([report.details]), len(report.details.lines))
+    found += [
+        Section("cells", "All cells", [*cells, every]),
+        Section("trials", "Every trial", trials),
+        Section("environment", "Environment", list(environment(report.run.environment))),
+    ]
+    return [section for section in found if section.blocks]
 
 
 def _references(report: Report, wanted: str | None) -> dict[str, str]:
@@ -146,12 +89,11 @@ def _references(report: Report, wanted: str | None) -> dict[str, str]:
     return found
 
 
-def _tables(found: Iterable[Table], last: int = 0) -> list[Block]:
-    """Blocks of tables; a link to the data of a CSV file stands below the last of its tables. When a table is sorted,
-    its `last` lines stay at the end."""
+def _tables(found: Iterable[Table]) -> list[Block]:
+    """Blocks of tables; a link to the data of a CSV file stands below the last of its tables."""
     found, blocks = list(found), []
     for table in found:
-        blocks.append(("table", replace(table, ends=frozenset([len(table.lines) - last - 1])) if last else table))
+        blocks.append(("table", table))
         of_file = [each for each in found if each.data is not None and each.file == table.file]
         if of_file and table is of_file[-1]:
             blocks.append(("data", (table.file, csv(of_file))))
@@ -193,54 +135,9 @@ def _summary(report: Report) -> Iterator[Block]:
         yield "table", tabulate("troubled", title, columns, troubled)
 
 
-def _tradeoffs(report: Report) -> list[Block]:
-    """From how many queries a build pays, in sentences and as a table, then the figures."""
-    if not report.whole:
-        return []
-    blocks: list[Block] = []
-    if found := [] if report.run.mixed else costs.fronts(paying.groups_of(report.cells)):
-        table = replace(paying.table(found), notes=list(paying.notes_of(found)))
-        blocks += [("heading", paying.ASKED), ("lines", costs.sentences(found)),
-                   _folded(paying.TITLE, _tables([table]), len(table.lines))]  # fmt: skip
-    for figure in tradeoffs.of_run(report.run):
-        if figure.drawable:
-            blocks += [("heading", figure.title), *_figure(figure)]
-    return blocks
-
-
-def _trials(report: Report) -> list[Block]:
-    """The figure of every trial."""
-    figure = figures.trials(report.run.cells) if report.whole else None
-    if figure is None or not figure.drawable:
-        return []
-    drawn = sum(len(panel.items) for panel in figure.form.panels)
-    return [_folded(f"Every trial of {count(drawn, 'strip')}", _figure(figure), drawn)]
-
-
 def _folded(summary: str, blocks: list[Block], lines: int) -> Block:
     """Blocks that are open at first if they have few lines."""
     return ("folded", Folded(summary, blocks, lines <= TALL))
-
-
-def _speedup(figure: Figure, report: Report) -> list[Block]:
-    frame = figure.frame
-    found = _heat(report.cells, frame.reference.iloc[0], frame.phase.iloc[0], frames.TOP_PHASES)
-    if found.grid.empty:
-        return []
-    remark = MEANS
-    if any(config.startswith(THESIS_GPU) for config in found.grid.columns):
-        whole = "ready is the way from edges" if "ready" in found.phases else f"from edges: {NOT_FROM_EDGES}"
-        remark += f" Phase label on a GPU is of a graph that is there already; {whole}."
-    said = f"{figure.caption} {figure.note}".strip()
-    return [("text", said), ("heat", found), ("text", remark), ("data", (figure.name, figure.csv))]
-
-
-def _counters(report: Report) -> list[Block]:
-    """A table with one line per cell that has counters and one column per counter."""
-    counted = [cell for cell in frames.ordered(report.cells) if cell.counters and cell.status != "wrong"]
-    if not counted:
-        return [("text", "The run has none: its implementations did not count their work.")]
-    return _tables([replace(floors.table(floors.COUNTERS, floors.counters(counted)), title="Exact work by counter")])
 
 
 def environment(found: Mapping) -> Iterator[Block]:

@@ -20,8 +20,9 @@ from grailbench.report.table import Table
 
 
 class Place(IntEnum):
-    """Places of parts in a report, after those of no paper."""
+    """Places of parts in a report."""
 
+    FIRST = 0
     PRINTED = 1
     CLAIMS = 2
     PROBLEMS = 3
@@ -30,18 +31,22 @@ class Place(IntEnum):
 
 @dataclass(frozen=True)
 class Part:
-    """Tables that stand together in a report.
+    """Tables that stand together in a report, and in a section of its page.
 
     name      of the part
     tables    makes the tables of a `document.Report`; none if its run has nothing for them
     problems  the problems of which it is made; the part is left out of reports on runs without any
     place     its place among the parts
+    title     of its section, '' for that of its first table
+    figures   what the names of the figures begin with that stand there, '' for the name of the part
     """
 
     name: str
     tables: Callable[[Any], Iterable[Table]]
     problems: tuple[str, ...] = (USUAL,)
     place: Place = Place.MORE
+    title: str = ""
+    figures: str = ""
 
 
 @cache

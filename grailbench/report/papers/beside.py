@@ -1,15 +1,14 @@
 """Printed tables filled with measured values: for each graph a line of measured values, a line of printed values, and
-a line of their ratios or differences. A `Feed` says which cells fill a column, `time` which of them is shown."""
+a line of their ratios or differences."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from grailbench.harness import axes
-from grailbench.harness.cells import Cell, Stats
+from grailbench.harness.cells import Cell
 from grailbench.report import published
-from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES, PRINTED_QUERIES
+from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES
 from grailbench.report.table import Footnotes, Table, numbers
 from grailbench.util.words import BLANK, difference, ms, ratio
 
@@ -38,58 +37,9 @@ class Entry:
     cell: Cell | None = None
 
 
-#: axes on which a printed column takes any value unless its feed names one
-_FREE = ("dim", "search", "threads", "order")
-
-
-@dataclass(frozen=True)
-class Feed:
-    """The cells that fill a printed column, and the value that the column shows.
-
-    impl         the implementation
-    value        a phase, of which the mean is shown: 'query', or 'query/cpu_filter' for a phase within another; or a
-                 count: 'positives' or 'counter/NAME'
-    dim, search  the number of label pairs and the search order; None for any
-    """
-
-    impl: str
-    value: str
-    dim: int | None = None
-    search: str | None = None
-
-    def takes(self, cell: Cell) -> bool:
-        """True for a cell of this configuration, without filters, on one device, on uniform random queries."""
-        chosen = {"dim": self.dim, "search": self.search}
-        return (
-            cell.impl == self.impl
-            and cell.random
-            and all(value in (None, cell.axes[name]) for name, value in chosen.items())
-            and all(cell.axes[axis.name] in axis.unsaid for axis in axes.AXES if axis.name not in _FREE)
-        )
-
-    @property
-    def asks(self) -> bool:
-        """True when the value depends on the queries."""
-        return not self.value.startswith("label")
-
-    def stats(self, cell: Cell) -> Stats | None:
-        """The statistics of the phase that `value` names, or None."""
-        under, _, phase = self.value.rpartition("/")
-        return cell.phases.get((under, phase))
-
-    def count(self, cell: Cell) -> int | None:
-        """The count that `value` names, or None if `value` names a phase or the cell has no such count."""
-        if self.value == "positives":
-            return cell.positives
-        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else None
-
-    @property
-    def counts(self) -> bool:
-        """True when the value is a count, False when it is a time."""
-        return self.value == "positives" or self.value.startswith("counter/")
-
-    def __str__(self) -> str:
-        return axes.label(self.impl, vars(self))
+def missing(*notes: str) -> Entry:
+    """The entry of what was not measured."""
+    return Entry(status="missing", measured_notes=notes)
 
 
 @dataclass(frozen=True)
@@ -210,65 +160,3 @@ def _records(filled: Filled) -> Iterator[dict]:
                 filled.third or "ratio": entry.ratio, "status": entry.status,
                 "notes": [*entry.measured_notes, *entry.printed_notes], **source,
             }  # fmt: skip
-
-
-# ------------------------------------------------------------------ entries, from the cells of one graph
-
-
-def unprinted(own: list[Cell], feed: Feed) -> Entry:
-    """The entry of a column in a row without printed values."""
-    return asked(time(own, feed), feed.asks)
-
-
-def asked(entry: Entry, asks: bool) -> Entry:
-    """The entry, with a note on the number of queries if it depends on them and the number differs from print's."""
-    if not asks or not other_queries(entry):
-        return entry
-    note = f"asked {entry.cell.queries:,} queries, not {PRINTED_QUERIES:,}"
-    return replace(entry, measured_notes=(*entry.measured_notes, note))
-
-
-def other_queries(entry: Entry) -> bool:
-    """True for a value that was measured on another number of queries than print's."""
-    return entry.measured is not None and entry.cell is not None and entry.cell.queries not in (None, PRINTED_QUERIES)
-
-
-def time(own: list[Cell], feed: Feed, why: str = NOT_RUN) -> Entry:
-    """The entry of a column of a table of times from the cells of one graph; `why` is the reason if there are none."""
-    if not own:
-        return Entry(status="missing", measured_notes=(why,))
-    fit = [cell for cell in own if feed.takes(cell)]
-    if feed.value == "positives":  # the same for every sound cell on the same queries
-        sound = [c for c in own if c.positives is not None and c.random and c.sound]
-        fit = [c for c in sound if feed.takes(c)] or sound or fit
-    if not fit:
-        failed = {c.reason for c in own if c.status == "skipped" and c.reason}
-        why = failed.pop() if len(failed) == 1 and len(own) == 1 else f"the run has no cell {feed}, unfiltered"
-        return Entry(status="missing", measured_notes=(why,))
-    return timed(fit, feed)
-
-
-def timed(fit: list[Cell], feed: Feed) -> Entry:
-    """The entry of the best of some cells, as `_preference` orders them."""
-    cell = min(fit, key=_preference)
-    if feed.counts and cell.sound and (count := feed.count(cell)) is not None:
-        return Entry(count, cell=cell)
-    stats = feed.stats(cell)
-    notes = (f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else ""),)
-    if cell.status == "sampled":
-        notes = (f"sampled: {cell.reason}",)  # one for all configurations on these queries
-    if cell.sound and stats is None:
-        return Entry(status="missing", measured_notes=(f"{cell.label}: no {feed.value} in its rows",), cell=cell)
-    if cell.status == "ok":
-        return Entry(stats.mean, cell=cell)
-    if cell.sound:
-        return Entry(stats.mean, status=cell.status, measured_notes=notes, cell=cell)
-    return Entry(status=cell.status, measured_notes=notes, cell=cell)
-
-
-def _preference(cell: Cell) -> tuple:
-    """Orders cells: sound ones first, then those on as many queries as print, depth-first, with most threads, with
-    random child order, with the smallest seed."""
-    grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
-    asked, search, order = cell.queries != PRINTED_QUERIES, cell.search != "dfs", cell.order != "random"
-    return grave, asked, search, -cell.threads, order, cell.seed or 0

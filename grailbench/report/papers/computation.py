@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
@@ -305,4 +306,9 @@ def claims_table(found: list[Check]) -> Table:
     )  # fmt: skip
 
 
-PARTS = (Part("claims", lambda report: [claims_table(report.claims)] if report.claims else [], place=Place.CLAIMS),)
+def _tables(report: Any) -> list[Table]:
+    found = checks(report.cells)
+    return [claims_table(found)] if found else []
+
+
+PARTS = (Part("claims", _tables, place=Place.CLAIMS, title=TITLE, figures="computation-"),)

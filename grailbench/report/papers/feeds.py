@@ -1,5 +1,7 @@
-"""The columns of tables 2.4-2.6 and 6.1-6.6: which cells fill those in print, which others there are, and what must be
-known to read them."""
+"""The columns of tables 2.4-2.6 and 6.1-6.6: which cells fill those in print, and which others there are.
+
+A column is a function of the cells of one graph, and of the reason to give where there are none.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,106 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grailbench.harness import axes
-from grailbench.harness.cells import NOT_FROM_EDGES, ON_DEVICE, Cell
+from grailbench.harness.cells import NOT_FROM_EDGES, ON_DEVICE, Cell, Stats
 from grailbench.problems import contract
 from grailbench.report import published
-from grailbench.report.papers.beside import NOT_RUN, Entry, Feed, asked, time, timed
+from grailbench.report.papers.beside import NOT_RUN, Entry, missing
+from grailbench.report.published import PRINTED_QUERIES
 
 #: the implementation that fills the printed columns of tables 6.1-6.6
 THESIS_GPU = "gpu"
+LIKE = "-like"
+#: axes on which a printed column takes any value unless its feed names one
+_FREE = ("dim", "search", "threads", "order")
+Column = Callable[[list[Cell], str], Entry]
 
 
-def label_free(impl: str) -> bool:
-    """True for an implementation that answers without label pairs, and has columns in tables of searches."""
-    known = contract.registered(impl, contract.USUAL)
-    return known is not None and known.label_free
+@dataclass(frozen=True)
+class Feed:
+    """The cells that fill a column, and the value that it shows.
+
+    impl         the implementation
+    value        a phase, of which the mean is shown: 'query', or 'query/cpu_filter' for a phase within another; or a
+                 count: 'positives' or 'counter/NAME'
+    dim, search  the number of label pairs and the search order; None for any
+    """
+
+    impl: str
+    value: str
+    dim: int | None = None
+    search: str | None = None
+
+    def takes(self, cell: Cell) -> bool:
+        """True for a cell of this configuration, without filters, on one device, on uniform random queries."""
+        return (
+            cell.impl == self.impl
+            and cell.random
+            and self.dim in (None, cell.dim)
+            and self.search in (None, cell.search)
+            and all(cell.axes[axis.name] in axis.unsaid for axis in axes.AXES if axis.name not in _FREE)
+        )
+
+    @property
+    def counts(self) -> bool:
+        """True when the value is a count, False when it is a time."""
+        return self.value == "positives" or self.value.startswith("counter/")
+
+    def stats(self, cell: Cell) -> Stats | None:
+        """The statistics of the phase that `value` names, or None."""
+        under, _, phase = self.value.rpartition("/")
+        return cell.phases.get((under, phase))
+
+    def count(self, cell: Cell) -> int | None:
+        """The count that `value` names, or None if `value` names a phase or the cell has no such count."""
+        if self.value == "positives":
+            return cell.positives
+        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else None
+
+    def __call__(self, own: list[Cell], why: str = NOT_RUN) -> Entry:
+        """The entry of the column from the cells of one graph; `why` is the reason if there are none."""
+        if not own:
+            return missing(why)
+        fit = [cell for cell in own if self.takes(cell)]
+        if self.value == "positives":  # the same for every sound cell on the same queries
+            sound = [c for c in own if c.positives is not None and c.random and c.sound]
+            fit = [c for c in sound if self.takes(c)] or sound or fit
+        if not fit:
+            skipped = own[0].reason if len(own) == 1 and own[0].status == "skipped" else None
+            return missing(skipped or f"the run has no cell {axes.label(self.impl, vars(self))}, unfiltered")
+        return self.best(fit)
+
+    def best(self, fit: list[Cell]) -> Entry:
+        """The entry of the best of some cells, as `_preference` orders them."""
+        cell = min(fit, key=_preference)
+        stats = self.stats(cell)
+        value = self.count(cell) if self.counts else stats and stats.mean
+        if not cell.sound:
+            return Entry(status=cell.status, measured_notes=(_reason(cell),), cell=cell)
+        if value is None:
+            return Entry(status="missing", measured_notes=(f"{cell.label}: no {self.value} in its rows",), cell=cell)
+        notes = () if self.counts or cell.status == "ok" else (_reason(cell),)
+        if other_queries(cell) and (self.counts or self.value.startswith("query")):
+            notes += (f"asked {cell.queries:,} queries, not {PRINTED_QUERIES:,}",)
+        return Entry(value, status="ok" if self.counts else cell.status, measured_notes=notes, cell=cell)
+
+
+def _reason(cell: Cell) -> str:
+    if cell.status == "sampled":
+        return f"sampled: {cell.reason}"  # one for all configurations on these queries
+    return f"{cell.label}: {cell.status}" + (f", {cell.reason}" if cell.reason else "")
+
+
+def other_queries(cell: Cell) -> bool:
+    """True for a cell that was asked another number of queries than print's."""
+    return cell.queries not in (None, PRINTED_QUERIES)
+
+
+def _preference(cell: Cell) -> tuple:
+    """Orders cells: sound ones first, then those on as many queries as print, depth-first, with most threads, with
+    random child order, with the smallest seed."""
+    grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
+    queries, search, order = cell.queries != PRINTED_QUERIES, cell.search != "dfs", cell.order != "random"
+    return grave, queries, search, -cell.threads, order, cell.seed or 0
 
 
 #: the columns of tables 2.4-2.6; the thesis uses two label pairs there
@@ -63,6 +152,26 @@ FEEDS = {
     **dict.fromkeys(("6.1", "6.2", "6.3"), GPU_LABELS),
     **dict.fromkeys(("6.4", "6.5", "6.6"), GPU_SEARCH),
 }
+GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
+
+
+def on_gpu(cells: Iterable[Cell]) -> bool:
+    """True when there is a cell of one of our implementations for GPUs, with a sound time or not."""
+    return any(cell.impl.startswith(THESIS_GPU) or cell.impl.endswith(f"-{THESIS_GPU}") for cell in cells)
+
+
+def in_print(cell: Cell, tables: Iterable[str]) -> bool:
+    """Whether a cell's graph, or the one that it looks like, has a row in one of these tables."""
+    return any(cell.dataset.removesuffix(LIKE) in published.table(name).rows for name in tables)
+
+
+# ------------------------------------------------------------------ columns that were not printed
+
+
+def label_free(impl: str) -> bool:
+    """True for an implementation that answers without label pairs, and has columns in tables of searches."""
+    known = contract.registered(impl, contract.USUAL)
+    return known is not None and known.label_free
 
 
 @dataclass(frozen=True)
@@ -105,148 +214,110 @@ class Series:
         return self.impl, *(axis.rank(self.chosen.get(axis.name)) for axis in axes.AXES)
 
 
-GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
-LIKE = "-like"
-OTHER_LABELS, OTHER_SEARCH = "gpu-labels-other-graphs", "gpu-search-other-graphs"  #: tables that were not printed
-_OTHERS = {OTHER_LABELS: GPU_LABELS, OTHER_SEARCH: GPU_SEARCH}
-_ALONE = ", device alone"  #: ends the names of columns with the part `ON_DEVICE` of a phase
-_WHOLE = ", from edges"  #: ends the names of columns with the phase `ready`
-_INDEX = ", index"  #: ends the names of columns with the phase `label`, in tables of indexes and searches
-#: columns with the phases that we time separately and that print counts as overhead
-_APART = {"gpu transfer": "transfer", "gpu allocate": "allocate"}
+def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[str, Column], list[str]]:
+    """The columns of a table that were not printed, for the series that the run has on the table's graphs, and what
+    must be known to read the table.
 
-
-def feeds(name: str) -> Mapping[str, Feed]:
-    """What fills the columns of a table in print, or those of a table that was not printed."""
-    return FEEDS.get(name) or _OTHERS.get(name, CPU)
-
-
-def on_gpu(cells: Iterable[Cell]) -> bool:
-    """True when there is a cell of one of our implementations for GPUs, with a sound time or not."""
-    return any(cell.impl.startswith(THESIS_GPU) or cell.impl.endswith(f"-{THESIS_GPU}") for cell in cells)
-
-
-def in_print(name: str) -> Callable[[Cell], bool]:
-    """Makes a test of cells: True when the graph, or the one that it looks like, has a row in table `name`. For a table
-    of other graphs on a GPU, True when it has a row in none of the tables of the GPU; for others, always."""
-    if name in FEEDS:
-        rows = published.table(name).rows
-        return lambda cell: cell.dataset.removesuffix(LIKE) in rows
-    if name not in _OTHERS:
-        return lambda cell: True
-    rows = {dataset for each in GPU_TABLES for dataset in published.table(each).rows}
-    return lambda cell: cell.dataset.removesuffix(LIKE) not in rows
-
-
-class OurColumns:
-    """The columns of a table that were not printed, for the series that the run has on the table's graphs.
+    feeds  the printed columns: `CPU`, `GPU_LABELS` or `GPU_SEARCH`
+    cells  those on the table's graphs
 
     Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
     has none such, with the fewest. Tables of the CPU have only series without labels, and two more columns for each,
     of building its index. Tables of the GPU have all series, those of searches also series without labels. In tables
-    of labels there are more columns: the phases in `_APART`; for a series on one GPU with a time by events, the time
-    of the device alone and the time from edges; for other series on GPUs, the time from edges if it was measured.
+    of labels there are more columns: the phases that print counts as overhead; for a series on one GPU with a time by
+    events, the time of the device alone and the time from edges; for other series on GPUs, the time from edges if it
+    was measured.
     """
+    cpu, searching = feeds is CPU, feeds is not GPU_LABELS
+    reference = feeds["Sequential DFS" if searching else "CPU ICT"]
+    phase = "query" if searching else "label"
+    groups: dict[Series, list[Cell]] = {}
+    for cell in cells:
+        if _fits(cell, cpu, searching):
+            groups.setdefault(Series.of(cell, searching), []).append(cell)
+    found: dict[Series, list[Cell]] = {}
+    for series, own in groups.items():
+        dims = {cell.dim for cell in own}
+        dim = None if dims & {reference.dim, None} else min(dims)
+        has = None if label_free(series.impl) else dim or reference.dim
+        found[replace(series, dim=dim)] = [cell for cell in own if cell.dim == has]
+    found = dict(sorted(found.items(), key=lambda each: (not each[0].impl.startswith(THESIS_GPU), *each[0].rank)))
+    columns: dict[str, Column] = {}
+    if not searching and Series(THESIS_GPU) in found:
+        columns = {f"gpu {name}": Feed(THESIS_GPU, name, 1) for name in ("transfer", "allocate")}
+    alone, timed = False, False
+    for series in found:
+        of_series = groups[replace(series, dim=None)]
+        parts = [(f"{series.name}, index", "label", "label")] if cpu else []
+        parts.append((series.name, phase, phase))
+        if not searching:
+            events = any((phase, ON_DEVICE) in c.phases and c.devices in (None, 1) for c in of_series)
+            ready = on_gpu(of_series) and any(c.stats("ready") for c in of_series)
+            alone, timed = alone or events, timed or ready
+            parts += [(f"{series.name}, device alone", f"{phase}/{ON_DEVICE}", phase)] if events else []
+            parts += [(f"{series.name}, from edges", "ready", "ready")] if events or ready else []
+        members = frozenset(map(id, found[series]))
+        for name, value, against in parts:
+            dim = series.dim or reference.dim
+            column = _column(Feed(series.impl, value, dim), members)
+            if searching or name != THESIS_GPU:  # whose labeling is printed as 'Total'
+                columns[name] = column
+            columns[f"sequential / {name}"] = _over(replace(reference, dim=dim, value=against), column, value)
+    exact = dict.fromkeys(series.impl for series in found if label_free(series.impl))
+    what = "DFS search" if searching else "labeling"
+    of_what = "search, or of its index, over that of X" if cpu else (
+        "unfiltered, over that of X with as many label pairs; filters, and label pairs other than the table's, are "
+        "named"
+    )  # fmt: skip
+    notes = {
+        "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
+        "Positive queries are those found on the GPU.": feeds is GPU_SEARCH,
+        "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
+        "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
+            not searching,
+        "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
+        f"{'DFS ' if cpu else f'{what}, '}{of_what}.": found,
+        f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search, on one thread "
+        "of the CPU unless more are named (docs/benchmark-graphs.md).": exact,
+        "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
+        "time of the same labeling, from call to return.": alone,
+        "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
+        "condensing, renumbering, transfer and allocation included, over the same of sequential.": timed,
+        f"From edges: {NOT_FROM_EDGES}.": not searching and not timed and any(s.impl.startswith(THESIS_GPU)
+                                                                              for s in found),
+    }  # fmt: skip
+    return columns, [note for note, holds in notes.items() if holds]
 
-    def __init__(self, name: str, cells: Iterable[Cell]):
-        self.cpu = feeds(name) is CPU
-        self.searching = feeds(name) is not GPU_LABELS
-        self.dim = feeds(name)["Sequential DFS" if self.searching else "CPU ICT"].dim
-        self.reference = feeds(name)["Sequential DFS" if self.searching else "CPU ICT"]
-        self.phase = "query" if self.searching else "label"
-        shown = in_print(name)
-        dims: dict[Series, set[int | None]] = {}
-        alone, whole, self.from_edges = set(), set(), False
-        for cell in cells:
-            if self._fits(cell) and shown(cell):
-                series = Series.of(cell, self.searching)
-                dims.setdefault(series, set()).add(cell.dim)
-                if self.searching:
-                    continue
-                if (self.phase, ON_DEVICE) in cell.phases and cell.devices in (None, 1):
-                    alone.add(series)
-                    whole.add(series)
-                if cell.stats("ready") and on_gpu([cell]):
-                    whole.add(series)
-                    self.from_edges = True
-        found = [s if {self.dim, None} & has else replace(s, dim=min(has)) for s, has in dims.items()]
-        self.series = sorted(found, key=lambda s: (not s.impl.startswith(THESIS_GPU), *s.rank))
-        self.alone, self.whole = (
-            {series for series in self.series if replace(series, dim=None) in some} for some in (alone, whole)
-        )
 
-    def _fits(self, cell: Cell) -> bool:
-        """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
-        if not cell.random:
-            return False
-        if cell.dim is None:
-            return self.searching and label_free(cell.impl)
-        plain = cell.impl == "sequential" and not cell.filters
-        return not self.cpu and not plain and cell.ours and (not self.searching or cell.search in (None, "dfs"))
+def _fits(cell: Cell, cpu: bool, searching: bool) -> bool:
+    """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
+    if not cell.random:
+        return False
+    if cell.dim is None:
+        return searching and label_free(cell.impl)
+    plain = cell.impl == "sequential" and not cell.filters
+    return not cpu and not plain and cell.ours and (not searching or cell.search in (None, "dfs"))
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns in order, without the labeling of `gpu`, which is printed as 'Total'."""
-        names = [name for series in self.series for name, *_ in self._parts(series)]
-        apart = () if self.searching or Series(THESIS_GPU) not in self.series else tuple(_APART)
-        printed = () if self.searching else (THESIS_GPU,)
-        return (*apart, *(each for name in names for each in (name, f"sequential / {name}") if each not in printed))
 
-    def _parts(self, series: Series) -> list[tuple[str, str, str]]:
-        """For each time of a series: its name, its phase, and the phase of `sequential` to compare it with."""
-        parts = [(series.name, self.phase, self.phase)]
-        if self.cpu:
-            parts.insert(0, (f"{series.name}{_INDEX}", "label", "label"))
-        if series in self.alone:
-            parts.append((f"{series.name}{_ALONE}", f"{self.phase}/{ON_DEVICE}", self.phase))
-        if series in self.whole:
-            parts.append((f"{series.name}{_WHOLE}", "ready", "ready"))
-        return parts
+def _column(feed: Feed, members: frozenset[int]) -> Column:
+    """The column of a series; `members` are the ids of its cells."""
 
-    def entries(self, own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
-        """The entries of one graph by column; without cells they are blank, for the reason `why`."""
-        blank = Entry(status="missing", measured_notes=() if own else (why,))
-        found = {
-            column: time(own, Feed(THESIS_GPU, phase, self.dim)) if own else blank for column, phase in _APART.items()
-        }
-        for series in self.series:
-            dim, known = series.dim or self.dim, replace(series, dim=None)
-            has = None if label_free(series.impl) else dim
-            fit = [c for c in own if self._fits(c) and c.dim == has and Series.of(c, self.searching) == known]
-            for name, phase, against in self._parts(series):
-                reference = time(own, replace(self.reference, dim=dim, value=against))
-                queried = phase == "query"
-                entry = asked(timed(fit, Feed(series.impl, phase, dim)), queried) if fit else blank
-                found[name] = entry
-                sound = entry.measured and reference.measured
-                sound = sound and (not queried or entry.cell.query_set == reference.cell.query_set)
-                status = "sampled" if "sampled" in (entry.status, reference.status) else "ok"
-                ratio = Entry(reference.measured / entry.measured, status=status, cell=entry.cell) if sound else blank
-                found[f"sequential / {name}"] = ratio
-        return {column: found[column] for column in self.columns}
+    def entry(own: list[Cell], why: str) -> Entry:
+        fit = [cell for cell in own if id(cell) in members]
+        return feed.best(fit) if fit else missing(*([] if own else [why]))
 
-    def notes(self) -> list[str]:
-        """What must be known to read the columns, and the printed ones of tables of the GPU."""
-        exact = dict.fromkeys(series.impl for series in self.series if label_free(series.impl))
-        what = "DFS search" if self.searching else "labeling"
-        any_gpu = any(series.impl.startswith(THESIS_GPU) for series in self.series)
-        notes = {
-            "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
-            "Positive queries are those found on the GPU.": self.searching and not self.cpu,
-            "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
-            "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
-                not self.searching,
-            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
-            f"{what}, unfiltered, over that of X with as many label pairs; filters, and label "
-            "pairs other than the table's, are named.": self.series and not self.cpu,
-            "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential DFS "
-            "search, or of its index, over that of X.": self.series and self.cpu,
-            f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search, on one thread "
-            "of the CPU unless more are named (docs/benchmark-graphs.md).": exact,
-            "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
-            "time of the same labeling, from call to return.": self.alone,
-            "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
-            "condensing, renumbering, transfer and allocation included, over the same of sequential.": self.from_edges,
-            f"From edges: {NOT_FROM_EDGES}.": any_gpu and not self.searching and not self.from_edges,
-        }  # fmt: skip
-        return [note for note, fits in notes.items() if fits]
+    return entry
+
+
+def _over(reference: Feed, column: Column, value: str) -> Column:
+    """The column of the reference's time over that of a column."""
+
+    def entry(own: list[Cell], why: str) -> Entry:
+        base, mine = reference(own, why), column(own, why)
+        same = value != "query" or (base.cell and mine.cell and base.cell.query_set == mine.cell.query_set)
+        if not base.measured or not mine.measured or not same:
+            return missing(*([] if own else [why]))
+        status = "sampled" if "sampled" in (base.status, mine.status) else "ok"
+        return Entry(base.measured / mine.measured, status=status, cell=mine.cell)
+
+    return entry

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
-
 import numpy as np
-from numba import boolean, carray, int64, njit, optional
+from numba import carray, njit
 
 from grailbench.problems.reachability.core.answer import PeeledIndex
 from grailbench.problems.reachability.core.records import reaches
-from grailbench.problems.reachability.cpu.single import entry, pointer
+from grailbench.problems.reachability.cpu.single import COMPONENT, ORIGINALS, QUICK, components, entry, outside, pointer
 
-#: places in a block; after WIDTH come addresses of arrays, 0 where there is no such array, and their lengths
-(ORIGINALS, ROOT, ABOVE, WIDTH, COMPONENT, SOURCES, TARGETS, FIRST, SECOND, THIRD, FOURTH,
- FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE, FIELDS) = range(16)  # fmt: skip
+#: further places in a block, behind `COMPONENT`; those with names of arrays hold addresses, then come their lengths
+(ROOT, ABOVE, WIDTH, NARROW, SOURCES, TARGETS, FIRST, SECOND, THIRD, FOURTH,
+ FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE, FIELDS) = range(2, 17)  # fmt: skip
 
 
 class OnePair:
@@ -28,14 +25,15 @@ class OnePair:
         records = (index.sources, index.targets) if index.tree is None else (index.tree, None)
         block = np.zeros(FIELDS, np.int64)
         block[ORIGINALS] = root if component is None else component.shape[0]
-        block[ROOT], block[ABOVE], block[WIDTH] = root, index.above, index.closure[0]
-        for at, array in enumerate((component, *records, *closure), COMPONENT):
+        block[COMPONENT] = 0 if component is None else component.ctypes.data
+        block[ROOT : NARROW + 1] = root, index.above, index.closure[0], records[0].dtype == np.uint16
+        for at, array in enumerate((*records, *closure), SOURCES):
             block[at] = 0 if array is None else array.ctypes.data
         for at, array in enumerate(closure, FIRST_SIZE):
             block[at] = array.shape[0]
         self._kept = block, component, records, closure
-        kind = "tree" if index.tree is not None else "bits" if len(closure) == 1 else "rows"
-        self.quick, self.at = _quick(kind, records[0].dtype == np.uint16), block.ctypes.data
+        kernel = _by_tree if index.tree is not None else _by_bits if len(closure) == 1 else _by_rows
+        self.quick, self.at = entry(kernel, QUICK), block.ctypes.data
 
     def search(self, source: int, target: int) -> bool:
         """Answers as `quick` does."""
@@ -43,21 +41,8 @@ class OnePair:
 
 
 @njit(cache=True, inline="always")
-def _vertex(block, v):
-    """The vertex of the DAG of an original vertex, which must be in range."""
-    if block[COMPONENT] == 0:
-        return np.uint64(v)
-    return np.uint64(carray(pointer(block[COMPONENT]), (block[ORIGINALS],), np.int32)[v])
-
-
-@njit(cache=True, inline="always")
-def _outside(block, source, target):
-    return source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]
-
-
-@njit(cache=True, inline="always")
-def _by_records(block, source, target, kind, closure):
-    u, v = _vertex(block, source), _vertex(block, target)
+def _reached(block, source, target, kind, closure):
+    u, v = components(block, source, target)
     sources = carray(pointer(block[SOURCES]), (block[ROOT] + 1, 4), kind)
     targets = carray(pointer(block[TARGETS]), (block[ROOT] + 1, 2), kind)
     return reaches(
@@ -66,75 +51,44 @@ def _by_records(block, source, target, kind, closure):
     )  # fmt: skip
 
 
-@njit(cache=True, inline="always")
-def _by_bits(at, source, target, kind):
+@njit(cache=True)
+def _by_bits(at, source, target):
     block = carray(pointer(at), (FIELDS,), np.int64)
-    if _outside(block, source, target):
+    if outside(block, source, target):
         return None
-    bits = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint64)
-    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), bits))
+    closure = np.uint64(block[WIDTH]), carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint64)
+    if block[NARROW] != 0:
+        return _reached(block, source, target, np.uint16, closure)
+    return _reached(block, source, target, np.uint32, closure)
 
 
-@njit(cache=True, inline="always")
-def _by_rows(at, source, target, kind):
+@njit(cache=True)
+def _by_rows(at, source, target):
     block = carray(pointer(at), (FIELDS,), np.int64)
-    if _outside(block, source, target):
+    if outside(block, source, target):
         return None
     table = carray(pointer(block[FIRST]), (block[FIRST_SIZE],), np.uint16)
     owner = carray(pointer(block[SECOND]), (block[SECOND_SIZE],), np.uint16)
     words = carray(pointer(block[THIRD]), (block[THIRD_SIZE],), np.uint64)
     usual = carray(pointer(block[FOURTH]), (block[FOURTH_SIZE],), np.uint64)
-    return _by_records(block, source, target, kind, (np.uint64(block[WIDTH]), table, owner, words, usual))
+    closure = np.uint64(block[WIDTH]), table, owner, words, usual
+    if block[NARROW] != 0:
+        return _reached(block, source, target, np.uint16, closure)
+    return _reached(block, source, target, np.uint32, closure)
 
 
 @njit(cache=True, inline="always")
-def _by_tree(at, source, target, kind):
-    block = carray(pointer(at), (FIELDS,), np.int64)
-    if _outside(block, source, target):
-        return None
-    u, v = _vertex(block, source), _vertex(block, target)
+def _within(block, u, v, kind):
     tree = carray(pointer(block[SOURCES]), (block[ROOT] + 1, 2), kind)
-    if block[ABOVE] == 0:  # out-trees
-        u, v = v, u
     return np.uint64(tree[u, 0]) - np.uint64(tree[v, 0]) < np.uint64(tree[v, 1])
 
 
 @njit(cache=True)
-def _short_bits(at, source, target):
-    return _by_bits(at, source, target, np.uint16)
-
-
-@njit(cache=True)
-def _long_bits(at, source, target):
-    return _by_bits(at, source, target, np.uint32)
-
-
-@njit(cache=True)
-def _short_rows(at, source, target):
-    return _by_rows(at, source, target, np.uint16)
-
-
-@njit(cache=True)
-def _long_rows(at, source, target):
-    return _by_rows(at, source, target, np.uint32)
-
-
-@njit(cache=True)
-def _short_tree(at, source, target):
-    return _by_tree(at, source, target, np.uint16)
-
-
-@njit(cache=True)
-def _long_tree(at, source, target):
-    return _by_tree(at, source, target, np.uint32)
-
-
-_KERNELS = {
-    "bits": (_long_bits, _short_bits), "rows": (_long_rows, _short_rows), "tree": (_long_tree, _short_tree),
-}  # fmt: skip
-
-
-@cache
-def _quick(kind: str, narrow: bool) -> Callable[[int, int, int], bool | None]:
-    """The compiled function for a kind of index; it takes the address of a block and two original vertices."""
-    return entry(_KERNELS[kind][narrow], optional(boolean)(int64, int64, int64))
+def _by_tree(at, source, target):
+    block = carray(pointer(at), (FIELDS,), np.int64)
+    if outside(block, source, target):
+        return None
+    u, v = components(block, source, target)
+    if block[ABOVE] == 0:  # out-trees
+        u, v = v, u
+    return _within(block, u, v, np.uint16) if block[NARROW] != 0 else _within(block, u, v, np.uint32)

@@ -21,17 +21,13 @@ from grailbench.problems.reachability.labels import Labels, contains, cuts
 
 _1, _2 = np.uint64(1), np.uint64(2)
 #: places in a block; those with names of arrays hold addresses, 0 where there is no such array
-(ORIGINALS, VERTICES, WIDTH, DIM, LEVELED, BREADTH_FIRST, EDGES, COMPONENT, LANES, HUBS, OFFSETS, CHILDREN,
+(ORIGINALS, COMPONENT, VERTICES, WIDTH, DIM, LEVELED, BREADTH_FIRST, EDGES, LANES, HUBS, OFFSETS, CHILDREN,
  FIELDS) = range(13)  # fmt: skip
+QUICK = optional(boolean)(int64, int64, int64)  #: the signature of `OnePair.quick`
 
 
 class OnePair:
-    """Answers queries of two original vertices, one at a time; any number of threads may ask.
-
-    quick  the compiled function of the filters: it takes `at` and two integers, and returns True, False, or None where
-           only a search can tell or an integer is no vertex
-    at     the address of the block
-    """
+    """Answers by the filters, and by a search where they leave a pair open; see `reachability.index.OnePair`."""
 
     __slots__ = ("_idle", "_kept", "_scratches", "_search", "at", "quick")
 
@@ -50,16 +46,17 @@ class OnePair:
         block[VERTICES : EDGES + 1] = (
             vertices, labels.width, len(labels.pairs), levels.shape[0] > 0, breadth_first, children.shape[0]
         )  # fmt: skip
-        arrays = component, labels.lanes, hubs, offsets, children
-        block[COMPONENT:] = [0 if array is None else array.ctypes.data for array in arrays]
-        self._kept = block, *arrays
+        arrays = labels.lanes, hubs, offsets, children
+        block[COMPONENT] = 0 if component is None else component.ctypes.data
+        block[LANES:] = [0 if array is None else array.ctypes.data for array in arrays]
+        self._kept = block, component, *arrays
         self._scratches, self._idle = Scratches(vertices, int(labels.width), 0), []
-        self.quick, self._search, self.at = _filter_entry(), None, block.ctypes.data
+        self.quick, self._search, self.at = entry(_filter, QUICK), None, block.ctypes.data
 
     def search(self, source: int, target: int) -> bool:
         """Answers by a search, without the filters."""
-        if self._search is None:
-            self._search = _search_entry()
+        if self._search is None:  # compiled when it is first needed
+            self._search = entry(_search, boolean(int64, int64, int64, int64))
         try:
             own = self._idle.pop()
         except IndexError:
@@ -82,7 +79,13 @@ def pointer(typing, address):
 
 
 @njit(cache=True, inline="always")
-def _ends(block, source, target):
+def outside(block, source, target):
+    """Whether an integer is no original vertex."""
+    return source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]
+
+
+@njit(cache=True, inline="always")
+def components(block, source, target):
     """The components of two original vertices, which must be in range."""
     if block[COMPONENT] == 0:
         return source, target
@@ -94,9 +97,9 @@ def _ends(block, source, target):
 def _filter(at, source, target):
     """The answer of the filters to one query. at: the address of the block, int64[FIELDS]."""
     block = carray(pointer(at), (FIELDS,), np.int64)
-    if source < 0 or target < 0 or source >= block[ORIGINALS] or target >= block[ORIGINALS]:
+    if outside(block, source, target):
         return None
-    source, target = _ends(block, source, target)
+    source, target = components(block, source, target)
     if source == target:
         return True
     vertices, width, dim = block[VERTICES], block[WIDTH], block[DIM]
@@ -123,7 +126,7 @@ def _filter(at, source, target):
 def _search(at, scratch_at, source, target):
     """The answer of a search. scratch_at: the address of int64[5], the addresses of the arrays of a `Scratch`."""
     block, own = carray(pointer(at), (FIELDS,), np.int64), carray(pointer(scratch_at), (5,), np.int64)
-    source, target = _ends(block, source, target)
+    source, target = components(block, source, target)
     vertices, width = block[VERTICES], block[WIDTH]
     ends = np.array([source, target]).astype(np.int32)
     answers = np.empty(1, np.bool_)
@@ -149,15 +152,6 @@ def _search(at, scratch_at, source, target):
 
 
 @cache
-def _filter_entry() -> Callable[[int, int, int], bool | None]:
-    return entry(_filter, optional(boolean)(int64, int64, int64))
-
-
-@cache
-def _search_entry() -> Callable[[int, int, int, int], bool]:
-    return entry(_search, boolean(int64, int64, int64, int64))
-
-
 def entry(function, signature) -> Callable:
     """A compiled function without numba's dispatch."""
     function.compile(signature)

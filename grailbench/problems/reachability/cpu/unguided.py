@@ -17,6 +17,7 @@ class Unguided(Index):
     """No index: the DAG, and one visit stamp per vertex."""
 
     concurrent = True
+    index_bytes = 0
 
     def __init__(self, dag: Dag, params: Params, breadth_first: bool):
         self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
@@ -31,16 +32,9 @@ class Unguided(Index):
             answer_blocks(whole, batch, self.rows, None, None, scratch, self.breadth_first, self.counts)
         return answers
 
-    def check_labels(self, dag: Dag) -> None:
-        """Returns None: there are no labels."""
-
     @property
     def counters(self) -> dict[str, int]:
         return with_traffic(named(self.counts), 0, 0, 0, 0) if self.counts is not None else {}
-
-    @property
-    def index_bytes(self) -> int:
-        return 0
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: the graph is all that is needed."""

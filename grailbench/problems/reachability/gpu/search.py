@@ -17,7 +17,7 @@ from numba import njit
 from numpy import int32, uint64
 
 from grailbench.cuda.frontier import Enterprise, Frontier, Trio, by_edges
-from grailbench.cuda.gateway import cuda, holds_shared
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
 from grailbench.cuda.primitives import Scan
 from grailbench.problems.reachability.labels import contains
@@ -109,7 +109,7 @@ def _kernels(dim: int, size: int) -> tuple[object, Trio]:
             set_goal(i, targets[first + i], of)
             cuda.atomic.or_(of.status, sources[first + i], word(_1 << np.uint64(i)))
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def share_goals(of, level):
         """Returns the labels of the targets, in shared memory, and the level."""
         wanted = cuda.shared.array((lanes, size), int32)
@@ -254,7 +254,7 @@ def _path_kernels(dim: int) -> tuple[object, Trio]:
             cuda.atomic.or_(of.status, source, bit)
             cuda.atomic.or_(of.seen, source, bit)
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def share_goals(of, level):
         """Returns targets, their labels and the queries answered on earlier levels, in shared memory, and the level."""
         goals = cuda.shared.array(GROUP, int32)

@@ -35,45 +35,35 @@ def installed(project: str, *modules: str) -> ModuleType:
 
 
 class Searched(Index):
-    """A library's graph, which is searched for every batch: `index_bytes` is 0."""
+    """A library's graph, which is asked for every batch, once for each distinct source."""
 
-    def __init__(self, graph: Any, vertices: int):
-        self.graph, self.vertices = graph, vertices
+    index_bytes = 0
 
-    def check_labels(self, dag: Dag) -> None:
-        """Returns None: there are no labels."""
-
-    @property
-    def index_bytes(self) -> int:
-        return 0
-
-
-class BySource(Searched):
-    """A graph that is asked for all that a source reaches."""
+    def __init__(self, library: type[Library], graph: Any, vertices: int):
+        self.library, self.graph, self.vertices = library, graph, vertices
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Sorts the pairs by source and asks once for each distinct source."""
+        """Sorts the pairs by source and asks for each source, or one pair at a time where the library does."""
         answers = np.empty(sources.shape[0], np.bool_)
-        order = np.argsort(sources, kind="stable")
-        ends = np.flatnonzero(np.diff(sources[order])) + 1
+        if self.library.sample is not None:
+            order = np.arange(sources.shape[0])
+            ends = order[1:]
+        else:
+            order = np.argsort(sources, kind="stable")
+            ends = np.flatnonzero(np.diff(sources[order])) + 1
         for pairs in np.split(order, ends) if order.size else ():
-            answers[pairs] = self.reached(int(sources[pairs[0]]), targets[pairs])
+            answers[pairs] = self.library.reached(self, int(sources[pairs[0]]), targets[pairs])
         return answers
-
-    @abstractmethod
-    def reached(self, source: int, targets: np.ndarray) -> Any:
-        """Returns whether the source reaches each target, a sequence of k truth values. targets: int32[k]."""
 
 
 class Library(Implementation):
-    """Base class of the adapters. `project` and `modules` say what to import, `index` searches the library's graph."""
+    """Base class of the adapters. `project` and `modules` say what to import."""
 
     needs = ("peers",)
     cost = "nothing to build but the library's graph; a search O(n + m) at most; one thread"
     process = "own"  # some need minutes on large graphs, and only a process of its own can be stopped in their code
     project: ClassVar[str]
     modules: ClassVar[tuple[str, ...]]
-    index: ClassVar[type[Searched]]
 
     @classmethod
     def require(cls) -> None:
@@ -85,31 +75,24 @@ class Library(Implementation):
         """Makes the library's graph (phase `load`) of the DAG without the super-root."""
         cls.require()
         with timer.phase("load", apart=True):
-            return cls._loaded(*dag.edges_without_super_root(), dag.vertices - 1)
+            return Searched(cls, cls.graph(*dag.edges_without_super_root(), dag.vertices - 1), dag.vertices - 1)
 
     @classmethod
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Searched:
         """Makes the library's graph of the raw edges."""
         cls.require()
         with timer.phase("load"):
-            return cls._loaded(graph.sources, graph.targets, graph.vertices)
-
-    @classmethod
-    def _loaded(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Searched:
-        return cls.index(cls.graph(sources, targets, vertices), vertices)
+            return Searched(cls, cls.graph(graph.sources, graph.targets, graph.vertices), graph.vertices)
 
     @classmethod
     @abstractmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
         """Returns the library's graph. sources, targets: int32[m]."""
 
-
-class _HasPath(Searched):
-    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        from networkx import has_path
-
-        graph, pairs = self.graph, zip(sources.tolist(), targets.tolist(), strict=True)
-        return np.fromiter((has_path(graph, u, v, backend="networkx") for u, v in pairs), np.bool_, sources.shape[0])
+    @classmethod
+    @abstractmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        """Returns whether the source reaches each target, a sequence of k truth values. targets: int32[k]."""
 
 
 @register
@@ -123,12 +106,10 @@ class NetworkX(Library):
     name = "peer:networkx"
     source = "NetworkX, has_path"
     project, modules = "NetworkX", ("networkx",)
-    index = _HasPath
     sample = 1_000
 
     @classmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
-        """Returns a DiGraph."""
         from networkx import DiGraph
 
         made = DiGraph()
@@ -136,11 +117,11 @@ class NetworkX(Library):
         made.add_edges_from(zip(sources.tolist(), targets.tolist(), strict=True))
         return made
 
+    @classmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        from networkx import has_path
 
-class _Subcomponent(BySource):
-    def reached(self, source: int, targets: np.ndarray) -> Any:
-        found = set(self.graph.subcomponent(source, mode="out"))
-        return [target in found for target in targets.tolist()]
+        return has_path(index.graph, source, int(targets[0]), backend="networkx")
 
 
 @register
@@ -154,22 +135,17 @@ class Igraph(Library):
     name = "peer:igraph"
     source = "python-igraph, Graph.subcomponent"
     project, modules = "igraph", ("igraph",)
-    index = _Subcomponent
 
     @classmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
-        """Returns a directed Graph."""
         from igraph import Graph as Igraph
 
         return Igraph(n=vertices, edges=np.stack((sources, targets), axis=1), directed=True)
 
-
-class _Descendants(BySource):
-    def reached(self, source: int, targets: np.ndarray) -> Any:
-        from rustworkx import descendants
-
-        found = descendants(self.graph, source)  # without the source
-        return [target == source or target in found for target in targets.tolist()]
+    @classmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        found = set(index.graph.subcomponent(source, mode="out"))
+        return [target in found for target in targets.tolist()]
 
 
 @register
@@ -182,11 +158,9 @@ class Rustworkx(Library):
     name = "peer:rustworkx"
     source = "rustworkx, descendants"
     project, modules = "rustworkx", ("rustworkx",)
-    index = _Descendants
 
     @classmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
-        """Returns a PyDiGraph."""
         from rustworkx import PyDiGraph
 
         made = PyDiGraph()
@@ -194,48 +168,41 @@ class Rustworkx(Library):
         made.extend_from_edge_list(list(zip(sources.tolist(), targets.tolist(), strict=True)))
         return made
 
+    @classmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        from rustworkx import descendants
 
-class _BreadthFirstOrder(BySource):
-    def __init__(self, graph: Any, vertices: int):
-        super().__init__(graph, vertices)
-        self.seen = np.full(vertices, -1, np.int64)  # the source that reached a vertex last
-
-    def reached(self, source: int, targets: np.ndarray) -> Any:
-        from scipy.sparse.csgraph import breadth_first_order
-
-        self.seen[breadth_first_order(self.graph, source, directed=True, return_predecessors=False)] = source
-        return self.seen[targets] == source
+        found = descendants(index.graph, source)  # without the source
+        return [target == source or target in found for target in targets.tolist()]
 
 
 @register
 class Scipy(Library):
     """SciPy (C): `sparse.csgraph.breadth_first_order`, once for each distinct source; no index.
 
-    Each call prepares arrays of n entries, however little the source reaches. The vertices that it returns are stamped
-    with the source, and the source's targets looked up among the stamps.
+    Each call prepares arrays of n entries, however little the source reaches; the source's targets are looked up in one
+    more.
     """
 
     name = "peer:scipy"
     needs = ()
     source = "SciPy, sparse.csgraph.breadth_first_order"
     project, modules = "SciPy", ("scipy.sparse.csgraph",)
-    index = _BreadthFirstOrder
 
     @classmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
-        """Returns a csr_array of float64, which csgraph takes without a copy."""
         from scipy.sparse import csr_array
 
+        # float64 is what csgraph takes without a copy
         return csr_array((np.ones(sources.shape[0]), (sources, targets)), shape=(vertices, vertices))
 
+    @classmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        from scipy.sparse.csgraph import breadth_first_order
 
-class _Distances(BySource):
-    def reached(self, source: int, targets: np.ndarray) -> Any:
-        from networkit.distance import BFS
-
-        search = BFS(self.graph, source, storePaths=False)
-        search.run()
-        return np.asarray(search.getDistances(asarray=True))[targets] < sys.float_info.max
+        found = np.zeros(index.vertices, np.bool_)
+        found[breadth_first_order(index.graph, source, directed=True, return_predecessors=False)] = True
+        return found[targets]
 
 
 @register
@@ -249,15 +216,21 @@ class NetworKit(Library):
     name = "peer:networkit"
     source = "NetworKit, distance.BFS"
     project, modules = "NetworKit", ("networkit",)
-    index = _Distances
 
     @classmethod
     def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
-        """Returns a directed Graph."""
         from networkit import GraphFromCoo
 
         ends = sources.astype(np.uint64), targets.astype(np.uint64)
         return GraphFromCoo(ends, n=vertices, directed=True)
+
+    @classmethod
+    def reached(cls, index: Searched, source: int, targets: np.ndarray) -> Any:
+        from networkit.distance import BFS
+
+        search = BFS(index.graph, source, storePaths=False)
+        search.run()
+        return np.asarray(search.getDistances(asarray=True))[targets] < sys.float_info.max
 
 
 #: every method of the catalog of version 0.2.0: what it does, and its source
@@ -305,9 +278,6 @@ class PeerIndex(Index):
         with timer.phase("arrange", apart=True):
             pairs = np.stack((sources, targets), axis=1)
         return self.method.query_batch(pairs)
-
-    def check_labels(self, dag) -> None:
-        """Returns None: the peer's labels are not accessible; its answers are checked."""
 
     @property
     def index_bytes(self) -> int:

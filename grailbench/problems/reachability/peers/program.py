@@ -222,9 +222,6 @@ class ProgramIndex(Index):
             with timer.phase("write", apart=True):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def check_labels(self, dag) -> None:
-        """Returns None: the program's labels are not accessible; its answers are checked."""
-
     @property
     def index_bytes(self) -> int | None:
         """Bytes of the index as the program says; None if it does not."""

@@ -38,6 +38,7 @@ class SweepIndex(Index):
     """The DAG in both directions, and the memory of searches: 8 bytes a vertex for each thread that ever searched."""
 
     concurrent = True
+    index_bytes = 0
 
     def __init__(self, dag: Dag, params: Params):
         self.dag, self.workers = dag, params.workers
@@ -174,16 +175,9 @@ class SweepIndex(Index):
         """Answers by levels, then by a search from both ends."""
         return OnePair(component, self)
 
-    def check_labels(self, dag: Dag) -> None:
-        """Returns None: there are no labels."""
-
     @property
     def counters(self) -> dict[str, int]:
         return {} if self.counts is None else dict(self.counts)
-
-    @property
-    def index_bytes(self) -> int:
-        return 0
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: the graph is all that is needed."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32
 
-from grailbench.cuda.gateway import cuda, holds_shared
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import Prepared, cooperative_shape
 from grailbench.problems.traversal.gpu import worklist
 from grailbench.problems.traversal.gpu.resident import OneLaunch, turned, upload
@@ -79,7 +79,7 @@ def _top_down(workers, turn, level, count, edges, search):
     _expand(thread, threads, of.queues[side], count, bits, rows.targets, claim)
 
 
-@cuda.jit(device=True, **holds_shared)
+@cuda.jit(device=True)
 def _go_on_alone(turn, level, count, edges, search):
     """Expands levels by one block while they have at most `rule.alone` edges, with lists in shared memory.
 

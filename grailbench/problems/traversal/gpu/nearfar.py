@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy import int32
 
-from grailbench.cuda.gateway import cuda, holds_shared
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import Prepared, cooperative_shape
 from grailbench.problems.traversal.gpu import worklist
 from grailbench.problems.traversal.gpu.resident import OneLaunch, upload
@@ -173,7 +173,7 @@ def _offer(v, reached, to, queue, step):
         _list(v, begin, end, turn, of, rule)
 
 
-@cuda.jit(device=True, **holds_shared)
+@cuda.jit(device=True)
 def _go_on(turn, count, below, search):
     """Expands this block's share of `count` ranges of the near list and all near vertices that it leads to, until they
     overflow its queue; or, from below >= 0 on, its share of the `count` vertices of the far pile `band - 1` (see

@@ -14,7 +14,7 @@ import numpy as np
 from numpy import int32, int64
 
 from grailbench.cuda import device_arrays
-from grailbench.cuda.gateway import cuda, holds_shared, simulated
+from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.graphs import DeviceLeveled
 from grailbench.cuda.launch import SIMULATED_THREADS, Prepared, Shape, cooperative_shape, kernel_of
 from grailbench.cuda.primitives import MOST as MOST_THREADS
@@ -121,7 +121,7 @@ def _tally(me, everyone, graph, question, counts, tallies, turn):
 def _ranker(most: int, few: int):
     """Returns the device function by which one block ranks the listed candidates, comparing each with each."""
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def rank(left, graph, listed, chosen):
         weights = cuda.shared.array(few, int64)
         keys = cuda.shared.array(few, int32)
@@ -161,7 +161,7 @@ def chooser(most: int = MOST, few: int = FEW, alone: bool = False):
         else:
             cuda.cg.this_grid().sync()
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def choose(graph, tallies, listed, chosen):
         """Writes hub j to chosen[j], -1 beyond the last. graph: `cuda.graphs.DeviceLeveled`; the other arrays are
         rows of `HubArrays`.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from grailbench.cuda import device_arrays
@@ -19,34 +17,30 @@ from grailbench.problems.reachability.gpu.fused.records import Records, records_
 
 
 class Labeler:
-    """Labels one graph with the given pairs; allocates the device arrays once, for any number of runs.
+    """Labels one graph with `dim` pairs; allocates the device arrays once, for any number of runs.
 
-    The i-th of `pairs` has lanes 2 i and 2 i + 1, the first one also the interval of its tree. `device` is the graph on
-    the device, with its rows of parents; `graph` is what the host knows of it. The others are for tests and
-    measurements: `shared` forces or forbids the kernel in shared memory; `shape`, `narrow` and `registers` are for the
-    kernel of the grid.
+    `device` is the graph on the device, with its rows of parents; `graph` is what the host knows of it. The others are
+    for tests: `shared` forces or forbids the kernel in shared memory; `shape` and `narrow` are for that of the grid.
     """
 
     def __init__(
         self,
         graph: Outline,
         device: DeviceLeveled,
-        pairs: Sequence[int],
+        dim: int,
         seed: int,
         shared: bool | None = None,
         shape: Shape | None = None,
         narrow: int = grid.NARROW,
-        registers: int | None = grid.REGISTERS,
     ):
-        self._dim = len(pairs)
-        n = graph.vertices
+        self._dim, n = dim, graph.vertices
         lanes, self._hubs = device_arrays.allocate((n * record_width(self._dim), np.int32), (2 * n, np.int64))
         self.records = records_of(lanes, self._dim, self._hubs)
-        salt = salts(seed, pairs)
+        salt = salts(seed, range(dim))
         if shared if shared is not None else small.fits(graph.vertices):
             self._in_shared_memory(graph, device, salt)
         else:
-            self._on_the_grid(graph, device, salt, shape, narrow, registers)
+            self._on_the_grid(graph, device, salt, shape, narrow)
 
     def _in_shared_memory(self, graph: Outline, device: DeviceLeveled, salt) -> None:
         n, dim = graph.vertices, self._dim
@@ -56,14 +50,14 @@ class Labeler:
         self._launches = [Prepared(small.kernel(dim), args, shape, small.shared_bytes(n))]
         self.work = {"label_launches": 1, "label_barriers": 0}
 
-    def _on_the_grid(self, graph: Outline, device: DeviceLeveled, salt, shape, narrow: int, registers) -> None:
+    def _on_the_grid(self, graph: Outline, device: DeviceLeveled, salt, shape, narrow: int) -> None:
         n, dim = graph.vertices, self._dim
         hubs = Chooser(device)
         wide = grid.wide_levels(graph, narrow)
         (trees, sums), (on_device, salt) = grid.rooms(n, dim), device_arrays.copied(wide, salt)
         written = grid.Written(self.records.lanes, self.records.lanes.view(np.int64), self._hubs)
         args = device, on_device, hubs.chosen, salt, trees, sums, written
-        code = grid.kernel(dim, registers)
+        code = grid.kernel(dim, grid.REGISTERS)
         shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
         self._launches = [hubs, Prepared(code, args, shape)]
         self.work = {"label_launches": 2, "label_barriers": grid.barriers(wide)}
@@ -91,17 +85,17 @@ class HostLabeler:
 
     work = {"label_launches": 0, "label_barriers": 0}
 
-    def __init__(self, graph: Leveled, pairs: Sequence[int], seed: int):
-        self._graph, self._pairs, self._seed = graph, pairs, seed
+    def __init__(self, graph: Leveled, dim: int, seed: int):
+        self._graph, self._dim, self._seed = graph, dim, seed
 
     def release(self) -> None:
         """Nothing on the device but the labels is held."""
 
     def run(self) -> Records:
         """Labels, and waits for the copies."""
-        n, dim = self._graph.vertex.shape[0], len(self._pairs)
+        n, dim = self._graph.vertex.shape[0], self._dim
         width = record_width(dim)
-        columns, words = host.labels_on_host(self._graph, dim, salts(self._seed, self._pairs))
+        columns, words = host.labels_on_host(self._graph, dim, salts(self._seed, range(dim)))
         (lanes,), (hubs,) = device_arrays.allocate((n * width, np.int32)), device_arrays.copied(words.view(np.int64))
         columns = staging.to_device(*columns)
         for lane in range(width):
@@ -110,14 +104,8 @@ class HostLabeler:
         return records_of(lanes, dim, hubs)
 
 
-def device_bytes(vertices: int, edges: int, depth: int, dim: int, devices: int = 1) -> int:
-    """Returns the most bytes that labeling and searching a DAG take on each of `devices` devices.
-
-    These are the bytes of graph, index, scratch and searches, without batches of queries and sweeps. Each of several
-    devices also holds the records of its own pairs, and the columns that they exchange.
-    """
-    own = -(-dim // devices)
+def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
+    """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
+    and sweeps."""
     graph = leveled_bytes(vertices, edges, edges, depth, True)
-    labels = vertices * (4 * record_width(own) + 16) + 24 * vertices * own
-    exchange = vertices * (4 * record_width(dim) + 8 * (own + 2)) if devices > 1 else 0
-    return graph + labels + exchange + 256 * 2**20
+    return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20

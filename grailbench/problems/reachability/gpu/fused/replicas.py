@@ -1,5 +1,5 @@
-"""`gpu-fused` on one or several GPUs of a host: each has a replica of graph and labels, and takes a share of the label
-pairs and of the queries. Searchers serve one index after the other.
+"""`gpu-fused` on one or several GPUs of a host: each copies and labels the graph, and takes a share of the queries.
+Searchers serve one index after the other.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from grailbench.cuda import describe, graphs
 from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
-from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.graphs import DeviceLeveled, Outline
-from grailbench.cuda.several import DeviceThreads, PeerArray
+from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
 from grailbench.graph.leveled import Leveled
 from grailbench.problems.reachability.gpu.fused.batch import Searcher, kind_of, require_few
 from grailbench.problems.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
-from grailbench.problems.reachability.gpu.fused.records import Records, record_width, records_of
+from grailbench.problems.reachability.gpu.fused.records import Records
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Timer
 
@@ -57,41 +57,12 @@ class _Sum(NoTimer):
         self.ms += ms
 
 
-@cuda.jit(cache=True)
-def _read_columns(lanes, width, first, columns):
-    """Copies lanes `first` and `first + 1` of all vertices to columns. lanes int32[n * width], columns int32[2 n]."""
-    for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
-        columns[2 * v] = lanes[np.int64(v) * width + first]
-        columns[2 * v + 1] = lanes[np.int64(v) * width + first + 1]
-
-
-@cuda.jit(cache=True)
-def _write_columns(lanes, width, first, columns):
-    """Copies in the reverse direction of `_read_columns`."""
-    for v in range(cuda.grid(1), columns.shape[0] // 2, cuda.gridsize(1)):
-        lanes[np.int64(v) * width + first] = columns[2 * v]
-        lanes[np.int64(v) * width + first + 1] = columns[2 * v + 1]
-
-
-@cuda.jit(cache=True)
-def _begin_records(lanes, width, at, given, given_width, given_at):
-    """Clears the records of `lanes` except lane `at`, to which it copies lane `given_at` of the given records."""
-    for v in range(cuda.grid(1), lanes.shape[0] // width, cuda.gridsize(1)):
-        for i in range(width):
-            lanes[np.int64(v) * width + i] = 0
-        lanes[np.int64(v) * width + at] = given[np.int64(v) * given_width + given_at]
-
-
-_GRID = (1, 4) if simulated else (1056, 256)
-
-
 class _Replica:
-    """The part of one GPU: the graph, the pairs that it labels, and finally all labels and a searcher."""
+    """The part of one GPU: the graph, its labels and a searcher."""
 
-    def __init__(self, graph: Outline, bring, make_labeler, dim: int, pairs: list[int], seed: int, alone: bool):
-        """bring: returns the graph on the current device; make_labeler: a `Labeler`, given graph, pairs and seed."""
-        self._graph, self._bring, self._make_labeler = graph, bring, make_labeler
-        self._dim, self.pairs, self._seed, self._alone = dim, pairs, seed, alone
+    def __init__(self, graph: Outline, bring, make_labeler, dim: int, seed: int):
+        """bring: returns the graph on the current device; make_labeler: a `Labeler`, given graph, dim and seed."""
+        self._graph, self._bring, self._make_labeler, self._dim, self._seed = graph, bring, make_labeler, dim, seed
 
     def upload(self) -> None:
         self._there = self._bring()
@@ -99,38 +70,15 @@ class _Replica:
         del self._bring
 
     def allocate(self) -> None:
-        self._labeler = self._make_labeler(self._graph, self._there, self.pairs, self._seed)
+        self._labeler = self._make_labeler(self._graph, self._there, self._dim, self._seed)
         self._span = Span()
         self.work = self._labeler.work
-        if not self._alone:
-            n, columns = self._graph.vertices, len(self.pairs) + (0 in self.pairs)
-            self._mine, self._theirs = cuda.device_array((columns, 2 * n), np.int32), cuda.device_array(2 * n, np.int32)
-            self._whole = cuda.device_array(n * record_width(self._dim), np.int32)
         cuda.synchronize()
 
     def label(self) -> float:
         with self._span:
             self.records = self._labeler.run()
         return self._span.ms
-
-    def given(self) -> dict[int, PeerArray]:
-        """Returns the columns of the whole records that this GPU has made, by the lane where they begin."""
-        places = {2 * pair: 2 * own for own, pair in enumerate(self.pairs)}
-        if 0 in self.pairs:
-            places[2 * self._dim + 1] = 2 * len(self.pairs) + 1
-        for own, columns in zip(places.values(), self._mine, strict=True):
-            _read_columns[_GRID](self.records.lanes, int(self.records.width), own, columns)
-        return {first: PeerArray(columns) for first, columns in zip(places, self._mine, strict=True)}
-
-    def take(self, found: dict[int, PeerArray]) -> None:
-        """Makes the whole records from the columns of all GPUs."""
-        width, own = record_width(self._dim), self.records
-        _begin_records[_GRID](self._whole, width, 2 * self._dim, own.lanes, int(own.width), 2 * len(own.pairs))
-        for first, columns in found.items():
-            columns.copy_to(self._theirs)
-            _write_columns[_GRID](self._whole, width, first, self._theirs)
-        self.records = records_of(self._whole, self._dim, own.hubs)
-        cuda.synchronize()
 
     def make_searcher(self, counting: bool, numbers) -> Searcher:
         self._labeler.release()
@@ -144,7 +92,7 @@ class _Replica:
 
 def on_host(graph: Leveled) -> Callable:
     """Returns what makes a `Labeler` that labels a graph by levels on the host."""
-    return lambda _outline, _there, pairs, seed: HostLabeler(graph, pairs, seed)
+    return lambda _outline, _there, dim, seed: HostLabeler(graph, dim, seed)
 
 
 class Replicas:
@@ -166,19 +114,17 @@ class Replicas:
 
         numbers: int32 on the device, the place of each id that queries have; None for the ids of the DAG.
 
-        Device p modulo `devices` labels pair p, which is then copied to the others (phase `exchange`). Raises
-        MachineLacks if the host has too few devices, one has too little memory, or the graph has too many vertices to
-        be searched.
+        Raises MachineLacks if the host has too few devices, one has too little memory, or the graph has too many
+        vertices to be searched.
         """
         with timer.phase("allocate", apart=True):
             require_few(graph.vertices)
-            self._threads = DeviceThreads(devices) if devices > 1 else None
+            self._threads: list[DeviceThread] = device_threads(devices) if devices > 1 else []
             n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
-            need = device_bytes(n, m, depth, dim, devices)
+            need = device_bytes(n, m, depth, dim)
             self._everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
-        shares = [[p for p in range(dim) if p % devices == device] or [0] for device in range(devices)]
-        replicas = [_Replica(graph, bring, make_labeler, dim, share, seed, devices == 1) for share in shares]
+        replicas = [_Replica(graph, bring, make_labeler, dim, seed) for _ in range(devices)]
         with timer.phase("transfer", apart=True):
             self._everywhere([each.upload for each in replicas])
             del bring  # freeing what it holds takes time too
@@ -189,12 +135,6 @@ class Replicas:
         else:
             with timer.phase("on_host"):
                 self._everywhere([each.label for each in replicas])
-        if devices > 1:
-            with timer.phase("exchange"):
-                found: dict[int, PeerArray] = {}
-                for columns in self._everywhere([each.given for each in replicas]):
-                    found |= columns
-                self._everywhere([partial(each.take, found) for each in replicas])
         with timer.phase("allocate", apart=True):
             making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
@@ -206,7 +146,7 @@ class Replicas:
     def alone(cls, searcher: Searcher, records: Records, work: dict[str, int]) -> Replicas:
         """Returns the index of one device that was labelled already. work: counts of the labeling."""
         made = cls.__new__(cls)
-        made._threads, made.searchers, made.records, made.work = None, [searcher], [records], work
+        made._threads, made.searchers, made.records, made.work = [], [searcher], [records], work
         return made
 
     @classmethod
@@ -222,9 +162,9 @@ class Replicas:
 
     def _everywhere(self, works: list[Callable]) -> list:
         """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""
-        if self._threads is None:
+        if not self._threads:
             return [work() for work in works]
-        doing = [self._threads.submit(device, work) for device, work in enumerate(works)]
+        doing = [thread.submit(work) for thread, work in zip(self._threads, works, strict=True)]
         wait(doing)  # none may go on when an error frees what it uses
         return [done.result() for done in doing]
 
@@ -236,7 +176,7 @@ class Replicas:
             lanes = records.lanes.copy_to_host().reshape(-1, int(records.width))
             return lanes, records.hubs.copy_to_host()
 
-        return copy() if self._threads is None else self._threads.submit(device, copy).result()
+        return self._threads[device].run(copy) if self._threads else copy()
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates for a batch of so many queries (phase `allocate`), unless done before."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy import int32, int64
 
 from grailbench.cuda import block_group, warp_group
-from grailbench.cuda.gateway import cuda, holds_shared
+from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import kernel_of
 from grailbench.problems.reachability.gpu.fused.filter import (
     KEPT,
@@ -177,7 +177,7 @@ def _round(group):
     """Returns the device function that expands the frontier of one side by a `group` of threads."""
     width = group.WIDTH
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def expand(ends, side, full, graph, records, memory):
         """Expands the frontier of one side.
 
@@ -232,7 +232,7 @@ def _server(group, counting):
     `cuda.block_group`); with or without counting."""
     width, expand = group.WIDTH, _round(group)
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def search(ends, graph, records, memory, budget):
         """Searches whether the first of `ends` reaches the second.
 
@@ -277,7 +277,7 @@ def _server(group, counting):
                 down_head, down_tail, down = stop, tail, ahead
         return verdict, down_tail, up_tail, scanned
 
-    @cuda.jit(device=True, **holds_shared)
+    @cuda.jit(device=True)
     def serve(queries, left, stage, graph, records, outcome, memory, budget):
         """Answers queries until all are taken; undecided ones go to `left`.
 
