@@ -57,7 +57,6 @@ def test_a_run_while_the_clock_jumps_has_every_row_and_no_negative_time(jumping,
 def test_age_is_told_by_the_clock_of_the_file_system(jump, tmp_path, monkeypatch):
     path = tmp_path / ".dag.npz.00000000-1-0123abcd.tmp"
     path.touch()
-    monkeypatch.setattr(temporary, "file_system", lambda path: "nfs4")
     true = time.time
     monkeypatch.setattr(time, "time", lambda: true() + jump)
     assert temporary.sweep(tmp_path) == []
