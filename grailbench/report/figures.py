@@ -27,7 +27,6 @@ from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
-from grailbench.report.papers.thesis import others
 from grailbench.util.words import BLANK, clip, short, times
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ def of_cells(
     found = [
         papers.printed(tables, sampled),
         phases(frames.phases(cells), sampled),
-        papers.weights([*tables, *others(cells)], sampled),
+        papers.weights(tables, sampled),
         edges(frames.edges(cells), sampled),
         speedup(cells, frames.choose_reference(cells, reference), phase, sampled),
         counters(frames.counters(cells)),
@@ -263,7 +262,7 @@ def _trials(cells: list[Cell]) -> pandas.DataFrame:
 def speedup(cells: list[Cell], reference: str, phase: str, sampled: str = "") -> Figure:
     """The speed-ups over a configuration in a phase."""
     frame = frames.speedup(cells, reference, phase)
-    noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
+    noted = f"Reference: {reference}. Phase: {phase}."
     return Figure("speedup", frame, speedups(cells, reference, phase), _notes(frame, noted, sampled))
 
 
