@@ -331,25 +331,6 @@ def test_names_that_a_shell_takes_for_more_are_not_completed(world):
     assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
 
 
-# ------------------------------------------------------------------ random names in each field
-
-import hostile as program  # noqa: E402
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("source", [("row", "dataset"), ("row", "reason"), ("environment", "cpu"), ("folder", "name")])
-def test_random_names_are_shown_without_harm(source):
-    texts, refused, wrong = program.tried(source, program.drawn(program.random.Random(repr(source))), site=False)
-    assert (texts > 10, refused, wrong) == (True, False, [])
-
-
-@pytest.mark.slow
-def test_the_program_tells_of_a_name_that_gets_through(monkeypatch):
-    monkeypatch.setattr("grailbench.report.render.markdown.visible", lambda text, keep="": text)
-    _, _, wrong = program.tried(("row", "dataset"), "a\u202eb\x1b", site=False)
-    assert any(each.startswith(".md: U+202E") for each in wrong)
-
-
 # ------------------------------------------------------------------ in processes of their own
 
 

@@ -161,12 +161,12 @@ def stored(toys, diamond, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_no_mutation_of_a_runs_files_ends_in_a_traceback(stored, capsys, monkeypatch):
-    """120 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
+    """60 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
     home, *whole = stored
     monkeypatch.setattr(runner.Session, "run", lambda *args: None)
     draw, name, faults = random.Random(15), "20250101-000000-mutated", []
     codes = []
-    for turn in range(120):
+    for turn in range(60):
         base = whole[turn % 3]
         folder = home / name
         shutil.rmtree(folder, ignore_errors=True)
