@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from grailbench.compare import measures
-from grailbench.compare.measures import ANSWERS, FROM_EDGES, PLACES, Best, Measure, best, total
+from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges
 from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.harness import axes, plugins
@@ -78,7 +78,7 @@ def rounds(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Round]]:
     )  # fmt: skip
     found: dict[tuple[str, str], list[Round]] = {}
     for (problem, machine, (graph, _), asked, place), group in groups.items():
-        whole = total(FROM_EDGES, max((entry.cell.queries or 0 for entry in group), default=0) or None)
+        whole = from_edges(max((entry.cell.queries or 0 for entry in group), default=0) or None)
         for name, own in grouped(group, lambda entry: entry.cell.impl).items():
             others = [entry for entry in group if entry.cell.impl != name]
             lost = None if any(each.cell.sound for each in own) else max(
