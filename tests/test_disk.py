@@ -12,7 +12,6 @@ import pytest
 from commands import call, call_apart
 
 from grailbench.data import cache as cached
-from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.harness import folder as results
 from grailbench.harness.limits import ceilings
@@ -141,7 +140,7 @@ def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["report", "plot", "export", "limits", "generate"])
+@pytest.mark.parametrize("command", ["report", "plot", "export", "limits"])
 def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_path, command):
     if command in ("report", "plot"):
         assert call(capsys, *RUN, "--out", tmp_path / "run")[0] == 0
@@ -155,26 +154,11 @@ def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_
         "plot": ("plot", tmp_path / "run"),
         "export": ("export", "diamond", f"{gra}/below"),
         "limits": ("limits", "--json", "--out", f"{gra}/below"),
-        "generate": (
-            "generate",
-            "--measure",
-            "diamond",
-            "--out",
-            gra.parent / "run" / "x" / ".." / ".." / "g.gra" / "x",
-        ),
     }[command]
     one_line(call(capsys, *words), 2)
 
 
 # ---------------------------------------------------------------------------------------- damaged entries
-
-
-@pytest.mark.parametrize("text", ["a = 1\n", "[a]\n", "[a]\nsha256 = 5\n", "\x00", "[a\n"])
-def test_a_lock_file_that_holds_no_checksums_is_named(monkeypatch, tmp_path, text):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
-    (paths.cache_dir() / "datasets.lock.toml").write_text(text)
-    with pytest.raises(InputError, match=r"datasets.lock.toml, line [12]: .*\(correct or delete it\)"):
-        cached.locked_sha256("a")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "\x00", pytest.param("[" * 100_000, id="deep")])

@@ -33,7 +33,7 @@ STREAMED = ("build", "graph.edges", "--impl", "streamed", "--memory", "500MB", "
 #: folders that exist before, with what is put there beside what is grailbench's own
 OWN = (
     "cache",
-    *(f"cache/{name}" for name in (*caches.KINDS, "using")),
+    *(f"cache/{name}" for name in caches.KINDS),
     "runs",
     "made",
     "made/report",
