@@ -40,7 +40,7 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     are listed apart; with --require-all, which is for CI, they and counters of NEW only are regressions too.
 
     With --accept, NEW takes the place of BASE after it was compared: among the recorded runs (results/baselines) as
-    'grailbench record' does it, elsewhere with the old one kept beside it as BASE.before, or BASE.before-2
+    'grailbench record' does it, elsewhere the old one stays beside it as BASE.before, or BASE.before-2
     and so on. It is done whole or not at all.
 
     \b
