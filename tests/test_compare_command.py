@@ -53,7 +53,7 @@ def test_a_gate_file_gives_every_key(tmp_path):
     gate = tmp_path / "gate.toml"
     gate.write_text('ratio = 1.5\nreference = "dfs"\ntimes = "none"\n')
     found = load_gate(gate)
-    assert (found.ratio, found.reference, found.times, found.across) == (1.5, "dfs", "none", Gate().across)
+    assert (found.ratio, found.reference, found.times, found.across) == (1.5, "dfs", "none", 2.0)
 
 
 def test_a_busy_machine_is_said(capsys, stored):
