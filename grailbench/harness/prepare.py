@@ -113,9 +113,7 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
     replaced = [name for name in lacking if name in willing and look_alike_of(name)]
     lost = [name for name in lacking if name not in replaced]
     if lost and fetch:
-        note(
-            f"cannot be fetched: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL with their archives"
-        )
+        note(f"cannot be fetched: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL with their archives")
     if not replaced:
         return plan
     names = ", ".join(replaced)
