@@ -188,4 +188,4 @@ def test_log_axes_have_a_few_round_ticks_inside_their_bounds(low, factor, most):
 
 def test_colour_and_mark_tell_sixty_four_series_apart():
     assert len({(style.colour(i), style.mark(i)) for i in range(64)}) == 64
-    assert len(style.MARKS) == len(style.HATCHES) == len(style.LIGHT) == len(style.DARK)
+    assert len(style.MARKS) == len(style.LIGHT) == len(style.DARK)
