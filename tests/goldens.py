@@ -5,8 +5,7 @@
 
 A folder has the help of every command, the plan of every config, the report of every recorded run (JSON and CSV), the
 rows of a small run of every implementation on the host and in the simulator (without times, machine and keys), and a
-hash of every array of an index. Fields that are derived from the code, such as the key of a cell,
-are left out.
+hash of every array of an index. Fields that are derived from the code, such as the key of a cell, are left out.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def reports() -> Iterator[tuple[str, str]]:
 
 
 def rows(simulate: bool = False) -> Iterator[tuple[str, str]]:
-    """The rows of one trial of every implementation; of those that need a GPU what the simulator says of the cells."""
+    """The rows of one trial of every implementation; of those that need a GPU the verified cells in the simulator."""
     listed = [json.loads(line) for line in grailbench("list", "implementations", "--json")[1].splitlines()]
     for problem in dict.fromkeys(each["problem"] for each in listed):
         own = [each for each in listed if each["problem"] == problem and ("gpu" in each["needs"]) == simulate]
@@ -78,17 +77,17 @@ def rows(simulate: bool = False) -> Iterator[tuple[str, str]]:
         if not names:
             continue
         pairs = problem == "reachability"
-        words = [word for name in names for word in ("--impl", name)]
-        words += ["--dataset", GRAPH if pairs and not simulate else SMALL, "--trials", 1, "--warmup", 0, "--no-fetch"]
+        words = ["--problem", problem, *(word for name in names for word in ("--impl", name)), "--no-fetch"]
+        words += ["--dataset", GRAPH if pairs and not simulate else SMALL]
         words += ["--count", 60 if simulate else 2000] if pairs else []
         if simulate:
-            yield problem, grailbench("run", "--problem", problem, *words, "--simulate")[1]
-            continue
-        with TemporaryDirectory() as folder:
-            out = Path(folder, "run")
-            grailbench("run", "--problem", problem, *words, "--out", out)
-            found = [json.loads(line) for line in (out / "trials.jsonl").read_text().splitlines()]
-        yield problem, "\n".join(sorted(json.dumps(_lasting(row), sort_keys=True) for row in found))
+            lines = grailbench("verify", *words, "--simulate", "--json")[1].splitlines()
+        else:
+            with TemporaryDirectory() as folder:
+                out = Path(folder, "run")
+                grailbench("run", *words, "--trials", 1, "--warmup", 0, "--out", out)
+                lines = (out / "trials.jsonl").read_text().splitlines()
+        yield problem, "\n".join(sorted(json.dumps(_lasting(json.loads(line)), sort_keys=True) for line in lines))
 
 
 def _lasting(row: dict) -> dict:

@@ -24,7 +24,7 @@ def test_functions_give_the_same_where_rows_begin_near_two_to_the_32(session_cac
 @pytest.mark.slow
 def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
     tally = big_numbers.Tally()
-    big_numbers.ranks(tally, far_ranks.CPU)
+    big_numbers.ranks(tally)
     assert tally.faults == []
     assert set(tally.ranked.values()) == {2}
     assert len(tally.ranked) == 8
@@ -32,7 +32,7 @@ def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
 
 @pytest.mark.slow
 def test_ranks_that_do_not_fit_are_found():
-    _, faults = far_ranks.compare((far_ranks.LEVELS,), far_ranks.LAST + 4)
+    _, faults = far_ranks.compare((far_ranks._labels_of_levels,), far_ranks.LAST + 4)
     assert {fault.partition(": other")[0] for fault in faults} == {
         "problems.reachability.gpu.fused.host:_repaired", "outofcore.labels:_widen",
     }  # fmt: skip
@@ -69,8 +69,8 @@ def test_a_place_of_an_edge_in_32_bits_is_found(tmp_path, monkeypatch):
     assert [fault.partition(":")[0] for fault in world.faults] == ["narrow", "unsigned"]
 
 
-@pytest.mark.parametrize("scene", ["ids", "weights", pytest.param("clocks", marks=pytest.mark.slow)])
-def test_ids_weights_and_clocks_beyond_what_is_possible(scene):
+@pytest.mark.parametrize("scene", ["ids", "weights"])
+def test_ids_and_weights_beyond_what_is_possible(scene):
     tally = big_numbers.Tally()
     big_numbers.SCENES[scene](tally)
     assert tally.faults == []

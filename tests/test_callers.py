@@ -10,9 +10,7 @@ from grailbench.problems.reachability.core import answer as core
 
 SHORT = {
     "crowd": {"rounds": 7, "callers": 12, "calls": 3},
-    "builders": {"rounds": 1, "callers": 12},
     "networkx": {"rounds": 1, "callers": 6},
-    "tasks": {"rounds": 1, "callers": 12},
 }
 
 

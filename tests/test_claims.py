@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import claims
 import pytest
-from commands import call, python_program
+from commands import call
 
 from grailbench.api import Graph, build
-from grailbench.data import cache, fetch, imported
+from grailbench.data import imported
 from grailbench.data.imported import import_graph, named
 from grailbench.data.library import open_graph, open_raw
 from grailbench.errors import InputError
@@ -81,7 +80,7 @@ def test_of_two_files_of_one_stem_that_are_asked_at_once_one_is_refused(files, m
 
 COMMANDS = (
     ("ask", "{}", "0", "8"), ("build", "{}", "--out", "{}.index"), ("profile", "{}"),
-    ("generate", "--measure", "{}", "--out", "measured"), ("advise", "{}", "--impl", "dfs", "--out", "advised"),
+    ("advise", "{}", "--impl", "dfs", "--out", "advised"),
 )  # fmt: skip
 
 
@@ -179,30 +178,3 @@ def test_a_generated_graph_is_not_replaced_by_one_of_other_parameters(monkeypatc
     generate.made(generate.of_random(9, 1, 2, "drawn"))
     monkeypatch.setattr(generate, "GENERATOR", generate.GENERATOR + 1)
     generate.made(generate.of_random(9, 1, 2, "drawn"))
-
-
-def test_of_two_first_fetches_of_one_file_the_first_that_is_recorded_counts(tmp_path):
-    """Both compared their checksum with none, and were installed."""
-    assert cache.lock("file", "a" * 64, 1, "here") == "a" * 64
-    with pytest.raises(fetch.SourceFailed, match=f"its sha256 is {'b' * 64}, but {'a' * 64} when first fetched here"):
-        fetch._lock("file", "b" * 64, tmp_path, "there")
-
-
-def test_processes_that_take_names_at_once_answer_from_their_own_files():
-    code, out, err = python_program(claims.__file__, "--crowd", "2", "--only", "asked", "--only", "imported")
-    assert (code, err) == (0, ""), out + err
-    assert "0 wrong" in out
-
-
-def test_a_wrong_answer_and_a_second_import_are_seen():
-    ended = claims.crowds.Ended
-    right, wrong = (ended(("ask", "up0/g.csv", "0", "40"), 0, f"0 40 {answer}\n", "") for answer in (1, 0))
-    refused = ended(right.words, 2, "", "error: 'g' was imported before, from x\n")
-    assert claims.judged([right, refused]) == []
-    assert claims.judged([right, wrong])
-    assert claims.judged([ended(right.words, 2, "", "error: other\n")])
-    assert claims.judged([ended(right.words, 1, "", "Traceback\n")])
-    one = ended(("import", "up0/g.csv", "--name", "foo"), 0, "", "")
-    two = ended(("import", "down1/g.csv", "--name", "foo"), 0, "", "")
-    assert claims.judged([one, one]) == []
-    assert "2 graphs" in claims.judged([one, two])[0]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import time
 from datetime import datetime
 
 import pytest
-from click.testing import CliRunner
 
-from grailbench.cli.main import cli
 from grailbench.harness import folder as results
 from grailbench.harness import runner
 from grailbench.harness.plan import config_from_flags, make_plan
-from grailbench.util import caches, paths, temporary
+from grailbench.util import paths, temporary
 
 YEAR_S = 365 * 86_400
 JUMPS = (0.0, -YEAR_S, YEAR_S, -3600.0, 3600.0, -60 * YEAR_S)  # DST, before 1970, and back
@@ -56,37 +53,13 @@ def test_a_run_while_the_clock_jumps_has_every_row_and_no_negative_time(jumping,
         assert min(times) >= 0
 
 
-def test_nothing_of_a_live_process_is_swept_while_the_clock_jumps(jumping, tmp_path):
-    held = temporary.File(tmp_path / "dag.npz")
-    for _ in JUMPS:
-        os.utime(held.path, (time.time(), time.time()))
-        assert temporary.sweep(tmp_path) == []
-    held.close()
-
-
 @pytest.mark.parametrize("jump", JUMPS)
 def test_age_is_told_by_the_clock_of_the_file_system(jump, tmp_path, monkeypatch):
     path = tmp_path / ".dag.npz.00000000-1-0123abcd.tmp"
     path.touch()
-    monkeypatch.setattr(temporary, "file_system", lambda path: "nfs4")
     true = time.time
     monkeypatch.setattr(time, "time", lambda: true() + jump)
     assert temporary.sweep(tmp_path) == []
-
-
-def test_entries_of_another_century_are_listed_and_pruned(cache, monkeypatch):
-    monkeypatch.setattr(caches, "_register", caches._Register())
-    (cache / "dags").mkdir(parents=True)
-    for name, at in (("a", -YEAR_S), ("b", 0), ("c", 200 * YEAR_S)):
-        path = cache / "dags" / f"{64 * name}-v1.npz"
-        path.write_bytes(bytes(100))
-        os.utime(path, (at, at))
-    result = CliRunner().invoke(cli, ["cache", "--json"], standalone_mode=False)
-    assert result.exception is None
-    found = {row["cache"]: row for row in map(json.loads, result.output.splitlines())}
-    assert found["dags"]["entries"] == 3
-    gone = [entry.path.name[0] for entry in caches.least_used(caches.entries(), 150)]
-    assert gone == ["a", "b"]
 
 
 def test_runs_are_in_the_order_of_their_names_whatever_the_dates_of_their_folders(tmp_path, monkeypatch):

@@ -16,9 +16,23 @@ from grailbench.util import paths
 
 def test_two_processes_leave_what_one_alone_leaves():
     program = ROOT / "tests" / "faults" / "crowds.py"
-    code, out, err = python_program(program, "--crowd", "2", "--only", "cold")
+    code, out, err = python_program(program, "--crowd", "2", "--only", "cold", "--only", "one_name")
     assert (code, err) == (0, "")
-    assert out.startswith("1 crowd of 2 processes, 0 differences from one process alone, ")
+    assert out.startswith("2 crowds of 2 processes, 0 differences from one process alone, ")
+
+
+def test_a_wrong_answer_and_a_second_import_are_seen():
+    ended = crowds.Ended
+    right, wrong = (ended(("ask", "up0/g.csv", "0", "40"), 0, f"0 40 {answer}\n", "") for answer in (1, 0))
+    refused = ended(right.words, 2, "", "error: 'g' was imported before, from x\n")
+    assert crowds.wrong_answers([right, refused]) == []
+    assert crowds.wrong_answers([right, wrong])
+    assert crowds.wrong_answers([ended(right.words, 2, "", "error: other\n")])
+    assert crowds.wrong_answers([ended(right.words, 1, "", "Traceback\n")])
+    one = ended(("import", "up0/g.csv", "--name", "foo"), 0, "", "")
+    two = ended(("import", "down1/g.csv", "--name", "foo"), 0, "", "")
+    assert crowds.wrong_answers([one, one]) == []
+    assert crowds.wrong_answers([one, two]) == ["2 graphs have one name"]
 
 
 def test_rows_that_are_lost_or_twice_and_files_that_differ_are_seen(tmp_path):
@@ -70,6 +84,6 @@ def test_a_run_that_another_process_made_meanwhile_is_not_written_to(tmp_path, m
         return folder
 
     monkeypatch.setattr(runner, "new_run", slow)
-    with pytest.raises(InputError, match="holds a run already .*--resume"):
+    with pytest.raises(InputError, match="contains a run already .*--resume"):
         runner.run(plan, None, out=tmp_path / "run")
     assert (tmp_path / "run" / "plan.json").read_text() == "{}"

@@ -8,7 +8,7 @@ from grailbench.harness.cells import cells, read
 from grailbench.report import measured
 from grailbench.report.measured import detail
 from grailbench.report.pages import Page
-from grailbench.report.values import Expression
+from grailbench.report.values import Expression, Source
 
 CLOSED = "energy of this CPU cannot be read: closed"
 GPU = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs"}
@@ -109,7 +109,7 @@ def test_the_csv_has_joules_idle_power_and_meters_of_each_phase_or_blanks():
      ("gpu-fused joules/query / gpu-fused queries", 1.5e-5, "J")],
 )  # fmt: skip
 def test_expressions_take_joules_and_watts_of_a_phase(text, number, unit):
-    found = Expression.parse(text, {}).of(cells(ROWS), "kegg", {}, "median")
+    found = Expression.parse(text, {}).of(Source(cells(ROWS)), "kegg")
     assert (found.number, found.unit) == (pytest.approx(number), unit)
 
 
@@ -117,12 +117,12 @@ def test_expressions_take_joules_and_watts_of_a_phase(text, number, unit):
     "text", ["gpu-fused joules/query/cpu", "sequential joules/ready dim=2", "gpu-fused joules/walk"]
 )
 def test_expressions_of_joules_that_cannot_be_had_have_no_value(text):
-    assert Expression.parse(text, {}).of(cells(ROWS), "kegg", {}, "median") is None
+    assert Expression.parse(text, {}).of(Source(cells(ROWS)), "kegg") is None
 
 
 def test_joules_over_a_time_are_no_unit():
     with pytest.raises(InputError, match="J over ms is no unit"):
-        Expression.parse("gpu-fused joules/query / gpu-fused query", {}).of(cells(ROWS), "kegg", {}, "median")
+        Expression.parse("gpu-fused joules/query / gpu-fused query", {}).of(Source(cells(ROWS)), "kegg")
 
 
 def test_a_page_has_a_table_of_joules(tmp_path):

@@ -104,20 +104,6 @@ def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_
 
 
 @pytest.mark.slow
-def test_no_color_is_obeyed_in_a_terminal(plan, tmp_path, monkeypatch):
-    coloured = shown(plan, tmp_path / "a", force_terminal=True, color_system="standard")
-    monkeypatch.setenv("NO_COLOR", "1")
-    bare = shown(plan, tmp_path / "b", force_terminal=True, color_system="standard")
-    colour = re.compile(r"\x1b\[(?:\d+;)*(?:3[0-7]|9[0-7]|4[0-7])m")
-    assert colour.search(coloured)
-    assert not colour.search(bare)
-
-
-def test_verifying_counts_one_step_a_cell(plan, tmp_path):
-    assert "2/2" in shown(plan, tmp_path, verify, force_terminal=True)
-
-
-@pytest.mark.slow
 def test_json_rows_on_a_terminal_have_it_for_themselves(plan, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     out = io.StringIO()

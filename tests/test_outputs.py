@@ -11,9 +11,8 @@ from pathlib import Path
 
 import click
 import numpy as np
-import outputs_onto_inputs
 import pytest
-from commands import call, in_python
+from commands import call
 from stored import everything, store
 
 import grailbench as gb
@@ -25,17 +24,6 @@ from grailbench.graph.writers import write_lines
 from grailbench.util import outputs
 
 EDGES = "0 1\n1 2\n"
-SHORT = """
-import sys, tempfile
-from pathlib import Path
-sys.path.insert(0, {faults!r})
-import outputs_onto_inputs
-with tempfile.TemporaryDirectory() as where:
-    stage = outputs_onto_inputs.Stage(Path(where))
-    for command in ("pack", "export"):
-        for wrong in outputs_onto_inputs.trials(stage, command, ("relative path", "hard link")):
-            print(*wrong, sep="\\n", end="")
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -55,26 +43,15 @@ def test_killed_writer_leaves_no_file_of_that_name(tmp_path):
     )
     assert subprocess.run([sys.executable, "-c", killed], check=False).returncode == 9
     assert not path.exists()
-    if has_nameless_files(tmp_path):
-        assert os.listdir(tmp_path) == []
-
-
-def has_nameless_files(folder) -> bool:
-    handle = outputs._nameless(folder)
-    if handle is not None:
-        os.close(handle)
-    return handle is not None
-
-
-def test_where_no_nameless_file_can_be_made_a_named_one_serves(tmp_path, monkeypatch):
-    monkeypatch.setattr(outputs, "_nameless", lambda folder: None)
-    with outputs.atomic_file(tmp_path / "new" / "f") as stream:
+    with outputs.atomic_file(path) as stream:
         stream.write(b"whole")
-        assert len(os.listdir(tmp_path / "new")) == 1
-    assert (tmp_path / "new" / "f").read_bytes() == b"whole"
+    assert os.listdir(tmp_path) == ["g.npz"]
+
+
+def test_a_block_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError), outputs.atomic_file(tmp_path / "new" / "f"):
         1 / 0  # noqa: B018
-    assert os.listdir(tmp_path / "new") == ["f"]
+    assert os.listdir(tmp_path / "new") == []
 
 
 def test_a_full_disk_names_the_file_that_had_no_room(tmp_path):
@@ -184,7 +161,13 @@ def test_a_command_refuses_an_input_as_its_output_before_it_begins(words, capsys
     assert Path("g.edges").read_text() == EDGES
 
 
-@pytest.mark.parametrize("words", [("report", "run", "--html=run/trials.html"), ("export", "mine", "{stored}")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", "run", "--html=run/trials.html"),
+        ("export", "mine", "{stored}"),
+    ],
+)
 def test_files_that_no_word_names_are_not_replaced_either(words, capsys):
     """A report replaced the rows of its run, an export the stored graph that it read."""
     store(Path("run"), everything())
@@ -277,7 +260,7 @@ def test_a_terminal_is_written_to_as_it_is():
 
 
 def test_what_names_a_file_or_folder_of_a_command_is_an_output_or_one_of_these_inputs():
-    """An output that is no `Output` is neither refused early nor tried by `tests/faults/outputs_onto_inputs.py`."""
+    """An output that is no `Output` is not refused before a command begins."""
     named = {
         (name, each.name) for name in COMMANDS for each in cli.get_command(None, name).params
         if not isinstance(each.type, Output)
@@ -286,32 +269,3 @@ def test_what_names_a_file_or_folder_of_a_command_is_an_output_or_one_of_these_i
     assert named - {(name, each) for name, each in named if each in ("gate_file", "index_file", "pairs", "config")} == {
         ("fetch", "mirror"), ("import", "path"), ("report", "ceilings"), ("report", "pages"), ("plot", "profile"),
     }  # fmt: skip
-
-
-def test_the_program_of_faults_has_words_for_each_command_with_an_output():
-    assert {name for name in COMMANDS if outputs_onto_inputs.outputs(name)} == outputs_onto_inputs.WORDS.keys()
-
-
-def test_outputs_named_like_inputs_in_short():
-    assert in_python(SHORT.format(faults=str(Path(outputs_onto_inputs.__file__).parent))) == (0, "")
-
-
-def test_a_lost_input_a_hang_and_a_lost_pipe_are_seen(tmp_path):
-    class Broken(outputs_onto_inputs.Stage):
-        def __init__(self):
-            self.folder = tmp_path
-
-        def ran(self, words):
-            for name in ("g.edges", "pipe"):
-                (tmp_path / name).unlink(missing_ok=True)
-                (tmp_path / name).write_text("answers")
-            return outputs_onto_inputs.Ended(words, 0, "", "")
-
-    (tmp_path / "g.edges").write_text(EDGES)
-    refused = outputs_onto_inputs._refused(Broken(), ("ask",), tmp_path / "g.edges")
-    faults = ["it is not refused in one line", "the input g.edges is lost"]
-    assert [text.partition(":")[0] for text in refused] == faults
-    (tmp_path / "pipe").unlink()
-    (lost,) = outputs_onto_inputs._special(Broken(), ("ask",), os.mkfifo)
-    assert lost.startswith("the pipe is gone")
-    assert outputs_onto_inputs._unclear(outputs_onto_inputs.Ended(("ask",), -1, "", ""))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import call
 from compared import HERE, cell, steady
-from stored import ENVIRONMENT, made, store, trials
+from stored import trials
 from watchers import Notes
 
 from grailbench.compare import costs, history
@@ -97,19 +97,15 @@ def test_an_installed_plugin_is_known_by_its_version_and_files(plugin):
     assert {**fact, "files": ""} == {"distribution": "its-mine", "version": "0.2", "editable": False, "files": ""}
     assert plugins.named(found) == "its-mine 0.2"
     assert not plugins.unclean(fact)
+    assert plugins.facts([contract.implementation("dfs"), contract.implementation("core")]) == {}
     assert plugins.source_hash(plugin(helper="x = 2\n")) != fact["files"], (
         "a module beside that of the class is code too"
     )
 
 
-def test_code_of_this_package_has_no_facts():
-    assert plugins.facts([contract.implementation("dfs"), contract.implementation("core")]) == {}
-
-
 @pytest.mark.parametrize(
     ("state", "said"),
     [
-        ("no checkout", "its-mine 0.2 (editable, of no commit)"),
         ("ignored by another repository", "its-mine 0.2 (editable, of no commit)"),
         ("changed", " with changes)"),
         ("another module", " with changes)"),
@@ -121,11 +117,10 @@ def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said)
     plugin(editable=True)
     project = tmp_path / "project"
     root = tmp_path if state.startswith("ignored") else project
-    if state != "no checkout":
-        (root / ".gitignore").write_text("project\nsite\n" if root is tmp_path else "__pycache__\n")
-        git(root, "init", "-q")
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", "first")
+    (root / ".gitignore").write_text("project\nsite\n" if root is tmp_path else "__pycache__\n")
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "first")
     if state == "another module":
         (project / "new.py").write_text("x = 1\n")
     if state == "clean":
@@ -135,13 +130,6 @@ def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said)
     assert session["implementations"]["reachability/mine"]["editable"]
     assert pack.clean(session) is (not said)
     assert (said in pack.doubt(session), bool(pack.doubt(session))) == (True, bool(said))
-
-
-def test_a_class_of_no_distribution_is_a_plugin_of_no_commit():
-    made_here = type("Here", (contract.Implementation,), {"__module__": "nowhere", "name": "here", "problem": "bfs"})
-    fact = plugins.facts([made_here])["bfs/here"]
-    assert (fact["distribution"], fact["files"], plugins.unclean(fact)) == (None, plugins.UNKNOWN, True)
-    assert plugins.named(made_here) == "nowhere, of no distribution"
 
 
 # ------------------------------------------------------------------ where it stands
@@ -183,12 +171,6 @@ def test_cells_of_changed_plugin_code_are_measured_anew(plugin, measured):
     plugin(helper="x = 2\n")
     again = {row["impl"]: row["key"] for row in results.read_rows(measured("b"))[0]}
     assert (keys["dfs"] == again["dfs"], keys["mine"] == again["mine"]) == (True, False)
-
-
-def test_runs_of_before_are_read_without_facts(tmp_path):
-    run = load(store(tmp_path / "run", trials()))
-    assert (run.cells[0].distribution, run.cells[0].ours) == (None, True)
-    assert plugins.sentences(run.environment) == []
 
 
 # ------------------------------------------------------------------ ours and others
@@ -252,14 +234,3 @@ def test_uncommitted_changes_of_one_commit_are_other_code():
     own = {"impl": "dfs", "distribution": None, "dirty": True}
     assert codes(runs(None, None, **own)) is None
     assert codes(runs(None, None, code=("0.1+x", "0.1+y"), **own)) == ("aaaaaaa+", "aaaaaaa+")
-
-
-def test_a_pack_of_a_plugin_of_another_machine_is_read(tmp_path):
-    """What an environment says of plug-ins is checked as the rest of it is."""
-    environment = ENVIRONMENT | {"implementations": {"reachability/mine": fact()}}
-    assert made(trials(), environment).cells
-    store(tmp_path / "good", trials(), environment)
-    assert load(tmp_path / "good").environment["implementations"]
-    store(tmp_path / "bad", trials(), ENVIRONMENT | {"implementations": {"reachability/mine": {"files": 3}}})
-    with pytest.raises(results.InputError, match=r"implementations\.reachability/mine\.files"):
-        load(tmp_path / "bad")

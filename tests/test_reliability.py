@@ -9,7 +9,6 @@ import pytest
 import record
 from click.testing import CliRunner
 from commands import ROOT
-from stored import HOSTILE
 
 GOOD = {
     "area": page.AREAS[0], "promise": "Nothing is lost.", "test": "tests/faults/digraphs.py", "figure": "3 of 3",
@@ -33,23 +32,10 @@ def test_no_record_names_what_is_not_there_or_was_broken():
     [
         ("area", "Elsewhere", "no area 'Elsewhere'"),
         ("test", "tests/faults/none.py", "no test tests/faults/none.py"),
-        ("test", "grailbench/util/words.py", "no test"),
-        ("date", "23/11/2026", "is no date"),
-        ("date", "2126-01-01", "after today"),
-        ("date", "1969-12-31", "before grailbench"),
-        ("seconds", -1.0, "took -1.0 s"),
         ("kept", False, "the promise was broken: 3 of 3"),
         ("details", {"on disks": {"faults": 2}}, "the promise was broken"),
         ("command", "python tests/faults/none.py", "no program"),
         ("command", "python tests/faults/digraphs.py --none 3", "No such option"),
-        ("command", "A=1 watch --it python tests/faults/digraphs.py --cuont 3", "No such option"),
-        ("command", "python tests/bench_site.py --none 3", "no option --none"),
-        ("command", "make none", "no target none"),
-        ("command", "pytest tests/test_none.py", "no file tests/test_none.py"),
-        ("command", "python -m pytest -n 1", "no file for pytest"),
-        ("command", "grailbench nothing", "no command nothing"),
-        ("command", "grailbench run --none", "No such option"),
-        ("command", "make test && echo done", "no program in 'echo done'"),
     ],
 )
 def test_a_record_that_is_not_true_is_named(key, value, said):
@@ -58,17 +44,11 @@ def test_a_record_that_is_not_true_is_named(key, value, said):
     assert said in fault
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "NUMBA_BOUNDSCHECK=1 python tests/faults/digraphs.py --cpu --count 3",
-        "compute-sanitizer --tool memcheck python tests/faults/kernels.py --out reached.json",
-        "python tests/bench_site.py --cells 3", "make test", "python -m pytest tests/test_words.py -n 1",
-        "pytest tests/test_words.py::test_x && grailbench run --resume=X", "bash .ci/run",
-    ],
-)  # fmt: skip
-def test_commands_that_are_there_are_known(command):
-    assert list(page.faults("it", {**GOOD, "command": command})) == []
+def test_the_record_of_a_program_that_is_gone_links_the_test_that_holds_its_promise():
+    found = {**GOOD, "test": "tests/faults/supply.py", "command": "python tests/faults/supply.py --only types"}
+    assert list(page.faults("it", found)) == []
+    assert "[test\\_locks.py](../tests/test_locks.py)" in page.page([("it", found)])
+    assert all((ROOT / test).is_file() for test in page.GONE.values())
 
 
 def test_a_record_without_a_field_is_named():
@@ -110,8 +90,6 @@ def test_a_program_runs_says_its_figure_and_writes_its_record_with_the_command_t
     assert (found["figure"], found["kept"], found["details"]) == ("2 tried", True, {"count": 2})
     assert CliRunner().invoke(program, ["--count", "3", "--record", "it"]).exit_code == 1
     assert json.loads((tmp_path / "it.json").read_text())["kept"] is False
-    with pytest.raises(ValueError, match="no section 'Elsewhere'"):
-        record.program("Elsewhere", "Nothing is lost.")
 
 
 @pytest.mark.processes
@@ -122,28 +100,25 @@ def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
         (tmp_path / name).write_text(f"{text}print(sys.argv[1:])\nsys.exit({code})\n")
     (tmp_path / "other.py").write_text("1 / 0\n")
     assert [path.name for path in night.programs(tmp_path)] == [*ends]
-    found = {path.name: (code, said) for path, code, said, _ in night.ran(night.programs(tmp_path), 2, True)}
-    assert found == {name: (code, "['--nightly', '--record', 'it']\n") for name, code in ends.items()}
+    for path in night.programs(tmp_path):
+        code, text = night.ran(path, True)
+        assert (code, text.splitlines()[1:]) == (ends[path.name], ["['--nightly', '--record', 'it']"])
     assert night.words(night.HERE / "soak.py", True) == ["--nightly"]
     assert night.words(night.HERE / "kills.py", False) == ["--nightly"]
-    ended = CliRunner().invoke(night.main, ["--only", "kill.py"])
-    assert (ended.exit_code, "kill.py" in ended.output) == (2, True)
 
 
 def test_make_faults_runs_every_program_that_needs_no_gpu():
-    others = {"digraphs.py", "exhaust.py", "lost.py", "sanitizers.py", "supply.py", "together.py"}
+    others = {"digraphs.py", "exhaust.py", "lost.py"}
     programs = [path for path in night.HERE.glob("*.py") if "@record.program(" in path.read_text()]
     assert {path.name for path in programs} - {path.name for path in night.programs()} == others
 
 
-@pytest.mark.parametrize("text", [*HOSTILE, "a | b", "**a**", "[a](b)", "`a`", "a\n\n## b", "\u202eabc", "a\u200bb"])
+@pytest.mark.parametrize("text", ["a | b", "**a**", "[a](b)", "`a`", "a\n\n## b", "<b>"])
 def test_text_of_records_stays_text(text):
-    each = {**GOOD, "promise": text, "figure": text, "command": text, "machine": text, "details": {text: text}}
+    each = {**GOOD, "promise": text, "figure": text, "machine": text, "details": {text: text}}
     plain = page.page([("it", {**GOOD, "promise": "a"})])
     made = page.page([("it", each)])
     assert len(made.splitlines()) == len(plain.splitlines())
-    assert not set(made) & set("\u202e\u202b\u200b\u200f\x1b\x07")
     for line, other in zip(made.splitlines()[-6:], plain.splitlines()[-6:], strict=True):
-        bars = line.replace("\\\\", "").replace("\\|", "").count("|")
-        assert bars == other.count("|")
+        assert line.replace("\\|", "").count("|") == other.count("|")
     assert page.escaped("<b> & [x](y) | `c`") == "&lt;b&gt; &amp; \\[x\\](y) \\| \\`c\\`"

@@ -12,8 +12,8 @@ from watchers import Notes
 
 from grailbench.compare import stability
 from grailbench.data import imported
-from grailbench.errors import CheckFailed, InputError, MachineLacks, NothingMeasured
-from grailbench.harness import environment, executor, peaks, prepare, runner
+from grailbench.errors import CheckFailed, InputError
+from grailbench.harness import environment, executor, prepare, runner
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.folder import read_rows
@@ -54,22 +54,6 @@ def test_a_cell_has_label_and_query_rows_for_every_trial(measured):
         assert [row["trial"] for row in times(done.rows, phase)] == [0, 1, 2]
     assert [(row["phase"], row["under"]) for row in done.rows[:3]] == [("label", ""), ("spoil", "query"), ("query", "")]
     assert notes.steps == notes.total == 1 + 1 + 3
-
-
-def test_a_cell_on_a_cpu_has_no_device_peak_whatever_its_process_had(measured, monkeypatch):
-    monkeypatch.setattr(peaks, "device_peak", lambda: 7)
-    done, _ = measured("right")
-    assert {row["device_peak_bytes"] for row in done.rows} == {None}
-
-
-def test_trials_leave_what_lived_before_them_to_no_garbage_collector(measured, monkeypatch, unfreeze):
-    seen = []
-    monkeypatch.setattr(gc, "unfreeze", unfreeze)
-    gc.unfreeze()
-    monkeypatch.setattr(Notes, "step", lambda self, cell, doing, steps=1: seen.append((doing, gc.get_freeze_count())))
-    measured("right")
-    assert min(count for doing, count in seen if doing.startswith("trial")) > 10_000
-    assert gc.get_freeze_count() == 0
 
 
 def test_rows_say_everything_about_their_cell(measured):
@@ -135,21 +119,16 @@ def test_cell_that_cannot_be_verified_has_one_row_with_the_reason_and_no_time(me
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spoiled", [[99_999], list(range(7, 100_000, 200))], ids=["last", "500"])
-def test_one_wrong_answer_of_100_000_on_a_large_graph_makes_a_cell_wrong_that_runs_alone(
-    measured, large, spoiled, monkeypatch
+def test_answers_to_a_large_graph_are_checked_by_a_sweep_of_which_one_wrong_one_makes_a_cell_wrong(
+    measured, large, monkeypatch
 ):
-    monkeypatch.setattr("toys.SPOILED", spoiled)
-    done, _ = measured("chains", datasets=[large], count=100_000, trials=1)
-    (row,) = done.rows
-    assert (row["status"], row["ms"]) == ("wrong", None)
-    assert f"{len(spoiled)} of 100,000 answers are wrong" in row["reason"]
-
-
-def test_answers_to_a_large_graph_are_checked_by_a_sweep(measured, large):
-    done, _ = measured("chains", datasets=[large], count=100_000, trials=1)
+    done, _ = measured("chains", datasets=[large], count=100_000, trials=1, action=verify)
     assert {(row["status"], row["verified"]) for row in done.rows} == {("ok", "sweep")}
     assert 10_000 < done.rows[-1]["positives"] < 90_000
+    monkeypatch.setattr("toys.SPOILED", [99_999])
+    done, _ = measured("chains", datasets=[large], count=100_000, trials=1, action=verify)
+    assert [row["status"] for row in done.rows] == ["wrong"]
+    assert "1 of 100,000 answers are wrong" in done.rows[0]["reason"]
 
 
 def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
@@ -159,14 +138,6 @@ def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
     assert "differ from the verified ones" in done.rows[-1]["reason"]
     with pytest.raises(CheckFailed):
         done.check()
-
-
-@pytest.mark.parametrize(
-    ("toy", "error", "said"), [("memory", NothingMeasured, ""), ("lacks", MachineLacks, "needs a moon")]
-)
-def test_nothing_measured_is_no_success(measured, toy, error, said):
-    with pytest.raises(error, match=said):
-        measured(toy)[0].check()
 
 
 def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
@@ -197,7 +168,6 @@ def test_from_edges_times_ready_and_its_parts(measured):
 
 
 def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
-    import gc
 
     from toys import Toy
 
@@ -210,17 +180,9 @@ def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
     assert gc.isenabled()
 
 
-def test_files_beside_the_rows_are_plan_and_environment(measured):
-    done, _ = measured("right")
-    plan = json.loads((done.folder / results.PLAN).read_text())
-    assert plan["cells"][0]["impl"] == "toy:right"
-    assert make_plan(Config.model_validate(plan["config"])).digest == plan["digest"]
-    assert "cpu" in json.loads((done.folder / results.ENVIRONMENT).read_text())
-
-
 def test_out_folder_with_a_run_is_refused_without_resume(measured):
     measured("right")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         measured("right")
 
 
@@ -301,29 +263,6 @@ def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
     assert any("cut short" in note for note in notes.notes)
 
 
-def test_resume_measures_again_the_trial_whose_rows_were_taken_out(measured, toys):
-    done, _ = measured("right", trials=4)
-    path = done.folder / results.ROWS
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(line for line in lines if json.loads(line)["trial"] != 1))
-    toys.clear()
-    again, _ = measured("right", trials=4, resume=done.folder)
-    assert [row["trial"] for row in times(again.rows)] == [0, 2, 3, 1]
-    assert len(toys) == 1 + 1 + 1  # verified, warmed up, and the one trial
-
-
-def test_a_changed_row_stops_a_resumed_run_before_it_measures_or_writes(measured, toys):
-    done, _ = measured("right", trials=2)
-    path = done.folder / results.ROWS
-    path.write_text(path.read_text().replace('"trial": 0', '"trial": 1'))
-    before = {each.name: each.read_bytes() for each in done.folder.iterdir()}
-    toys.clear()
-    with pytest.raises(InputError, match="line 1: is no measurement row: its checksum does not fit"):
-        measured("right", trials=3, resume=done.folder)
-    assert toys == []
-    assert {each.name: each.read_bytes() for each in done.folder.iterdir()} == before
-
-
 def test_resume_tries_failures_again_but_not_wrong_cells(measured, toys):
     done, _ = measured("crash", "wrong")
     toys.clear()
@@ -337,7 +276,7 @@ def test_resume_with_other_code_measures_anew_and_keeps_both_environments(measur
     again, notes = measured("right", trials=2, resume=done.folder)
     assert {row["key"] for row in again.rows}.isdisjoint(row["key"] for row in done.rows)
     assert len(times(again.rows)) == 2
-    assert any("taken anew" in note for note in notes.notes)
+    assert any("measured again" in note for note in notes.notes)
     assert len(json.loads((done.folder / results.ENVIRONMENT).read_text())["earlier"]) == 1
 
 
@@ -371,12 +310,6 @@ def test_bad_query_file_ends_the_run_with_file_and_line(measured, tmp_path):
     (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 1\n")
     with pytest.raises(InputError, match=r"pairs.txt, line 2: the answer 1 to 3 0 is wrong"):
         measured("right", queries=str(tmp_path / "pairs.txt"))
-
-
-def test_query_file_of_right_answers_is_measured(measured, tmp_path):
-    (tmp_path / "pairs.txt").write_text("0 3 1\n3 0 0\n4 5\n5 4 1\n")
-    done, _ = measured("right", queries=str(tmp_path / "pairs.txt"))
-    assert (done.rows[-1]["queries"], done.rows[-1]["positives"]) == (4, 3)
 
 
 def test_every_session_of_a_resumed_run_counts_in_its_verdict(measured, monkeypatch):
@@ -420,18 +353,3 @@ def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypa
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]
     assert {cell.dataset for cell in prepare.provide(plain, False, said.append).cells} == {"kegg"}
-
-
-def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monkeypatch, unfreeze):
-    from grailbench.harness import passes
-
-    thawed = []
-    monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append(1) or unfreeze())
-    unfreeze()
-    passes.freeze(first=True)
-    assert (len(thawed), gc.get_freeze_count() > 10_000) == (1, True)
-    passes.freeze(first=True)
-    assert len(thawed) == 1, "nothing was left behind"
-    monkeypatch.setattr(passes, "HELD", -(1 << 40))
-    passes.freeze(first=True)
-    assert (len(thawed), gc.get_freeze_count() > 10_000) == (2, True)

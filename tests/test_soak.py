@@ -7,11 +7,11 @@ import tempfile
 import threading
 from contextlib import ExitStack
 
-import chores
 import levels
 import numpy as np
 import pytest
 import soak
+import soak_work
 
 from grailbench.cli import main
 
@@ -67,13 +67,13 @@ def test_the_peak_is_that_since_it_was_asked_before():
 
 @pytest.mark.slow
 def test_leaks_in_real_work_are_caught(tmp_path, diamond):
-    place, kept, handles, end = chores.Place(tmp_path / "work", tmp_path / "kept"), [], [], threading.Event()
+    place, kept, handles, end = soak_work.Place(tmp_path / "work", tmp_path / "kept"), [], [], threading.Event()
     try:
         with ExitStack() as stack:
             soak.own_place(stack, tmp_path)
             found = []
             for _ in range(12):
-                assert chores.round_(place, ("threads",)) == []
+                assert soak_work.round_(place, ("threads",)) == []
                 handles.append(tempfile.mkstemp()[0])
                 kept.append(mmap.mmap(-1, 8 << 20))  # which takes no memory that was freed before
                 kept[-1].write(os.urandom(8 << 20))
@@ -89,22 +89,22 @@ def test_leaks_in_real_work_are_caught(tmp_path, diamond):
             os.close(handle)
 
 
-def test_work_that_fails_is_told_and_the_rest_goes_on(tmp_path, monkeypatch):
+def test_work_that_fails_is_reported_and_the_rest_goes_on(tmp_path, monkeypatch):
     def broken(place):
-        raise chores.Wrong("no")
+        raise soak_work.Wrong("no")
 
-    monkeypatch.setitem(chores.CHORES, "threads", broken)
-    place = chores.Place(tmp_path / "work", tmp_path / "kept")
-    assert chores.round_(place, ("threads", "streams")) == ["threads: Wrong: no"]
+    monkeypatch.setitem(soak_work.WORK, "threads", broken)
+    place = soak_work.Place(tmp_path / "work", tmp_path / "kept")
+    assert soak_work.round_(place, ("threads", "streams")) == ["threads: Wrong: no"]
     assert (place.rounds, place.folder.exists()) == (1, False)
 
 
 def test_an_interrupt_from_outside_ends_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr(main, "main", lambda words: sys.exit(130))
-    monkeypatch.setitem(chores.CHORES, "threads", lambda place: chores.command("run"))
+    monkeypatch.setitem(soak_work.WORK, "threads", lambda place: soak_work.command("run"))
     with pytest.raises(KeyboardInterrupt):
-        chores.round_(chores.Place(tmp_path / "work", tmp_path / "kept"), ("threads",))
-    assert chores.command("run", code=130) == ""
+        soak_work.round_(soak_work.Place(tmp_path / "work", tmp_path / "kept"), ("threads",))
+    assert soak_work.command("run", code=130) == ""
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_the_front_is_filled_and_joined_and_the_dominated_are_open():
     assert panel.steps == ((0.0, 100.0), (4.0, 10.0))
     assert "dfs" in panel.items[0].hint
     assert list(found.frame.label_ms_front) == [True, True, False]
-    assert "0" in [text.text for text in drawn(found).iter(f"{SVG}text")], "a build of 0 ms has a place"
+    assert len(drawn(found).findall(f".//{SVG}use")) >= 3, "a build of 0 ms has a mark"
 
 
 def drawn(found):
@@ -80,10 +80,10 @@ def test_times_are_of_a_query_where_batches_differ():
 
 def test_labels_on_a_gpu_never_stand_without_the_time_from_edges_or_a_word_on_it():
     alone = figure([*cell(), *gpu()])
-    assert alone.note.endswith("From edges: not measured, add --from-edges (gpu-fused d=2).")
+    assert "Without from edges (not measured, add --from-edges)" in alone.missing
     both = figure([*cell(apart={"ready": 3.0}), *gpu(apart={"ready": 9.0})])
     assert [panel.x for panel in both.form.panels] == ["labels, ms", "from edges to a ready index, ms"]
-    assert "not measured" not in both.note
+    assert "not measured" not in both.missing
 
 
 def test_query_sets_have_panels_of_their_own_and_runs_on_several_machines_none():
@@ -171,13 +171,6 @@ def test_it_says_from_how_many_queries_an_index_pays():
     assert record["search_from"] == record["cheapest_from"] == pytest.approx(40_000, abs=1)
 
 
-def test_what_is_never_cheapest_is_on_the_front_all_the_same_and_fast_builds_come_first():
-    rows = [*search(), *cell(label=9.0, query=95.0), *cell(dim=5, label=10.0, query=1.0)]
-    table = told(rows)
-    assert [line[2] for line in table.lines] == ["dfs", "sequential d=2 dfs", "sequential d=5 dfs"]
-    assert [line[-1] != "" for line in table.lines] == [True, False, True]
-
-
 def test_builds_are_from_edges_where_they_were_timed_so():
     table = told([*search(apart={"ready": 1.0}), *cell(apart={"ready": 41.0}), *gpu(label=0.1)])
     assert {line[3] for line in table.lines} == {"from edges"}
@@ -236,34 +229,6 @@ def test_lost_cells_have_their_word_and_long_panels_go_on():
     assert files == ["strips.svg", "strips-2.svg", "strips-3.svg", "strips-4.svg", "strips.csv"]
 
 
-def test_an_inline_strip_is_small_named_and_always_the_same():
-    times = [2.0 + (n * 37 % 30) / 100 for n in range(30)]
-    found = draw.strip(times, 2.05, 2.15, 2.2)
-    assert len(found.encode()) < 700
-    assert found == draw.strip(times, 2.05, 2.15, 2.2)
-    root = ElementTree.fromstring(found)
-    assert root.get("role") == "img"
-    assert root.get(
-        "aria-label"
-    ) == "30 trials, 2.00 to 2.29 ms, median 2.14 ms (95 %: 2.05 to 2.20)" or "2.15" in root.get("aria-label")
-    assert (root.get("width"), root.get("height")) == ("160", "14")
-    assert "style" not in found
-    assert not list(root.iter("text"))
-    dots = [tuple(map(float, at.split())) for at in re.findall(r"M([\d.]+ [\d.]+)h0", found)]
-    assert len(dots) == 30
-    assert all(0 < x < 160 and 0 < y < 14 for x, y in dots)
-    assert dots[0][1] > dots[-1][1]
-
-
-@pytest.mark.parametrize("times", [(5.0,), (0.0, 0.0), (0.0, 3.0), (2.0, 2.0)])
-def test_an_inline_strip_of_one_of_equal_and_of_zero_times_has_finite_places(times):
-    found = draw.strip(times, min(times), times[0], max(times))
-    assert "nan" not in found
-    assert "inf" not in found
-    assert len(re.findall("h0", found)) == len(times)
-    assert draw.strip((), None, 0.0, None) == ""
-
-
 # ------------------------------------------------------------------ links, pages and files
 
 
@@ -289,14 +254,6 @@ def test_links_are_in_pages_escaped_and_named_and_in_no_file():
 def test_addresses_that_a_browser_would_run_are_refused(address):
     with pytest.raises(ValueError, match="no address"):
         draw.svg(figure([*search(), *cell()], link=lambda cell: address))
-
-
-def test_hostile_names_are_only_text():
-    rows = [each for name in (HOSTILE, '"><img src=x>', "\u202eright to left") for each in
-            (*search(dataset=name), *cell(dataset=name))]  # fmt: skip
-    for found in (figure(rows), figures.trials(cells(rows))):
-        assert "<script" not in draw.svg(found)
-        assert "<img" not in draw.svg(found)
 
 
 def test_figures_of_a_run_have_them(tmp_path):

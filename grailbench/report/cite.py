@@ -99,37 +99,24 @@ def of_run(run: str | None = None) -> Citation:
 
 def paragraph(environment: Mapping) -> str:
     """The environment of a run as sentences for a section on methods; what is unknown is left out."""
-    packages, threads = environment.get("packages") or {}, environment.get("threads") or {}
-    memory, gpus = environment.get("memory_bytes"), environment.get("gpus") or []
-    cores = environment.get("cores")
-    machine = [environment.get("cpu") or "an unknown processor", words.count(cores, "core") if cores else None,
-               f"{words.gib(memory, 0)} of memory" if memory else None, *words.gpus(environment)]  # fmt: skip
-    drivers = dict.fromkeys(str(each["driver"]) for each in gpus if each.get("driver"))
-    said = [f"Measured on {', '.join(filter(None, machine))}"]
-    said += [f"NVIDIA driver {', '.join(drivers)}"] if drivers else []
-    system = [environment.get("os"), environment.get("python"), *(f"{n} {v}" for n, v in packages.items())]
-    said += [", ".join(filter(None, system))] if any(system) else []
-    said += [f"Frequency governor {environment['governor']}"] if environment.get("governor") else []
-    given = [f"{name}={value}" for name, value in threads.items() if value]
-    said += [f"Settings of threads: {', '.join(given)}"] if given else []
-    pinned = environment.get("pinned")
-    said += [f"Pinned to cores {', '.join(map(str, pinned))}"] if pinned else []
-    loads = environment.get("load_average")
-    said += (
-        [f"Load average at the start {loads[0]:.2f}" + (" (disturbed)" if busy(environment) else "")] if loads else []
-    )
-    commit = environment.get("commit")
-    code = f"grailbench {environment.get('grailbench') or 'of an unknown version'}"
-    code += f", commit {commit[:12]}" if commit else ""
-    said += [code + (" WITH CHANGES" if environment.get("dirty") else "")]
-    said += [f"Plug-in {said_of}" for said_of in plugins.sentences(environment)]
-    said += ["Sessions of the run were on unlike machines"] if _mixed(environment) else []
-    return ". ".join(said) + "."
-
-
-def _mixed(environment: Mapping) -> bool:
-    own = environment.get("fingerprint")
-    return any(each.get("fingerprint") != own for each in environment.get("earlier", ()))
+    drivers = dict.fromkeys(str(gpu["driver"]) for gpu in environment.get("gpus") or [] if gpu.get("driver"))
+    settings = [f"{name}={value}" for name, value in (environment.get("threads") or {}).items() if value]
+    loads, commit = environment.get("load_average"), environment.get("commit")
+    unlike = any(each.get("fingerprint") != environment.get("fingerprint") for each in environment.get("earlier", ()))
+    parts = {
+        "Measured on {}": words.machine({**environment, "commit": None, "packages": None}),
+        "NVIDIA driver {}": ", ".join(drivers),
+        "Packages: {}": ", ".join(f"{n} {v}" for n, v in (environment.get("packages") or {}).items()),
+        "Frequency governor {}": environment.get("governor"),
+        "Settings of threads: {}": ", ".join(settings),
+        "Pinned to cores {}": ", ".join(map(str, environment.get("pinned") or ())),
+        "Load average at the start {}": loads and f"{loads[0]:.2f}" + " (disturbed)" * bool(busy(environment)),
+        "grailbench {}": (environment.get("grailbench") or "of an unknown version")
+        + (f", commit {commit[:12]}" if commit else "") + " WITH CHANGES" * bool(environment.get("dirty")),
+        "Plug-in {}": ". Plug-in ".join(plugins.sentences(environment)),
+        "Sessions of the run were on {}": "unlike machines" * unlike,
+    }  # fmt: skip
+    return ". ".join(text.format(value) for text, value in parts.items() if value) + "."
 
 
 # ------------------------------------------------------------------ entries
@@ -152,37 +139,29 @@ def _software(commit: str | None, dirty: bool | None, version: str | None = None
 
 
 def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
-    environment = run.environment
-    at = (environment.get("at") or min((row["at"] for row in run.rows if row.get("at")), default=""))[:10]
+    at = (run.environment.get("at") or min((row["at"] for row in run.rows if row.get("at")), default=""))[:10]
     sums = [f"sha256 of {name} {digest}" for name, digest in files.items()]
-    fields = {
-        "author": _authors(_cff()["authors"]),
-        "title": f"{run.title} of grailbench: {words.count(len(run.cells), 'cell')}, "
-        f"{words.listing(run.implementations)}",
-        "year": at[:4],
-        "date": at,
-        "howpublished": f"Measured on {run.machine}",
-        "note": "; ".join([f"config {plan['name']}", *sums] if plan.get("name") else sums),
-    }
+    what = f"{words.count(len(run.cells), 'cell')}, {words.listing(run.implementations)}"
+    fields = {"author": _authors(_cff()["authors"]), "title": f"{run.title} of grailbench: {what}", "year": at[:4],
+              "date": at, "howpublished": f"Measured on {run.machine}",
+              "note": "; ".join([f"config {plan['name']}", *sums] if plan.get("name") else sums)}  # fmt: skip
     return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
 
 
 def _papers(report: document.Report) -> Iterator[Entry]:
     """The papers of the tables that a report of the run has."""
-    names = [table.name for table in report.tables]
-    wanted = {"article"} if set(names) & set(PAPER_TABLES) else set()
-    wanted |= {"thesis"} if set(names) - set(PAPER_TABLES) else set()
+    wanted = {"article" if table.name in PAPER_TABLES else "thesis" for table in report.tables}
     for each in _cff()["references"]:
-        if each["type"] not in wanted:
-            continue
-        last = each["authors"][0]["family-names"]
-        school = (each.get("institution") or {}).get("name", "")
-        fields = {"author": _authors(each["authors"]), "title": each["title"], "journal": each.get("journal", ""),
-                  "school": school, "type": each.get("thesis-type", ""), "volume": str(each.get("volume", "")),
-                  "number": str(each.get("issue", "")), "pages": str(each.get("start", "")), "year": str(each["year"]),
-                  "doi": each.get("doi", "")}  # fmt: skip
-        kind = "mastersthesis" if each["type"] == "thesis" else "article"
-        yield Entry(kind, f"{_key(last)}{each['year']}", _known(fields))
+        if each["type"] in wanted:
+            fields = {"author": _authors(each["authors"]), "school": (each.get("institution") or {}).get("name"),
+                      **{ours: each.get(theirs) for ours, theirs in _PAPER.items()}}  # fmt: skip
+            kind = "mastersthesis" if each["type"] == "thesis" else "article"
+            yield Entry(kind, f"{_key(each['authors'][0]['family-names'])}{each['year']}", _known(fields))
+
+
+#: fields of a paper in BibTeX and in CITATION.cff
+_PAPER = {"title": "title", "journal": "journal", "type": "thesis-type", "volume": "volume", "number": "issue",
+          "pages": "start", "year": "year", "doi": "doi"}  # fmt: skip
 
 
 def _sources(run: Run) -> Iterator[Entry]:
@@ -202,13 +181,10 @@ def _others(run: Run) -> Iterator[Entry]:
     """The implementations of others: plug-ins with their distributions, and peers with the versions of their packages
     as the run has them."""
     packages = run.environment.get("packages") or {}
-    seen: dict[tuple[str, str], str | None] = {}
-    for cell in run.cells:
-        if not cell.ours and cell.problem in PROBLEMS:
-            seen.setdefault((cell.problem, cell.impl), cell.distribution)
-    for (problem, name), version in seen.items():
-        made_by = registered(name, problem)
-        bare = name.partition(":")[2]
+    found = {(cell.problem, cell.impl): cell.distribution for cell in reversed(run.cells)
+             if not cell.ours and cell.problem in PROBLEMS}  # fmt: skip
+    for (problem, name), version in reversed(found.items()):
+        made_by, bare = registered(name, problem), name.partition(":")[2]
         version = version or next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
         fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}
         yield Entry("software", _key(name), _known(fields))
@@ -219,8 +195,8 @@ def _authors(people: list[dict]) -> str:
     return " and ".join(names)
 
 
-def _known(fields: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in fields.items() if value}
+def _known(fields: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in fields.items() if value}
 
 
 def _key(name: str) -> str:

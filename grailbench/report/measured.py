@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from grailbench.compare.measures import median
-from grailbench.compare.stability import STABLE, UNKNOWN, UNSTABLE, Verdict, judged_phases
+from grailbench.compare.stability import STABLE, UNSTABLE, Verdict
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
@@ -105,34 +104,6 @@ def size_notes(cells: Iterable[Cell], held: bool = True) -> list[str]:
 STATUS = Column("status", lambda cell: cell.status, notes=lambda cell: [cell.reason] if cell.reason else [])
 
 
-def columns(cells: list[Cell], problem: str = USUAL) -> list[Column]:
-    """The columns of the table of these cells of a problem."""
-    solved = contract.problem(problem)
-    return [
-        Column("graph", lambda c: c.dataset, key=True),
-        Column("implementation", lambda c: c.impl, key=True),
-        *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True, usual=_usual(a, problem)) for a in axes.shown()),
-        Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
-        Column("queries", lambda c: c.query_set, key=True, usual=() if problem == USUAL else ("all",)),
-        Column("trials", lambda c: c.trials),
-        *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,))
-          for phase in (*solved.phases, "ready")),
-        Column(solved.rate, rate, short, usual=(None,)),
-        *(joules(f"{phase} J", phase, none="") for phase in energy_phases(cells, problem)),
-        Column("index size", lambda c: c.index_bytes, size, usual=(None,)),
-        Column("host peak", lambda c: c.host_peak_bytes, size, usual=(None,)),
-        Column("device peak", lambda c: c.device_peak_bytes, size, usual=(None,)),
-        Column("positives" if problem == USUAL else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
-        Column("checked by", lambda c: c.verified, usual=(None,)),
-        STATUS,
-    ]  # fmt: skip
-
-
-def _usual(axis: axes.Axis, problem: str) -> tuple:
-    """Values of an axis that need no column; for problems other than reachability, also those of no choice."""
-    return axis.hidden if problem == USUAL else (*axis.hidden, None, "")
-
-
 def ordered(cells: list[Cell]) -> list[Cell]:
     """The cells by graph, in the order of the run, then peers last, then by configuration and query set."""
     graphs = list(dict.fromkeys(cell.dataset for cell in cells))
@@ -149,132 +120,71 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     """One line per cell of a problem; notes say why cells have no times.
 
     There is one record per cell, with times in ms, sizes in bytes and the verdict on its stability (`verdicts`, by
-    key). For problems other than reachability the CSV has
-    one line per cell and phase.
+    key). For problems other than reachability the CSV has one line per cell and phase.
     """
-    shown, phases, own = columns(cells, problem), energy_phases(cells, problem), ordered(cells)
-    notes = [f"{like} ran in the place of {graph}." for like, graph in _in_place(cells)]
+    solved, own, usual = contract.problem(problem), ordered(cells), problem == USUAL
+    phases, weighed = (*solved.phases, "ready"), energy_phases(cells, problem)
+    columns = [
+        Column("graph", lambda c: c.dataset, key=True),
+        Column("implementation", lambda c: c.impl, key=True),
+        *(Column(a.header, lambda c, axis=a: c.shown(axis), key=True,
+                 usual=a.hidden if usual else (*a.hidden, None, "")) for a in axes.shown()),
+        Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
+        Column("queries", lambda c: c.query_set, key=True, usual=() if usual else ("all",)),
+        Column("trials", lambda c: c.trials),
+        *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
+        Column(solved.rate, rate, short, usual=(None,)),
+        *(joules(f"{phase} J", phase, none="") for phase in weighed),
+        *(Column(header, lambda c, name=name: getattr(c, name), size, usual=(None,)) for header, name in
+          (("index size", "index_bytes"), ("host peak", "host_peak_bytes"), ("device peak", "device_peak_bytes"))),
+        Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
+        Column("checked by", lambda c: c.verified, usual=(None,)),
+        STATUS,
+    ]  # fmt: skip
+    in_place = dict.fromkeys((cell.dataset, cell.stands_for) for cell in cells if cell.stands_for)
+    notes = [f"{like} ran in the place of {graph}." for like, graph in in_place]
     if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
-    notes += [*size_notes(cells, held=False), *energy_notes(cells, phases)]
-    usual, phases = problem == USUAL, (*contract.problem(problem).phases, "ready")
+    notes += [*size_notes(cells, held=False), *energy_notes(cells, weighed)]
     return tabulate(
-        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", shown, own, notes=notes,
+        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", columns, own, notes=notes,
         records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in own],
         file="" if usual else problem, data=None if usual else detail(own, verdicts),
     )  # fmt: skip
 
 
-def _in_place(cells: list[Cell]) -> list[tuple[str, str]]:
-    """Pairs of a look-alike and the graph that it replaces, each once."""
-    return list(dict.fromkeys((cell.dataset, cell.stands_for) for cell in cells if cell.stands_for))
-
-
 def plain(frame: pandas.DataFrame) -> list[dict]:
     """The rows of a frame as dictionaries, with None for missing values."""
-    found = frame.to_dict("records")
-    return [{key: None if value != value else value for key, value in line.items()} for line in found]
+    return [{key: None if value != value else value for key, value in line.items()}
+            for line in frame.to_dict("records")]  # fmt: skip
 
 
-def _record(cell: Cell, phases: Iterable[str], said: Verdict | None) -> dict:
+def _record(cell: Cell, phases: Iterable[str], verdict: Verdict | None) -> dict:
+    energy = {}
+    for phase in phases if cell.energies and cell.sound else ():
+        if (joules := cell.joules(phase)) is not None:
+            energy |= {f"{phase}_joules": joules, f"{phase}_idle_watts": cell.energies.idle_watts(phase),
+                       f"{phase}_meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
+        if phase in cell.energies.named and (why := cell.energies.why(phase)):
+            energy[f"{phase}_energy_reason"] = why
+    if cell.energies and cell.energies.reason:
+        energy["energy_reason"] = cell.energies.reason
     return {
         "dataset": cell.dataset, "impl": cell.impl, **{axis.name: cell.shown(axis) or None for axis in axes.shown()},
         "seed": cell.seed, "queries": cell.query_set, "trials": cell.trials,
         **{f"{phase}_ms": median(cell, phase) for phase in phases}, "index_bytes": cell.index_bytes,
         "host_peak_bytes": cell.host_peak_bytes, "device_peak_bytes": cell.device_peak_bytes,
-        **({} if rate(cell) is None else {"rate": rate(cell)}),
-        **_energy(cell, phases),
+        **({} if rate(cell) is None else {"rate": rate(cell)}), **energy,
         "positives": cell.positives, "verified": cell.verified, "status": cell.status,
         "reason": cell.reason or None,
-        **({} if said is None else {"stability": said.word, "unstable": list(said.reasons)}),
+        **({} if verdict is None else {"stability": verdict.word, "unstable": list(verdict.reasons)}),
     }  # fmt: skip
 
 
-def _energy(cell: Cell, phases: Iterable[str]) -> dict:
-    """Joules and meters of each phase, and why something of it is missing; nothing of a cell that was not asked."""
-    found = {}
-    for phase in phases if cell.energies and cell.sound else ():
-        energies = cell.energies
-        if (joules := cell.joules(phase)) is not None:
-            found[f"{phase}_joules"], found[f"{phase}_idle_watts"] = joules, energies.idle_watts(phase)
-            found[f"{phase}_meters"] = "+".join(energies.meters(phase))
-        if phase in energies.named and (why := energies.why(phase)):
-            found[f"{phase}_energy_reason"] = why
-    if cell.energies and cell.energies.reason:
-        found["energy_reason"] = cell.energies.reason
-    return found
-
-
-#: the axes that the table of all statistics has
-_SUMMARY = [axis for axis in axes.shown() if axis.summary]
-
-
-#: statistics of times, as text
-_TIMES: dict[str, Callable[[Stats], str]] = {
-    "mean": lambda s: ms(s.mean),
-    "95 % of mean": lambda s: f"{ms(s.low)}..{ms(s.high)}",
-    "median": lambda s: ms(s.median),
-    "95 % of median": lambda s: f"{ms(s.median_low)}..{ms(s.median_high)}",
-    "min": lambda s: ms(s.least),
-    "IQR": lambda s: ms(s.iqr),
-    "outliers": lambda s: str(s.outliers or ""),
-    "drift": lambda s: "" if s.drift is None else f"{s.drift:+.0%}",
-}
-
-
-class _Line(NamedTuple):
-    """A phase of a cell, within `under`; '' and no times for a cell without times."""
-
-    cell: Cell
-    under: str
-    phase: str
-    times: Stats | None
-
-
-def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
-    """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
-    key); notes say why cells have no times.
-
-    Its CSV, `detail`, has the cells of reachability only: each other problem has its own file.
-    """
-    own = [cell for cell in found if cell.problem == USUAL]
-    columns = [
-        Column("Data set", lambda at: at.cell.dataset, key=True),
-        Column("problem", lambda at: at.cell.problem, key=True, usual=() if len(own) < len(found) else (USUAL,)),
-        Column("implementation", lambda at: at.cell.impl, key=True),
-        *(Column(axis.header, lambda at, axis=axis: _choice(at.cell, axis), key=True) for axis in _SUMMARY),
-        Column("query set", lambda at: at.cell.query_set, key=True),
-        Column("phase", lambda at: f"{at.under}/{at.phase}" if at.under else at.phase, key=True),
-        Column("n", lambda at: at.times.trials if at.times else 0),
-        *(Column(name, lambda at, text=text: at.times and text(at.times)) for name, text in _TIMES.items()),
-        *([Column("stability", lambda at: _stability(at.cell, "" if at.under else at.phase, verdicts.get(at.cell.key)))]
-          if verdicts else []),
-        Column("positives", lambda at: at.cell.positives),
-        replace(STATUS, value=lambda at: at.cell.status, notes=lambda at: STATUS.notes(at.cell)),
-    ]  # fmt: skip
-    lines = [_Line(cell, *phase, times) for cell in found for phase, times in cell.phases.items() or [(("", ""), None)]]
-    units = {name: "ms" for name in [*_TIMES][:6]}
-    return tabulate("details", "All cells (ms)", columns, lines, values=None, file="cells", units=units,
-                    data=detail(own, verdicts) if own else None)  # fmt: skip
-
-
-def _stability(cell: Cell, phase: str, said: Verdict | None) -> str:
-    """'stable', 'UNSTABLE: drift' or 'unknown' for a phase that is judged, '' for others."""
-    if said is None or phase not in judged_phases(cell):
-        return ""
-    if rules := said.of(phase):
-        return f"{UNSTABLE.upper()}: {', '.join(rules)}"
-    return UNKNOWN if said.unknown else STABLE
-
-
-def _choice(cell: Cell, axis: axes.Axis) -> str:
-    """The cell's value on an axis of `_SUMMARY`. The column of threads shows the GPUs of a cell that has several."""
-    if axis.name == "threads" and (cell.devices or 1) > 1:
-        return f"{cell.devices} GPUs"
-    return str(cell.shown(axis) or "")
-
-
 # ------------------------------------------------------------------ statistics of all phases
+
+_TIMES = ("trials", "mean", "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers",
+          "drift")  # fmt: skip
 
 
 def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
@@ -289,38 +199,86 @@ def detail(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = 
 
     early = [axis.name for axis in axes.AXES if not axis.late]
     late = [axis.name for axis in axes.AXES if axis.late]
-    values = ("kind", "stands_for", "queries", "positives", "verified")
-    after = ("host_peak_bytes", "device_peak_bytes", "status", "reason")
+    columns = ["dataset", "impl", *early, "seed", "query_set", *_OF_CELL[:5], *late, "under", "phase", *_TIMES,
+               "stability", "unstable_by", "joules", "idle_watts", "meters", *_OF_CELL[5:]]  # fmt: skip
+    return pandas.DataFrame(_rows(measured, verdicts), columns=columns)
+
+
+#: attributes of a cell that have columns
+_OF_CELL = ("kind", "stands_for", "queries", "positives", "verified", "host_peak_bytes", "device_peak_bytes", "status",
+            "reason")  # fmt: skip
+
+
+def _rows(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None) -> list[dict]:
+    """The rows of `detail`, with the problem."""
     out = []
     for cell in measured:
-        said = (verdicts or {}).get(cell.key)
-        base = {"dataset": cell.dataset, "impl": cell.impl, **cell.axes, "filters": cell.filtering, "seed": cell.seed,
-                "query_set": cell.query_set, **{name: getattr(cell, name) for name in (*values, *after)}}  # fmt: skip
+        base = {"problem": cell.problem, "dataset": cell.dataset, "impl": cell.impl, **cell.axes,
+                "filters": cell.filtering, "seed": cell.seed, "query_set": cell.query_set,
+                **{name: getattr(cell, name) for name in _OF_CELL}}  # fmt: skip
         for (under, phase), s in list(cell.phases.items()) or [(("", ""), None)]:
-            times = {} if s is None else {
-                "trials": s.trials, "mean": s.mean, "mean_low": s.low, "mean_high": s.high,
-                "median": s.median, "median_low": s.median_low, "median_high": s.median_high, "min": s.least,
-                "iqr": s.iqr, "outliers": s.outliers, "drift": s.drift,
-            }  # fmt: skip
-            times |= stability_columns(said, phase, under)
-            out.append({**base, "under": under, "phase": phase, "trials": 0, **times, **_meters(cell, under, phase)})
-    columns = ["dataset", "impl", *early, "seed", "query_set", *values, *late, "under", "phase", "trials", "mean",
-               "mean_low", "mean_high", "median", "median_low", "median_high", "min", "iqr", "outliers", "drift",
-               "stability", "unstable_by", "joules", "idle_watts", "meters", *after]  # fmt: skip
-    return pandas.DataFrame(out, columns=columns)
+            times = dict.fromkeys(_TIMES) | {"trials": 0}
+            if s is not None:
+                times = dict(zip(_TIMES, (s.trials, s.mean, s.low, s.high, s.median, s.median_low, s.median_high,
+                                          s.least, s.iqr, s.outliers, s.drift), strict=True))  # fmt: skip
+            times |= stability_columns((verdicts or {}).get(cell.key), phase, under)
+            if not under and (joules := cell.joules(phase)) is not None:
+                times |= {"joules": joules, "idle_watts": cell.energies.idle_watts(phase),
+                          "meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
+            out.append({**base, "under": under, "phase": phase, **times})
+    return out
 
 
-def stability_columns(said: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
+def stability_columns(verdict: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
     """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any; nothing
     of a part of a phase."""
-    if said is None:
+    if verdict is None:
         return {}
-    rules = said.of(phase) if phase else said.rules
-    return {"stability": said.word, "unstable_by": "" if under else "; ".join(rules)}
+    rules = verdict.of(phase) if phase else verdict.rules
+    return {"stability": verdict.word, "unstable_by": "" if under else "; ".join(rules)}
 
 
-def _meters(cell: Cell, under: str, phase: str) -> dict[str, Any]:
-    if under or (joules := cell.joules(phase)) is None:
-        return {}
-    meters = "+".join(cell.energies.meters(phase))
-    return {"joules": joules, "idle_watts": cell.energies.idle_watts(phase), "meters": meters}
+def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
+    """One line per cell and phase, with the statistics of its trials and the verdict on its stability (`verdicts`, by
+    key); notes say why cells have no times.
+
+    Its CSV, `detail`, has the cells of reachability only: each other problem has its own file.
+    """
+    own = [cell for cell in found if cell.problem == USUAL]
+    summary = [axis for axis in axes.shown() if axis.summary]
+    columns = [
+        Column("Data set", "dataset", key=True),
+        Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (USUAL,)),
+        Column("implementation", "impl", key=True),
+        *(Column(axis.header, "threads", lambda n: str(n or ""), key=True,
+                 said=lambda row: f"{row['devices']} GPUs" if (row["devices"] or 1) > 1 else str(row["threads"] or ""))
+          if axis.name == "threads" else Column(axis.header, axis.name, key=True) for axis in summary),
+        Column("query set", "query_set", key=True),
+        Column("phase", lambda row: "/".join(filter(None, (row["under"], row["phase"]))), key=True),
+        Column("n", "trials"),
+        Column("mean", "mean", ms), _bounds("95 % of mean", "mean"),
+        Column("median", "median", ms), _bounds("95 % of median", "median"),
+        Column("min", "min", ms), Column("IQR", "iqr", ms), Column("outliers", "outliers", lambda n: str(n or "")),
+        Column("drift", "drift", "{:+.0%}".format),
+        *([Column("stability", _stability)] if verdicts else []),
+        Column("positives", "positives"),
+        Column("status", "status", notes=lambda row: [row["reason"]] if row["reason"] else []),
+    ]  # fmt: skip
+    rows = _rows(found, verdicts)
+    units = dict.fromkeys(("mean", "95 % of mean", "median", "95 % of median", "min", "IQR"), "ms")
+    return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells", units=units,
+                    data=detail(own, verdicts) if own else None)  # fmt: skip
+
+
+def _bounds(header: str, name: str) -> Column:
+    return Column(header, f"{name}_low", said=lambda row: "" if row[f"{name}_low"] is None else
+                  f"{ms(row[f'{name}_low'])}..{ms(row[f'{name}_high'])}")  # fmt: skip
+
+
+def _stability(row: Mapping) -> str:
+    """'stable', 'UNSTABLE: drift' or 'unknown' for a phase that the runner timed, '' for others."""
+    if row["under"] or row["phase"] not in (*contract.problem(row["problem"]).phases, "ready"):
+        return ""
+    if row["unstable_by"]:
+        return f"{UNSTABLE.upper()}: {row['unstable_by']}"
+    return STABLE if row["stability"] == UNSTABLE else row["stability"]

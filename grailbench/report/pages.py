@@ -38,6 +38,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -49,13 +50,13 @@ from grailbench.errors import InputError
 from grailbench.harness.cells import Cell, joined, of_machine, read
 from grailbench.harness.folder import find_run, read_json
 from grailbench.harness.limits.ceilings import Ceilings
-from grailbench.report import document, draw, recorded, values
+from grailbench.report import document, draw, recorded
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.recorded import additions
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table
-from grailbench.report.values import Expression, Value, together
+from grailbench.report.values import Expression, Lines, Source, Value, read_records, together
 from grailbench.util import settings
 from grailbench.util.files import read_text
 from grailbench.util.words import BLANK, did_you_mean
@@ -101,6 +102,11 @@ class Block(BaseModel):
             raise ValueError("'stacked' needs a 'run', a 'figure', and two 'columns' or more")
         return self
 
+    @property
+    def names(self) -> list[str]:
+        """The names of its runs."""
+        return [self.run] if isinstance(self.run, str) else self.run
+
 
 class Page:
     """A Markdown page and the runs that its blocks name; each run is read once."""
@@ -108,7 +114,6 @@ class Page:
     def __init__(self, path: Path):
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
-        self.every_figure: dict[Path, Figure] = {}  #: also those that are current
         self._runs: dict[Path, recorded.Recorded] = {}
         self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
 
@@ -161,20 +166,18 @@ class Page:
         if block.table:
             return compact(self._reported(block))
         if block.records:
-            lines = values.read_records(self.path.parent / block.records, block.columns, block.where)
-            return (
-                self._drawn(block, values.bars(lines)) if block.figure else compact(values.table_of(lines, block.title))
-            )
-        made = _Values(block, self._measured(block), self._ceilings(block.limits))
+            lines = read_records(self.path.parent / block.records, block.columns, block.where)
+            return self._drawn(block, lines.bars()) if block.figure else compact(lines.table(block.title))
+        made = _Values(block, [cell for name in block.names for cell in self._run(name).cells
+                               if cell.problem == block.problem], self._ceilings(block.limits))  # fmt: skip
         if block.figure:
-            return self._drawn(block, made.figure())
+            return self._drawn(block, made.bars() if block.stacked else made.marks())
         return compact(made.table()) if block.say is None else made.said()
 
     def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
         file = self.path.parent / f"{block.figure}.svg"
         figure = Figure(Path(block.figure).name, *data, words=(block.title, block.caption))
-        self.every_figure[file] = figure
         if file.is_file() and file.read_bytes().rstrip().endswith(stamp(figure)):
             self.figures.pop(file, None)
         else:
@@ -183,7 +186,7 @@ class Page:
 
     def _reported(self, block: Block) -> Table:
         """The table of the report on the run that the block names, or on its runs together."""
-        folders = tuple(map(self._folder, _names(block)))
+        folders = tuple(map(self._folder, block.names))
         if folders not in self._tables:
             runs = [of_machine(read(folder)) for folder in folders]
             self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
@@ -191,9 +194,6 @@ class Page:
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
         return replace(known[block.table], notes=[*known[block.table].notes, *said])
-
-    def _measured(self, block: Block) -> list[Cell]:
-        return [cell for name in _names(block) for cell in self._run(name).cells if cell.problem == block.problem]
 
     def _ceilings(self, folder: str) -> Ceilings | None:
         """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
@@ -210,57 +210,53 @@ class Page:
         return next((place for place in places if place.is_dir()), None) or find_run(name)
 
 
-def _names(block: Block) -> list[str]:
-    """The names of the runs of a block."""
-    return [block.run] if isinstance(block.run, str) else block.run
-
-
 class _Values:
-    """The values of a block's columns on its graphs."""
+    """The values of a block's columns on its graphs, or on its groups of graphs."""
 
     def __init__(self, block: Block, measured: list[Cell], ceilings: Ceilings | None = None):
         self.block = block
         there = list(dict.fromkeys(cell.dataset for cell in measured))
-        self.groups = {name: _graphs(names, there) for name, names in block.groups.items()}
-        self.graphs = _graphs(block.graphs, there) or [*dict.fromkeys(g for own in self.groups.values() for g in own)]
-        self.graphs = self.graphs or there
+        groups = {name: _graphs(names, there) for name, names in block.groups.items()}
+        self.graphs = _graphs(block.graphs, there) or list(dict.fromkeys(chain(*groups.values()))) or there
+        self.groups = groups or {graph: [graph] for graph in self.graphs}
         where = {key: value if isinstance(value, list) else str(value) for key, value in block.where.items()}
         self.of: dict[str, dict[str, Value | None]] = {}
         for name, text in block.columns.items():
             expression = Expression.parse(text, block.columns)
-            found = {graph: expression.of(measured, graph, where, block.statistic, ceilings) for graph in self.graphs}
-            if not any(found.values()):
+            try:
+                of_graph = {graph: expression.of(Source([c for c in measured if c.dataset == graph], where,
+                                                        block.statistic, ceilings), graph)
+                            for graph in self.graphs}  # fmt: skip
+            except InputError as error:
+                raise InputError(f"{text!r}: {error}") from None
+            if not any(of_graph.values()):
                 raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
-            self.of[name] = found
+            self.of[name] = of_graph
 
     def table(self) -> Table:
         """A table with one line per graph or group."""
-        foot = Footnotes()
-        groups = self.groups or {graph: [graph] for graph in self.graphs}
-        if self.block.mean:
-            groups["geometric mean"] = self.graphs
-        lines = [self._line(name, [self._together(column, own) for column in self.of], foot)
-                 for name, own in groups.items()]  # fmt: skip
+        foot, lines = Footnotes(), []
+        for name, graphs in (self.groups | ({"geometric mean": self.graphs} if self.block.mean else {})).items():
+            values = [together(of_graph[graph] for graph in graphs) for of_graph in self.of.values()]
+            notes = [value.notes for value in values if value is not None]
+            shared = [note for note in (notes[0] if notes else ()) if all(note in each for each in notes)]
+            line = [name + foot.mark(shared)]
+            for value in values:
+                own = [] if value is None else [note for note in value.notes if note not in shared]
+                line.append((BLANK if value is None else str(value)) + foot.mark(own))
+            lines.append(line)
         return Table("values", "", [self.block.head, *self.of], lines, frozenset(self.of), notes=foot.lines())
 
-    @staticmethod
-    def _line(name: str, values: list[Value | None], foot: Footnotes) -> list[str]:
-        """A line of the table. A note on all of its values is referred to at the line's name."""
-        each = [value.notes for value in values if value is not None]
-        shared = [note for note in (each[0] if each else ()) if all(note in notes for notes in each)]
-        own = [[] if value is None else [note for note in value.notes if note not in shared] for value in values]
-        words = [BLANK if value is None else str(value) for value in values]
-        return [name + foot.mark(shared), *(word + foot.mark(notes) for word, notes in zip(words, own, strict=True))]
+    def bars(self) -> Form:
+        """A stacked bar per graph."""
+        of_graph = {graph: [found[graph] for found in self.of.values()] for graph in self.graphs}
+        values = [[graph, *(None if v is None else v.number for v in own)] for graph, own in of_graph.items()]
+        return Lines(["graph", *self.of], values, [[graph, *map(str, own)] for graph, own in of_graph.items()]).bars()
 
-    def figure(self) -> Form:
-        """One mark per graph and column, with its interval, or stacked bars of their values."""
-        if self.block.stacked:
-            lines = [[graph, *(None if v is None else v.number for v in self._of(graph))] for graph in self.graphs]
-            words = [[graph, *map(str, self._of(graph))] for graph in self.graphs]
-            return values.stacked(["graph", *self.of], ["graph", *self.of], lines, words)
+    def marks(self) -> Form:
+        """One mark per graph and column, with its interval."""
         marks = [
-            Mark(column, value.number, graph, f"{graph}, {column}: {value}", *(value.interval or (None, None)),
-                 open=bool(value.notes))
+            Mark(column, value.number, graph, f"{graph}, {column}: {value}", *value.interval, open=bool(value.notes))
             for column, found in self.of.items() for graph, value in found.items() if value is not None
         ]  # fmt: skip
         frame = pandas.DataFrame([(mark.y, mark.series, mark.x, mark.low, mark.high) for mark in marks],
@@ -268,36 +264,25 @@ class _Values:
         form = Marks((Panel("", tuple(marks)),), tuple(self.of), Axis(self.block.axis), Axis(scale="names"), across=1)
         return frame, form
 
-    def _of(self, graph: str) -> list[Value | None]:
-        return [found[graph] for found in self.of.values()]
-
-    def _together(self, column: str, graphs: list[str]) -> Value | None:
-        values = [self.of[column][graph] for graph in graphs]
-        return values[0] if len(values) == 1 else together(values)
-
     def said(self) -> str:
         """The text of `say` with its places filled."""
-        notes: list[str] = []
+        notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
-        return text + "".join(f" ({note})" for note in dict.fromkeys(notes))
+        return text + "".join(f" ({note})" for note in notes)
 
-    def _word(self, name: str, what: str | None, graph: str | None, notes: list[str]) -> str:
+    def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:
         if name not in self.of:
             raise InputError(f"'say' has {{{name}}}", remedy=f"columns are {', '.join(self.of)}")
-        found = {key: value for key, value in self.of[name].items() if value is not None}
-        if graph is not None:
-            if graph not in found:
-                raise InputError(f"'say' has {{{name}@{graph}}}, which was not measured")
-            found = {graph: found[graph]}
-        notes += (note for value in found.values() for note in value.notes)
+        found = {key: value for key, value in self.of[name].items() if value is not None and graph in (None, key)}
+        if not found:
+            raise InputError(f"'say' has {{{name}@{graph}}}, which was not measured")
+        notes |= dict.fromkeys(note for value in found.values() for note in value.notes)
         least, most = (pick(found, key=lambda key: found[key].number) for pick in (min, max))
-        if what in (None, "span"):
-            ends = dict.fromkeys(str(found[end]) for end in (least, most))
-            return " to ".join(ends)
         words = {"least": found[least], "most": found[most], "mean": together(found.values()), "count": len(found),
-                 "least_graph": least, "most_graph": most}  # fmt: skip
+                 "least_graph": least, "most_graph": most,
+                 None: " to ".join(dict.fromkeys(str(found[end]) for end in (least, most)))}  # fmt: skip
         if what not in words:
-            raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(words)}")
+            raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(filter(None, words))}")
         return str(words[what])
 
 

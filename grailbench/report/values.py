@@ -24,6 +24,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas
 
@@ -47,10 +48,26 @@ FIELDS = {
 }  # fmt: skip
 #: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
-#: the keys that a block requires of all cells; of several values of a key, the first that gives a value is used
-Where = Mapping[str, str | Sequence[str]]
-PRINTED, FLOOR = "printed", "floor"
+PRINTED = "printed"
+FLOORS = {"floor": "", "floor/counted": "counted", "floor/solve": "solve"}  #: as `report.floors.floor_ms` names them
 ENERGY = {"joules": "J", "above_idle": "J", "watts": "W", "idle_watts": "W"}  #: of a phase, and their units
+#: units of quotients of unlike units
+_QUOTIENTS = {("count", "ms"): "/s", ("bytes", "count"): "", ("ms", "count"): "ms", ("J", "count"): "J"}
+
+
+class Source(NamedTuple):
+    """What expressions take their values from.
+
+    where      the values of `KEYS` that are required of all cells; of several values of a key, the first that gives a
+               value is used
+    statistic  of the trials: 'median', 'mean' or 'least'
+    ceilings   what a floor needs
+    """
+
+    cells: Sequence[Cell]
+    where: Mapping[str, str | Sequence[str]] = {}
+    statistic: str = "median"
+    ceilings: Ceilings | None = None
 
 
 @dataclass(frozen=True)
@@ -69,25 +86,21 @@ class Value:
     under: tuple[Stats, ...] = ()
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """Bounds of a time or of a ratio of times, from the 95 % bounds of the medians; None for other values."""
+    def interval(self) -> tuple[float, float] | tuple[None, None]:
+        """Bounds of a time or of a ratio of times, from the 95 % bounds of the medians; Nones for other values."""
         if not self.times or (self.unit == "x" and not self.under):
-            return None
+            return None, None
         low, high = sum(time.median_low for time in self.times), sum(time.median_high for time in self.times)
         if not self.under:
             return low, high
         return low / sum(time.median_high for time in self.under), high / sum(time.median_low for time in self.under)
 
     def over(self, other: Value) -> Value:
-        """This value / the other. Raises ValueError if the quotient has no unit."""
-        if self.unit == other.unit:
-            unit, number = "x", self.number / other.number
-        elif (self.unit, other.unit) == ("count", "ms"):
-            unit, number = "/s", 1000 * self.number / other.number
-        elif (self.unit, other.unit) in (("bytes", "count"), ("ms", "count"), ("J", "count")):
-            unit, number = self.unit.removeprefix("bytes"), self.number / other.number
-        else:
-            raise ValueError(f"{self.unit} over {other.unit} is no unit")
+        """This value / the other. Raises InputError if the quotient has no unit."""
+        unit = "x" if self.unit == other.unit else _QUOTIENTS.get((self.unit, other.unit))
+        if unit is None:
+            raise InputError(f"{self.unit} over {other.unit} is no unit")
+        number = self.number / other.number * (1000 if unit == "/s" else 1)
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         return Value(number, unit, notes, self.times if both else (), other.times if both else ())
@@ -105,8 +118,7 @@ class Value:
         return words.short(self.number) if self.unit else words.brief(self.number)
 
 
-@dataclass(frozen=True)
-class Selector:
+class Selector(NamedTuple):
     """One value per graph: `what` of the implementation's cell that has the values of `keys`."""
 
     text: str
@@ -124,58 +136,58 @@ class Selector:
             names = ["", *names]
         if len(names) != 2:
             raise InputError(f"{text!r} is no value", remedy="such as 'sequential label dim=2', or 'vertices'")
+        if unknown := [key for key in keys if key not in KEYS and names[0] != PRINTED]:
+            raise _no_key(unknown[0])
         return cls(text, names[0] or None, names[1], keys)
 
-    def of(
-        self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str, ceilings: Ceilings | None = None
-    ) -> Value | None:
+    def of(self, source: Source, dataset: str) -> Value | None:
         """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
-        if self._floor is not None and ceilings is None:
+        if self.what in FLOORS and source.ceilings is None:
             raise InputError(f"{self.text!r}: no ceilings of a GPU", remedy='name their folder: limits = "limits"')
         if self.impl == PRINTED:
             return self._printed(dataset)
-        for key, wanted in where.items():
+        for key, wanted in source.where.items():
             if not isinstance(wanted, str):
-                tried = (self.of(cells, dataset, {**where, key: each}, statistic, ceilings) for each in wanted)
+                tried = (self.of(source._replace(where={**source.where, key: each}), dataset) for each in wanted)
                 return next((value for value in tried if value is not None), None)
-        found = [cell for cell in cells if cell.dataset == dataset and self._fits(cell, where)]
-        values = [value for cell in found if (value := self._value(cell, statistic, ceilings)) is not None]
-        if self.impl is None:
-            return values[0] if values else None
-        if len(values) > 1:
+        found = [cell for cell in source.cells if cell.dataset == dataset and self._fits(cell, source.where)]
+        values = [value for cell in found if (value := self._value(cell, source)) is not None]
+        if len(values) > 1 and self.impl is not None:
             differing = [key for key in KEYS if len({_choice(cell, key) for cell in found}) > 1]
             remedy = f"they differ in {', '.join(differing)}: name it, as in {differing[0]}=..." if differing else None
             raise InputError(f"{len(values)} cells on {dataset} have {self.text!r}", remedy=remedy)
         return values[0] if values else None
 
-    @property
-    def _floor(self) -> str | None:
-        """Which floor it takes, as `report.floors.floor_ms` names it; None if it takes none."""
-        name, _, which = self.what.partition("/")
-        return which if name == FLOOR and which in ("", "counted", "solve") else None
-
     def _fits(self, cell: Cell, where: Mapping[str, str]) -> bool:
+        """True for a sound cell with the values. Those of the block do not apply where there is no such choice; a
+        query set may be named without its seed."""
         if not cell.sound or self.impl not in (None, cell.impl):
             return False
-        return all(_has(cell, key, wanted, key in self.keys) for key, wanted in {**where, **self.keys}.items())
+        for key, wanted in {**where, **self.keys}.items():
+            value = _choice(cell, key)
+            if key not in self.keys and value in (None, "", 0):
+                continue
+            if str(value) != wanted and not (key == "queries" and str(value).startswith(f"{wanted}-s")):
+                return False
+        return True
 
-    def _value(self, cell: Cell, statistic: str, ceilings: Ceilings | None) -> Value | None:
-        if self._floor is not None:
-            least = floor_ms(cell, ceilings, self._floor)
-            return None if least is None else Value(least, "ms")
+    def _value(self, cell: Cell, source: Source) -> Value | None:
+        if self.what in FLOORS:
+            number, unit = floor_ms(cell, source.ceilings, FLOORS[self.what]), "ms"
+            return None if number is None else Value(number, unit)
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
             times = tuple(cell.phases[phase] for phase in phases)
-            return Value(sum(getattr(time, statistic) for time in times), "ms", notes, times)
-        name, *rest = self.what.split("/")
-        if name in ENERGY and len(rest) in (1, 2):
-            return _energy(cell, name, *rest)
-        if self.what in FIELDS:
-            number = getattr(cell, self.what)
-            return None if number is None else Value(number, FIELDS[self.what])
-        number = (cell.counters or {}).get(self.what)
-        return None if number is None else Value(number, "count")
+            return Value(sum(getattr(time, source.statistic) for time in times), "ms", notes, times)
+        name, _, phase = self.what.partition("/")
+        if name in ENERGY and phase:
+            phase, _, meter = phase.partition("/")
+            number = cell.energies and getattr(cell.energies, name)(phase, meter or None)
+            why = cell.energies.why(phase) if cell.energies and not meter else ""
+            return None if number is None else Value(number, ENERGY[name], (why,) if why else ())
+        number = getattr(cell, self.what) if self.what in FIELDS else (cell.counters or {}).get(self.what)
+        return None if number is None else Value(number, FIELDS.get(self.what, "count"))
 
     def _printed(self, dataset: str) -> Value | None:
         for name in published.names():
@@ -187,29 +199,14 @@ class Selector:
         return None
 
 
-def _energy(cell: Cell, name: str, phase: str, meter: str | None = None) -> Value | None:
-    """What `ENERGY` names, of a phase by one meter or all; a note says which meter is missing."""
-    if cell.energies is None or (number := getattr(cell.energies, name)(phase, meter)) is None:
-        return None
-    why = cell.energies.why(phase) if meter is None else ""
-    return Value(number, ENERGY[name], (why,) if why else ())
-
-
-def _has(cell: Cell, key: str, wanted: str, own: bool) -> bool:
-    """True if a cell has the wanted value of a key. A query set may be named without its seed.
-
-    Keys of the block (`own` False) do not apply to implementations without such a choice.
-    """
-    if key not in KEYS:
-        raise InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
-    value = _choice(cell, key)
-    if not own and value in (None, "", 0):
-        return True
-    return str(value) == wanted or (key == "queries" and str(value).startswith(f"{wanted}-s"))
-
-
 def _choice(cell: Cell, key: str) -> object:
+    if key not in KEYS:
+        raise _no_key(key)
     return cell.query_set if KEYS[key] is None else cell.shown(KEYS[key])
+
+
+def _no_key(key: str) -> InputError:
+    return InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
 
 
 @dataclass(frozen=True)
@@ -228,21 +225,15 @@ class Expression:
             raise InputError(f"{text!r} divides more than once")
         return cls(text, parts)
 
-    def of(
-        self, cells: Iterable[Cell], dataset: str, where: Where, statistic: str, ceilings: Ceilings | None = None
-    ) -> Value | None:
-        """The value on a graph, None if a part of it was not measured. ceilings: what `floor` needs."""
-        values = [part.of(cells, dataset, where, statistic, ceilings) for part in self.parts]
-        if None in values:
-            return None
-        try:
-            return values[0] if len(values) == 1 else values[0].over(values[1])
-        except ValueError as error:
-            raise InputError(f"{self.text!r}: {error}") from None
+    def of(self, source: Source, dataset: str) -> Value | None:
+        """The value on a graph, None if a part of it was not measured."""
+        first, *others = (part.of(source, dataset) for part in self.parts)
+        if first is None or not others:
+            return first
+        return None if others[0] is None else first.over(others[0])
 
     def unmet(self, cells: Iterable[Cell]) -> str:
         """Why no graph has a value, with a near name for an unknown implementation."""
-        cells = list(cells)
         impls = {cell.impl for cell in cells}
         for part in self.parts:
             if part.impl not in (None, PRINTED, *impls):
@@ -254,30 +245,45 @@ class Expression:
 def together(values: Iterable[Value | None]) -> Value | None:
     """The geometric mean of the values that are not None; None without any."""
     found = [value for value in values if value is not None]
-    if not found:
-        return None
+    if len(found) < 2:
+        return found[0] if found else None
     notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
     return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes, times=())
 
 
-# ------------------------------------------------------------------ files of records
+# ------------------------------------------------------------------ lines of values, as of a file of records
 
 
-@dataclass(frozen=True)
-class Records:
-    """Chosen fields of chosen records: the headers, the names of the fields, and a line of values per record."""
+class Lines(NamedTuple):
+    """Lines of values with their headers, and the texts of the values."""
 
     headers: Sequence[str]
-    fields: Sequence[str]
     values: list[list]
+    texts: list[list[str]]
 
-    @property
-    def texts(self) -> list[list[str]]:
-        """The values as they are shown."""
-        return [[_field(*each) for each in zip(self.fields, line, strict=True)] for line in self.values]
+    def table(self, title: str = "") -> Table:
+        """A table with a line per line; columns of numbers alone are right-aligned."""
+        numeric = (all(isinstance(line[at], int | float | None) for line in self.values)
+                   for at in range(len(self.headers)))  # fmt: skip
+        right = frozenset(header for header, each in zip(self.headers, numeric, strict=True) if each)
+        return Table("records", title, [*self.headers], self.texts, right)
+
+    def bars(self) -> tuple[pandas.DataFrame, Bars]:
+        """The data and the bars of a figure with a stacked bar per line: the first value is its name, the last stands
+        at its end, and each between, unless it is None or 0, is a part, whose length is its share of them all."""
+        drawn, names = [], self.headers[1:-1]
+        for line, texts in zip(self.values, self.texts, strict=True):
+            whole = sum(value or 0 for value in line[1:-1])
+            parts = (
+                Part(name, value / whole, f"{texts[0]}, {name}: {text}")
+                for name, value, text in zip(names, line[1:-1], texts[1:-1], strict=True) if value
+            )  # fmt: skip
+            drawn.append(Bar(texts[0], tuple(parts), texts[-1]))
+        form = Bars((Panel("", tuple(drawn)),) if drawn else (), tuple(names), whole=True, across=1)
+        return pandas.DataFrame(self.values, columns=[*self.headers]), form
 
 
-def read_records(path: Path, columns: Mapping[str, str], where: Mapping) -> Records:
+def read_records(path: Path, columns: Mapping[str, str], where: Mapping) -> Lines:
     """The fields that `columns` has by header, of the records whose fields have the values of `where`.
 
     Raises InputError if the file cannot be read or a record lacks a field.
@@ -290,54 +296,16 @@ def read_records(path: Path, columns: Mapping[str, str], where: Mapping) -> Reco
         raise InputError(f"cannot be read: {error}", path=path) from None
     except KeyError as error:
         raise InputError(f"a record without {error}", path=path) from None
-    except ValueError as error:
-        raise InputError(f"a line is no JSON: {error}", path=path) from None
-    except TypeError:
-        raise InputError("a line is no JSON object", path=path) from None
-    except RecursionError:
-        raise InputError("a record is nested too deep", path=path) from None
-    for value in (value for line in lines for value in line):
-        if isinstance(value, list | dict):  # not shown: some Pythons read what is too deep to be written
-            raise InputError("a field is a list or an object: text, a number or null is expected", path=path)
-        if value in (math.inf, -math.inf) or value != value:
-            raise InputError(f"a field is {value}: text, a number or null is expected", path=path)
-    return Records([*columns], [*columns.values()], lines)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InputError(f"a line is no JSON object: {error}", path=path) from None
+    if not all(value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
+               for line in lines for value in line):  # fmt: skip
+        raise InputError("a field is neither text nor a number nor null", path=path)
+    texts = [[_text(*each) for each in zip(columns.values(), line, strict=True)] for line in lines]
+    return Lines([*columns], lines, texts)
 
 
-def table_of(lines: Records, title: str = "") -> Table:
-    """A table with a line per record."""
-    numeric = {
-        header
-        for at, header in enumerate(lines.headers)
-        if all(isinstance(line[at], int | float | None) for line in lines.values)
-    }
-    return Table("records", title, [*lines.headers], lines.texts, frozenset(numeric))
-
-
-def bars(lines: Records) -> tuple[pandas.DataFrame, Bars]:
-    """The data and the bars of a figure with a stacked bar per record: the first field is its name, the last stands at
-    its end, and each field between is a part, whose length is its share of them all."""
-    return stacked(lines.headers, lines.fields, lines.values, lines.texts)
-
-
-def stacked(
-    headers: Sequence[str], fields: Sequence[str], values: list[list], texts: list[list[str]]
-) -> tuple[pandas.DataFrame, Bars]:
-    """The same of lines of values, and of the words for them; a part of None or 0 is left out."""
-    frame = pandas.DataFrame(values, columns=[*fields])
-    drawn, names = [], headers[1:-1]
-    for line, said in zip(values, texts, strict=True):
-        whole = sum(value or 0 for value in line[1:-1])
-        parts = [
-            Part(name, value / whole, f"{said[0]}, {name}: {word}")
-            for name, value, word in zip(names, line[1:-1], said[1:-1], strict=True)
-            if value
-        ]
-        drawn.append(Bar(said[0], tuple(parts), said[-1]))
-    return frame, Bars((Panel("", tuple(drawn)),) if drawn else (), tuple(names), whole=True, across=1)
-
-
-def _field(field: str, value: str | float | None) -> str:
+def _text(field: str, value: str | float | None) -> str:
     if isinstance(value, str):
         return value
     if value is None or not field.endswith(("_bytes", "_share")):

@@ -1,15 +1,13 @@
-"""Numbers at the ends of their types: places of edges near 2^32, ranks up to 2^31 - 2, weights, limits of time and
-memory, and clocks.
+"""Numbers at the ends of their types: places of edges near 2^32, ranks up to 2^31 - 2, weights, and limits of
+time and memory.
 
     python tests/faults/big_numbers.py --record numbers
 
 - offsets   functions that go through rows are called twice, once with rows that begin near 2^32 (`far`)
-- gpu       kernels of a GPU do so in numba's simulator (`far_gpu`), and its compiler makes sums of 64 bits
-- ranks     labels of the CPU, and of a GPU in the simulator, are made again with ranks up to 2^31 - 2 (`far_ranks`)
+- ranks     labels of the CPU are made again with ranks up to 2^31 - 2 (`far_ranks`)
 - ids       graphs of more vertices than 2^31 - 2 are refused before memory is taken for them
 - weights   at the limits of floats and integers, negative, NaN: used, or refused with the place
 - limits    options that take seconds, sizes and counts, given inf, nan, 1e300 and the like: exit 0 to 3, no traceback
-- clocks    runs are made and read with clocks before 1970 and in 2200, and of files of any time
 
 Exit code 1 if anything broke. It takes about two minutes.
 """
@@ -18,19 +16,15 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import tempfile
-from datetime import datetime
 from pathlib import Path
 
 import click
 import far
-import far_gpu
 import far_ranks
 import numpy as np
-import pytest
 import record
-from asked import Digraph, implementations
+from oracle_checks import Digraph, implementations
 
 ASKED = ("reachability/sequential", "reachability/sweep", "reachability/core", "bfs/sequential",
          "sssp/dijkstra", "closure/condense-bits", "closure/condense-pairs", "counts/search")  # fmt: skip
@@ -86,36 +80,9 @@ def offsets(tally: Tally) -> None:
     tally.faults += [f"{name} was not reached" for name in far.ROWS if name not in world.tried]
 
 
-def gpu(tally: Tally) -> None:
-    """Kernels of a GPU, with rows near and far, and vertices whose rows of words begin near and far."""
-    from grailbench import cuda as device
-
-    device.simulate()
-    with far_gpu.far_launches() as world:
-        far_gpu.drive()
-    tally.kernels, tally.tried = world.tried, sum(world.tried.values())
-    tally.faults += sorted(set(world.faults))
-    tally.faults += [f"{name} was not reached" for name in far_gpu.EXPECTED if name not in world.tried]
-    for name, kind in far_gpu.widths().items():
-        tally.tried += 1
-        if not kind.endswith("int64"):
-            tally.faults.append(f"{name} is {kind} on a GPU")
-    with tempfile.TemporaryDirectory() as folder:
-        near = far_gpu.row_of_words(0, folder)
-        for first in (2**29 - 2, 2**30 - 2):
-            for name, rows in far_gpu.row_of_words(first, folder).items():
-                tally.tried += 1
-                if rows != near[name]:
-                    tally.faults.append(f"{name}: other rows of words from vertex {first:,} on")
-
-
-def ranks(tally: Tally, ways: tuple = far_ranks.CPU + far_ranks.GPU) -> None:
+def ranks(tally: Tally) -> None:
     """What makes labels, and answers by them, with ranks from 1 on and up to the greatest."""
-    from grailbench import cuda as device
-
-    if set(ways) & set(far_ranks.GPU):
-        device.simulate()
-    tally.ranked, tally.faults = far_ranks.compare(ways)
+    tally.ranked, tally.faults = far_ranks.compare(far_ranks.CPU)
     tally.tried = sum(tally.ranked.values())
 
 
@@ -231,55 +198,7 @@ def limits(tally: Tally, options=OPTIONS, ends: tuple[str, ...] = ENDS) -> None:
                         tally.faults.append(f"{' '.join(words[:1])} {name} {value}: {code} {said[-200:]}")
 
 
-class _Clock(datetime):
-    """A clock that shows some time, on which a test agrees with itself."""
-
-    shown = 0.0
-
-    @classmethod
-    def now(cls, tz=None):
-        return datetime.fromtimestamp(cls.shown, tz)
-
-
-def clocks(tally: Tally) -> None:
-    """Runs that are made and read while the clock shows a time before 1970, before 1900, or in 2200."""
-    from grailbench.harness import folder as runs
-    from grailbench.harness import writer
-
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for module in (writer, runs):
-            patch.setattr(module, "datetime", _Clock)
-        for shown in (-1.5, -1e9, -3e9, 0.0, 4e9, 7.3e9):
-            patch.setattr(_Clock, "shown", shown)
-            out = Path(folder) / f"run{shown}"
-            steps = [
-                ("run", "--dataset", "path-4", "--impl", "sequential", "--count", 10, "--trials", 1, "--warmup", 0,
-                 "--out", out),
-                ("report", out), ("export", "path-4", f"{out}.csv", "--format", "csv"), ("pack", out, f"{out}.pack"),
-            ]  # fmt: skip
-            for words in steps:
-                code, said = called(*words)
-                tally.tried += 1
-                if code not in (0, 1) and words[0] != "pack":
-                    tally.faults.append(f"{words[0]} with the clock at {shown}: {code} {said[-300:]}")
-                elif not isinstance(code, int):
-                    tally.faults.append(f"{words[0]} with the clock at {shown}: {code}")
-        patch.setattr(runs.paths, "runs_dir", lambda: Path(folder) / "all")
-        for name, changed in (("a", -5e9), ("b", 0), ("c", 7e9), ("d", 9e11), ("e", -9e11)):
-            made = Path(folder) / "all" / name
-            made.mkdir(parents=True)
-            (made / runs.PLAN).write_text("{}")
-            with contextlib.suppress(OSError, OverflowError):  # a file system that has no such years
-                os.utime(made, (changed, changed))
-        tally.tried += 1
-        try:
-            assert len(runs.runs()) == 5
-        except Exception as error:
-            tally.faults.append(f"folders of any time: {type(error).__name__}: {error}")
-
-
-SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits, "clocks": clocks, "gpu": gpu,
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "limits": limits,
           "ranks": ranks}  # fmt: skip
 
 
@@ -296,7 +215,7 @@ def main(nightly: bool, only: tuple[str, ...]) -> record.Found:
         tally = tallies[scene] = Tally()
         SCENES[scene](tally)
         print(f"{scene}: {tally.tried:,} tried, {len(tally.faults)} faults", flush=True)
-        record.told(tally.faults[:20])
+        record.warn(tally.faults[:20])
     tried, faults = sum(t.tried for t in tallies.values()), [fault for t in tallies.values() for fault in t.faults]
     kernels = {kernel: calls for tally in tallies.values() for kernel, calls in tally.kernels.items()}
     ranked = {what: times for tally in tallies.values() for what, times in tally.ranked.items()}

@@ -1,5 +1,5 @@
 """Thirty-two threads that use the library and the NetworkX backend at once get right answers, and so do forked and
-spawned processes, coroutines, and programs that are interrupted.
+spawned processes, and programs that are interrupted.
 
     python tests/faults/callers.py --nightly --record callers
 
@@ -7,10 +7,8 @@ Each answer is compared with plain Python (`naive`), or with NetworkX's own func
 
 - crowd     32 threads ask one index, new to all of them, whatever the library has: pairs, batches, sets, paths,
             explanations; they save and pickle it
-- builders  each thread builds, saves, loads and drops indexes of one graph, whose file is written anew meanwhile
 - networkx  functions of NetworkX by the backend, on one graph and on graphs that their threads change
 - forked    a process that is forked, or spawned, after the threads of a batch have run
-- tasks     coroutines, by `asyncio.to_thread`
 - signals   Ctrl-C at random moments of a batch, a build and 32 threads: KeyboardInterrupt comes out, and what is asked
             next is right
 
@@ -20,7 +18,6 @@ about four minutes.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import multiprocessing
 import os
@@ -173,39 +170,6 @@ def crowd(tally: Tally, rounds: int, callers: int = CALLERS, calls: int = 12) ->
             at_once(callers, work, tally)
 
 
-def builders(tally: Tally, rounds: int, callers: int = CALLERS) -> None:
-    """Each thread builds an index of one graph that is shared, saves it to one file, loads that, asks, and drops it."""
-    import grailbench as gb
-
-    with tempfile.TemporaryDirectory() as made:
-        for turn in range(rounds):
-            graph, path = Graph(turn + 100), Path(made) / f"{turn}.index"
-            given = graph.of_library()
-            gb.build(graph.of_library()).save(path)
-
-            def work(number: int, turn=turn, graph=graph, given=given, path=path) -> int:
-                random = np.random.default_rng((turn, number))
-                built = gb.build(given, STORED[number % len(STORED)], threads=1 + number % 3, seed=number)
-                compared = asked(built, graph, random, Path(made), 3, False)
-                built.save(path)
-                del built
-                loaded = gb.load(path, given)
-                if number % 4 == 0:
-                    path.unlink(missing_ok=True)  # an open index has its pages still
-                    gb.build(given).save(path)
-                return compared + asked(loaded, graph, random, Path(made), 3, False)
-
-            def patient(number: int, work=work) -> int:
-                try:
-                    return work(number)
-                except gb.InputError as error:
-                    if "there is no such index file" in str(error):  # another thread had just taken it away
-                        return 0
-                    raise
-
-            at_once(callers, patient, tally)
-
-
 def _plain(found):
     """What a function of NetworkX returned, so that two can be compared."""
     if hasattr(found, "edges"):
@@ -296,23 +260,6 @@ def forked(tally: Tally, rounds: int, ways: tuple[str, ...] = ("fork", "spawn"))
                 tally.answers += expected.size
 
 
-def tasks(tally: Tally, rounds: int, callers: int = CALLERS) -> None:
-    """Coroutines that ask in threads of the event loop."""
-    import grailbench as gb
-
-    async def together(index, graph, seed) -> int:
-        draws = [np.random.default_rng((seed, number)) for number in range(callers)]
-        works = (asyncio.to_thread(asked, index, graph, random, Path("unused"), 4, False) for random in draws)
-        return sum(await asyncio.gather(*works))
-
-    for turn in range(rounds):
-        graph = Graph(turn + 200)
-        try:
-            tally.answers += asyncio.run(together(gb.build(graph.of_library(), threads=2), graph, turn))
-        except Exception as error:
-            tally.faults.append(f"{type(error).__name__}: {error}")
-
-
 _INTERRUPTED = """
 import json, random, signal, sys, threading, time
 import numpy as np
@@ -379,16 +326,15 @@ def signals(tally: Tally, rounds: int, seeds: int = 1) -> None:
             tally.faults.append(f"seed {seed}: no interrupt came while something ran")
 
 
-SCENES = {"crowd": crowd, "builders": builders, "networkx": with_networkx, "forked": forked, "tasks": tasks,
-          "signals": signals}  # fmt: skip
-ROUNDS = {"crowd": 7, "builders": 2, "networkx": 2, "forked": 1, "tasks": 2, "signals": 30}
-NIGHTLY = {"crowd": 70, "builders": 20, "networkx": 20, "forked": 4, "tasks": 40, "signals": 150}
+SCENES = {"crowd": crowd, "networkx": with_networkx, "forked": forked, "signals": signals}
+ROUNDS = {"crowd": 7, "networkx": 2, "forked": 1, "signals": 30}
+NIGHTLY = {"crowd": 70, "networkx": 20, "forked": 4, "signals": 150}
 
 
 @record.program(
     "Determinism and threads",
-    "The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned processes, from "
-    "coroutines and after an interrupt.",
+    "The library and the NetworkX backend answer right from 32 threads at once, in forked and spawned processes, and "
+    "after an interrupt.",
     night="Many more rounds of each scene.",
 )
 @click.option("--only", type=click.Choice(list(SCENES)), multiple=True, help="A scene; may repeat.")
@@ -398,12 +344,12 @@ def main(nightly: bool, only: tuple[str, ...]) -> record.Found:
         start, tally = monotonic(), Tally()
         SCENES[scene](tally, rounds[scene])
         tallies[scene] = tally
-        record.told(tally.faults[:5])
+        record.warn(tally.faults[:5])
         print(
             f"{scene}: {tally.answers:,} answers, {len(tally.faults)} faults, {monotonic() - start:.0f} s", flush=True
         )
     answers, faults = sum(t.answers for t in tallies.values()), [fault for t in tallies.values() for fault in t.faults]
-    figure = f"{CALLERS} threads at once, forks, spawns, coroutines and interrupts: {answers:,} answers, "
+    figure = f"{CALLERS} threads at once, forks, spawns and interrupts: {answers:,} answers, "
     return record.Found(f"{figure}{len(faults)} faults", faults, {
         "rounds": {scene: rounds[scene] for scene in tallies},
         "answers": {scene: tally.answers for scene, tally in tallies.items()},

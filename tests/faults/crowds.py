@@ -1,12 +1,14 @@
-"""Two and eight processes at once on one cache, and on one run.
+"""Two and eight processes at once on one cache, on one run, and on one name.
 
     python tests/faults/crowds.py
     python tests/faults/crowds.py --nightly --record crowds
 
 Processes begin at the same moment, on a cache that is cold: they import, generate, condense, fetch and verify the same
 graphs and others, also beside one that clears the cache over and over; they make a run in the same folder, continue the
-same run, and make runs that get their names in the same second. What is there afterwards must be what one process alone
-leaves: the same files, every row once. Who is refused must say so in one line, with the remedy. Exit code 1 if not.
+same run. What is there afterwards must be what one process alone
+leaves: the same files, every row once. And each asks about a file of its own, all of one stem, and imports it under the
+name of all: every answer must be that of its own file, and one import at most may succeed. Who is refused must say so
+in one line, with the remedy. Exit code 1 if not.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ from grailbench.util.words import count
 NIGHT_S = 8 * 60
 SIZES = (2, 8)
 UNLIKE = ("fetched", "sum", "checked")  #: what notes of processes that fetch at once need not have alike
-REFUSALS = ("another process is at work on this run", "holds a run already")
+END = 40  #: the last vertex of the paths of one name
+TAKEN = ("was imported before, from", "graph is named", "another graph has this name now")
+REFUSALS = ("another process is at work on this run", "contains a run already")
 RANDOM = ("generate", "random", "--vertices", "300", "--degree", "2")
 FLAGS = ("--dataset", "path-40", "--impl", "sequential", "--dim", "2", "--queries", "random", "--count", "200")
 REGISTRY = f'''set = "toy"
@@ -104,7 +108,8 @@ class Place:
                 os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
                 paths.datasets_dir = lambda: self.folder / "datasets"
                 paths.runs_dir = lambda: self.folder / "runs"
-                caches._register, caches._seen = caches._Register(), caches._Seen()
+                caches._seen = caches._Seen()
+                caches._in_use.clear()
                 os.close(begin)
                 os.read(start, 1)  # until all are there
                 first()
@@ -145,19 +150,16 @@ def _call(words: tuple[str, ...], to: Path) -> None:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a cache by its path; dates of notes and of the lock file do not count, nor whether a
-    checksum was the first here or compared with that of the process that was first."""
+    """The checksum of each file of a cache by its path; dates of notes do not count."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if not path.is_file() or name.startswith(f"{caches._USING}/"):
+        if not path.is_file():
             continue
         content = path.read_bytes()
         if name.endswith(".json"):
             note = json.loads(content)
             content = json.dumps({key: note[key] for key in sorted(note) if key not in UNLIKE}).encode()
-        if name == "datasets.lock.toml":
-            content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"first_fetched"))
         found[name] = hashlib.sha256(content).hexdigest()
     return found
 
@@ -193,32 +195,21 @@ def _work(number: int) -> list[tuple[str, ...]]:
 
 
 def cold(place: Place, crowd: int) -> list[str]:
-    """The same graphs and others on one cold cache."""
-    return _beside_none(place, crowd, mixed=False)
-
-
-def mixed(place: Place, crowd: int) -> list[str]:
-    """The same, where each process does it in another order."""
-    return _beside_none(place, crowd, mixed=True)
-
-
-def _beside_none(place: Place, crowd: int, mixed: bool) -> list[str]:
+    """The same graphs and others on one cold cache, each process in another order."""
     works = [_work(number) for number in range(crowd)]
     alone = place.at_once([[each for words in works for each in words]])
     wanted = tree(place.folder / "cache")
     if wrong := _failed(alone):
         return wrong
-    _clear(place.folder / "cache")
-    if mixed:
-        for number, words in enumerate(works):
-            fixed = words[:-1]
-            random.Random(number).shuffle(fixed)
-            words[:] = [*[each for each in fixed if each[1:2] != ("same",)], ("import", "graph0.txt", "--name", "same"),
-                        words[-1]]  # fmt: skip
+    shutil.rmtree(place.folder / "cache")
+    for number, words in enumerate(works):
+        first, *others, last = words
+        random.Random(number).shuffle(others)
+        words[:] = [*others, first, last] if number % 2 else [first, *others, last]
     found = place.at_once(works)
-    told = {each.out for each in (*alone, *found) if each.words[:2] == ("info", "same")}
+    answers = {each.out for each in (*alone, *found) if each.words[:2] == ("info", "same")}
     wrong = _failed(alone) + _failed(found) + _unlike(tree(place.folder / "cache"), wanted)
-    return wrong + ([] if len(told) == 1 else [f"{len(told)} answers of info"])
+    return wrong + ([] if len(answers) == 1 else [f"{len(answers)} answers of info"])
 
 
 def pruned(place: Place, crowd: int) -> list[str]:
@@ -249,14 +240,6 @@ def one_run(place: Place, crowd: int) -> list[str]:
     found = place.at_once([[(*command, "6", f"--resume={place.out}")]] * crowd)
     wrong = [] if 0 in [each.code for each in found] else ["nobody continued the run"]
     return wrong + _refused(found) + _once(place.out, place.folder / "alone")
-
-
-def names(place: Place, crowd: int) -> list[str]:
-    """Runs that begin in the same second: each has a folder of its own."""
-    found = place.at_once([[("run", *FLAGS, "--trials", "1")] * 2] * crowd)
-    runs = sorted((place.folder / "runs").iterdir())
-    wrong = _failed(found) + ([] if len(runs) == 2 * crowd else [f"{len(runs)} folders"])
-    return wrong + [text for run in runs for text in _once(run, runs[0])]
 
 
 def _refused(found: list[Ended]) -> list[str]:
@@ -290,12 +273,57 @@ def _bound(size: str):
             os.environ[caches.SIZE] = before
 
 
-def _clear(folder: Path) -> None:
-    shutil.rmtree(folder)
+# ------------------------------------------------------------------ one name
+
+
+def _paths(place: Place, crowd: int) -> list[str]:
+    """Writes for each process a path from 0 to `END`, or back; returns the files, all of one stem."""
+    files = []
+    for number in range(crowd):
+        up = number % 2 == 0
+        path = place.folder / f"{'up' if up else 'down'}{number}" / "g.csv"
+        path.parent.mkdir()
+        edges = ((v, v + 1) if up else (v + 1, v) for v in range(END))
+        path.write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in edges))
+        files.append(path.relative_to(place.folder).as_posix())
+    return files
+
+
+def wrong_answers(found: list[Ended]) -> list[str]:
+    """What is wrong with how commands that take one name ended."""
+    wrong, imported = [], set()
+    for each in found:
+        what = f"{' '.join(each.words)}: exit code {each.code}: {each.out!r} {each.err[-300:]!r}"
+        errors = [line for line in each.err.splitlines() if line.startswith("error: ")]
+        if each.code not in (0, 2) or "Traceback" in each.err or len(errors) != (each.code == 2):
+            wrong.append(what)
+        elif each.code == 2:
+            wrong += [] if any(text in errors[0] for text in TAKEN) else [what]
+        elif each.words[0] == "ask":
+            wrong += [] if each.out == f"0 {END} {int(each.words[1].startswith('up'))}\n" else [f"WRONG ANSWER: {what}"]
+        elif "--replace" not in each.words:
+            imported.add(each.words[1][:2])
+    return wrong + ([f"{len(imported)} graphs have one name"] if len(imported) > 1 else [])
+
+
+def one_name(place: Place, crowd: int) -> list[str]:
+    """Files of one stem are asked at once, again and again, and imported under one name."""
+    works = [[("ask", file, "0", str(END))] * 3 + [("import", file, "--name", "mine")] for file in _paths(place, crowd)]
+    found = place.at_once(works)
+    done = any(each.words[0] == "import" and each.code == 0 for each in found)
+    return wrong_answers(found) + ([] if done else ["nobody imported"])
+
+
+def replaced(place: Place, crowd: int) -> list[str]:
+    """Each asks about its file, beside those that replace its graph over and over."""
+    files = _paths(place, crowd)
+    works = [[("ask", file, "0", str(END))] * 3 for file in files]
+    works += [[("import", file, "--name", "g", "--replace")] * 3 for file in files[:2]]
+    return wrong_answers(place.at_once(works))
 
 
 TRIED: dict[str, Callable[[Place, int], list[str]]] = {
-    each.__name__: each for each in (cold, mixed, pruned, one_folder, one_run, names)
+    each.__name__: each for each in (cold, pruned, one_folder, one_run, one_name, replaced)
 }  # fmt: skip
 
 
@@ -318,7 +346,7 @@ def main(only: tuple[str, ...], crowd: tuple[int, ...], nightly: bool) -> record
     for _ in record.rounds(NIGHT_S if nightly else 0):
         for name in only or TRIED:
             for many in crowd or SIZES:
-                wrong += record.told(trial(name, many))
+                wrong += record.warn(trial(name, many))
                 done[f"{name}, {many} processes"] += 1
     many = " and ".join(map(str, crowd or SIZES))
     figure = f"{count(done.total(), 'crowd')} of {many} processes, {len(wrong)} differences from one process alone"

@@ -1,36 +1,28 @@
 """Device memory that runs out at each allocation in turn, of every implementation on a GPU.
 
-    python tests/faults/exhaust.py --out exhaust.json --record gpu-memory
+    python tests/faults/exhaust.py --record gpu-memory
 
 An implementation answers on a small graph once, and its allocations are counted: device memory, pinned memory of the
-host, and memory of CuPy. Then it is asked as often as it allocates, and each time another allocation fails. Whoever
-asked must get one line that says what to do, as 'out of memory', and all memory must be given back, by the count of the
-allocator and, on a GPU, in the end of the driver. The same implementation must then get as far as the next allocation
-that fails; after every fourth failure, and the last, it must answer everything, right. An index of reachability is also
-made to fail in the midst of a batch, and must answer the same batch then. Where an implementation goes on without what
-it did not get, its answers must be right.
-
-In numba's simulator (NUMBA_ENABLE_CUDASIM=1) the functions that make arrays fail in place of the driver. Results are
-written to --out implementation by implementation; a call with the same file goes on. Exit code 1 if anything was wrong.
+host, and memory of CuPy. Then it is asked as often as it allocates, and each time another allocation fails. It must end
+with one line that says what to do, or go on without, give all memory back, and answer right when it is asked again; so
+must an index whose batch failed. On a GPU the driver's calls fail; in numba's simulator (NUMBA_ENABLE_CUDASIM=1) the
+functions that make arrays fail in place of the driver. Exit code 1 if anything was wrong.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import re
 import weakref
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import product
-from pathlib import Path
 from time import monotonic
 
-import asked
 import click
-import digraphs
 import numpy as np
+import oracle_checks
 import record
 
 #: the digraph that is asked: a diamond that ends in a cycle, an edge twice, a self-loop, an isolated vertex
@@ -51,8 +43,6 @@ class Tried:
     failed: int = 0  #: with one line, and all memory given back
     went_on: int = 0  #: without what was asked for, with right answers
     in_batches: int = 0  #: of those that failed, in the midst of a batch
-    seconds: float = 0.0
-    driver_bytes: int | None = None  #: by which the driver had less free memory in the end
     faults: list[str] = field(default_factory=list)
 
 
@@ -208,9 +198,7 @@ def memory() -> Memory:
     return Simulated() if simulated else OnDevice()
 
 
-def exhausted(
-    of: Memory, work: Callable[[], object], result: Tried, every: int = 1, until: float = float("inf")
-) -> int:
+def exhausted(of: Memory, work: Callable[[], object], result: Tried, every: int = 1) -> int:
     """Has `work` fail at each of its allocations, or one of so many; returns how many it makes."""
     from grailbench.util.guard import guarded
 
@@ -228,9 +216,6 @@ def exhausted(
         return allocations
     gc.freeze()
     for at in range(1, allocations + 1, every):
-        if monotonic() > until:
-            result.faults.append(f"stopped at allocation {at} of {allocations}: no time is left")
-            break
         before = of.live()
         of.begin(at)
         outcome = guarded(work)
@@ -254,12 +239,14 @@ def exhausted(
     return allocations
 
 
-def in_batches(of: Memory, found: asked.Digraph, implementation: type, params, result: Tried, every: int = 1) -> None:
+def in_batches(
+    of: Memory, found: oracle_checks.Digraph, implementation: type, params, result: Tried, every: int = 1
+) -> None:
     """Has a batch fail at each of its allocations, and asks the same index again."""
     from grailbench.problems.reachability.index import NoTimer
     from grailbench.util.guard import guarded
 
-    sources, targets = asked.asked_of(found, implementation)
+    sources, targets = oracle_checks.asked_of(found, implementation)
     right = found.answers(sources, targets)
     places = [found.dag.component[ends].astype(np.int32) for ends in (sources, targets)]
     at, asked_for = 1, 1
@@ -284,46 +271,29 @@ def in_batches(of: Memory, found: asked.Digraph, implementation: type, params, r
         at += every
 
 
-def tried(of: Memory, problem, implementation: type, number: int | None, every: int, until: float) -> Tried:
+def tried(of: Memory, problem, implementation: type, every: int) -> Tried:
     """Tries one implementation, condensing on the host and, where that takes other memory, on the device."""
-    result, began = Tried(), monotonic()
-    if number is None:
-        found = asked.Digraph("small", NUMBERS[0], VERTICES, np.array(EDGES))
-    else:
-        found = asked.Digraph(f"digraph {number}", number, *digraphs.drawn(number))
-    several = NUMBERS if number is None and problem.name == "reachability" else [found.number]
+    result = Tried()
+    found = oracle_checks.Digraph("small", NUMBERS[0], VERTICES, np.array(EDGES))
     ways = {}  # by allocations, as another way to condense is not always another way to allocate
-    for of_params, on_device in product(several, (False, True)):
-        params = asked.params_of(problem, implementation, of_params)
-        with asked.condensing(on_device):
+    for number, on_device in product(NUMBERS if problem.name == "reachability" else NUMBERS[:1], (False, True)):
+        params = oracle_checks.params_of(problem, implementation, number)
+        with oracle_checks.condensing(on_device):
             for _ in range(2):  # the first loads kernels
                 of.begin()
-                asked.check(found, problem, implementation, params)
+                oracle_checks.check(found, problem, implementation, params)
         ways.setdefault(of.asked, (params, on_device))
     free = of.free()
     for params, on_device in ways.values():
-        with asked.condensing(on_device):
-            result.allocations += exhausted(of, partial(asked.check, found, problem, implementation, params), result,
-                                            every, until)  # fmt: skip
+        with oracle_checks.condensing(on_device):
+            work = partial(oracle_checks.check, found, problem, implementation, params)
+            result.allocations += exhausted(of, work, result, every)
             if problem.name == "reachability":
                 in_batches(of, found, implementation, params, result, every)
     found.works.clear()
-    if free is not None:
-        result.driver_bytes = free - of.free()
-        if result.driver_bytes > DRIVER_SLACK:
-            result.faults.append(f"the driver has {result.driver_bytes} bytes less free than before")
-    result.seconds = round(monotonic() - began, 1)
+    if free is not None and (lost := free - of.free()) > DRIVER_SLACK:
+        result.faults.append(f"the driver has {lost} bytes less free than before")
     return result
-
-
-def table(results: dict[str, Tried]) -> str:
-    """A line for each implementation."""
-    wide = max(map(len, results), default=0)
-    lines = [f"{'implementation':{wide}}  allocations  failed  went on  in batches  faults  seconds"]
-    for name, each in results.items():
-        numbers = f"{each.allocations:11,}  {each.failed:6,}  {each.went_on:7,}  {each.in_batches:10,}"
-        lines.append(f"{name:{wide}}  {numbers}  {len(each.faults):6,}  {each.seconds:7,.0f}")
-    return "\n".join(lines)
 
 
 @record.program(
@@ -331,37 +301,23 @@ def table(results: dict[str, Tried]) -> str:
     "Device memory that runs out, at any allocation, ends in one line, is all given back, and the process goes on.",
 )
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
-@click.option("--number", type=int, help="The number of a digraph of digraphs.py. [default: one of six vertices]")
 @click.option("--every", default=1, show_default=True, help="Fail at one of so many allocations.")
-@click.option("--seconds", type=float, default=float("inf"), help="Stop after so long; another call goes on.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write results to this file.")
-def main(only, number, every, seconds, out) -> record.Found:
-    began, of = monotonic(), memory()
-    known = json.loads(out.read_text()) if out is not None and out.exists() else {}
-    results, every_one = {name: Tried(**each) for name, each in known.items()}, list(asked.implementations(True, only))
+@click.option("--seconds", type=float, default=float("inf"), help="Begin no implementation after so long.")
+def main(only: tuple[str, ...], every: int, seconds: float) -> record.Found:
+    began, of, results = monotonic(), memory(), {}
+    every_one = list(oracle_checks.implementations(True, only))
     for problem, name, implementation in every_one:
-        label = f"{problem.name}/{name}"
-        if label in results or monotonic() > began + seconds:
-            continue
-        found = tried(of, problem, implementation, number, every, began + seconds)
-        print(f"{label}: {found.failed} failed of {found.allocations}, {found.went_on} went on, {found.in_batches} in "
-              f"batches, {len(found.faults)} faults, {found.seconds:.0f} s", flush=True)  # fmt: skip
-        if monotonic() > began + seconds and found.faults:
-            break  # it was not finished
-        results[label] = found
-        if out is not None:
-            out.write_text(json.dumps({each: asdict(done) for each, done in results.items()}, indent=1) + "\n")
-    print(table(results))
+        if monotonic() < began + seconds:
+            found = results[f"{problem.name}/{name}"] = tried(of, problem, implementation, every)
+            print(f"{problem.name}/{name}: {found.failed} failed of {found.allocations}, {found.went_on} went on, "
+                  f"{found.in_batches} in batches, {len(found.faults)} faults", flush=True)  # fmt: skip
     faults = [f"{name}: {fault}" for name, each in results.items() for fault in each.faults]
-    record.told(faults[:60])
-    missing = len(every_one) - sum(f"{problem.name}/{name}" in results for problem, name, _ in every_one)
-    print(f"{missing} not tried")
+    record.warn(faults[:60])
     failed = sum(each.failed + each.in_batches for each in results.values())
     figure = f"{len(results)} implementations, {failed:,} failed allocations, {len(faults)} faults"
     details = {"memory": type(of).__name__, "every": every,
                "implementations": {name: asdict(each) for name, each in results.items()}}  # fmt: skip
-    took = sum(each.seconds for each in results.values())
-    return record.Found(figure, faults, details, undone=missing > 0, more={"seconds": took})
+    return record.Found(figure, faults, details, undone=len(results) < len(every_one))
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 """Each operation on files that is meant to last, counted; the k-th can kill, fail, or be written down.
 
-    python tests/faults/failpoints.py --under FOLDER --log LOG -- run --dataset kegg-like --out FOLDER/run
-    python tests/faults/failpoints.py --under FOLDER --log LOG --at 17 --mode torn -- run --dataset kegg-like
-
-What is counted, of files and folders below FOLDER: a file that is made or emptied, a write, a truncation, fsync,
+What is counted, of files and folders below some: a file that is made or emptied, a write, a truncation, fsync,
 rename, link, unlink, mkdir, rmdir. Python's own functions are replaced, so nothing else is needed. What C code writes
 by the descriptor of an open file (`numpy.tofile`) is seen as one write when Python next touches that file. A process
 that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself, as
-DuckDB's spills. `calls.py` holds the count against that of the system calls.
+DuckDB's spills.
 """
 
 from __future__ import annotations
@@ -35,8 +32,8 @@ OF_SPACE = {"write", "create", "mkdir", "link"}
 FAILING = {errno.ENOSPC: OF_SPACE, errno.EDQUOT: OF_SPACE, errno.EIO: {"write", "fsync"}}
 
 _true = {name: getattr(os, name) for name in (
-    "open", "write", "pwrite", "writev", "ftruncate", "truncate", "fsync", "fdatasync", "replace", "rename", "link",
-    "symlink", "unlink", "remove", "mkdir", "rmdir", "sendfile", "copy_file_range",
+    "open", "write", "ftruncate", "fsync", "fdatasync", "replace", "rename", "link", "symlink", "unlink", "remove",
+    "mkdir", "rmdir", "sendfile", "copy_file_range",
 ) if hasattr(os, name)}  # fmt: skip
 _true_open = io.open
 
@@ -195,12 +192,12 @@ class _Points:
         self.sizes[found.st_dev, found.st_ino] = found.st_size
 
         def half() -> int:
-            _true["pwrite"](handle, data[: len(data) // 2], known)
+            os.pwrite(handle, data[: len(data) // 2], known)
             return 0
 
         self.point("write", path, half, named=False, **self.keep(handle, known, data))
         if doomed:
-            _true["pwrite"](handle, data, known)
+            os.pwrite(handle, data, known)
             self.sizes[found.st_dev, found.st_ino] = found.st_size
 
 
@@ -338,45 +335,22 @@ def _regular(handle: int) -> str | None:
     return path if path is not None and stat.S_ISREG(os.fstat(handle).st_mode) else None
 
 
-def _writing(handle: int, data, at: int | None, true: Callable[[memoryview], int]) -> int:
-    """One write by a descriptor. `true` writes the bytes that it is given."""
-    path = _regular(handle)
-    view = memoryview(data).cast("B")
+def _os_write(handle, data):
+    path, view = _regular(handle), memoryview(data).cast("B")
     if path is None or len(view) == 0:
-        return true(view)
+        return _true["write"](handle, view)
     _points.unseen(handle, path)
-    if at is None:
-        appends = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_APPEND
-        at = os.fstat(handle).st_size if appends else os.lseek(handle, 0, os.SEEK_CUR)
-    half = len(view) // 2
-    done = _points.point("write", path, lambda: true(view[:half]), named=False, **_points.keep(handle, at, view))
+    appends = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_APPEND
+    at = os.fstat(handle).st_size if appends else os.lseek(handle, 0, os.SEEK_CUR)
+
+    def half() -> int:
+        return _true["write"](handle, view[: len(view) // 2])
+
+    done = _points.point("write", path, half, named=False, **_points.keep(handle, at, view))
     if done is None:
-        done = true(view)
+        done = _true["write"](handle, view)
     _points.note_size(handle)
     return done
-
-
-def _os_write(handle, data):
-    return _writing(handle, data, None, lambda view: _true["write"](handle, view))
-
-
-def _os_pwrite(handle, data, offset):
-    return _writing(handle, data, offset, lambda view: _true["pwrite"](handle, view, offset))
-
-
-def _os_writev(handle, buffers):
-    return _os_write(handle, b"".join(map(bytes, buffers)))
-
-
-def _os_sendfile(out_fd, in_fd, offset, count, *more):
-    """As one read and write, of at most 16 MB, so that its bytes are known."""
-    if _regular(out_fd) is None or offset is None:
-        return _true["sendfile"](out_fd, in_fd, offset, count, *more)
-    return _os_write(out_fd, os.pread(in_fd, min(count, 16 << 20), offset))
-
-
-def _os_copy_file_range(src, dst, count, offset_src=None, offset_dst=None):
-    raise OSError(errno.ENOSYS, "not while operations are counted")  # callers fall back to others
 
 
 def _os_ftruncate(handle, size):
@@ -388,12 +362,8 @@ def _os_ftruncate(handle, size):
         _points.note_size(handle)
 
 
-def _os_truncate(path, size):
-    if isinstance(path, int):
-        return _os_ftruncate(path, size)
-    if (watched := _points.path(path)) is not None:
-        _points.point("truncate", watched, inode=os.stat(path).st_ino, size=size)
-    return _true["truncate"](path, size)
+def _not_here(*given):
+    raise OSError(errno.ENOSYS, "not while operations are counted")  # callers fall back to reads and writes
 
 
 def _synced(name: str):
@@ -449,11 +419,11 @@ def _os_mkdir(path, mode=0o777, *, dir_fd=None):
 
 
 _REPLACED = {
-    "open": _os_open, "write": _os_write, "pwrite": _os_pwrite, "writev": _os_writev, "ftruncate": _os_ftruncate,
-    "truncate": _os_truncate, "fsync": _synced("fsync"), "fdatasync": _synced("fdatasync"),
+    "open": _os_open, "write": _os_write, "ftruncate": _os_ftruncate,
+    "fsync": _synced("fsync"), "fdatasync": _synced("fdatasync"),
     "replace": _moved("replace"), "rename": _moved("rename"), "link": _os_link, "symlink": _os_symlink,
     "unlink": _gone("unlink", "unlink"), "remove": _gone("remove", "unlink"), "rmdir": _gone("rmdir", "rmdir"),
-    "mkdir": _os_mkdir, "sendfile": _os_sendfile, "copy_file_range": _os_copy_file_range,
+    "mkdir": _os_mkdir, "sendfile": _not_here, "copy_file_range": _not_here,
 }  # fmt: skip
 
 
@@ -501,29 +471,3 @@ def uninstall() -> None:
             os.environ["PYTHONPATH"] = os.pathsep.join(kept)
     os.environ.pop(VARIABLE, None)
     _points = None
-
-
-def main() -> None:
-    import click
-
-    @click.command(help=__doc__.partition("\n")[0])
-    @click.option("--under", multiple=True, required=True, help="A folder whose files are watched; may repeat.")
-    @click.option("--log", required=True, help="Folder for the log of operations, outside of those.")
-    @click.option("--mode", type=click.Choice(MODES), default="count", show_default=True)
-    @click.option("--at", default=0, help="Number of the operation, from 1.")
-    @click.option("--error", default="ENOSPC", show_default=True, help="Of the modes fail and short.")
-    @click.argument("words", nargs=-1)
-    def run(under, log, mode, at, error, words):
-        watched, kept = tuple(map(os.path.realpath, under)), os.path.realpath(log)
-        order = Order(watched, kept, mode, at, getattr(errno, error), whole=False)
-        from grailbench.cli.main import main as grailbench
-
-        install(order)
-        grailbench(list(words))
-
-    run()
-
-
-if __name__ == "__main__":
-    sys.modules["failpoints"] = sys.modules["__main__"]
-    main()

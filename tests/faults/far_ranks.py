@@ -10,17 +10,14 @@ from __future__ import annotations
 import inspect
 import re
 import types
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from importlib import import_module
 from unittest import mock
 
 import numpy as np
-from asked import Digraph, some_pairs
 from dags import between_trees
-from ways import narrow_queues
+from oracle_checks import Digraph, some_pairs
 
 LAST = 2**31 - 2  #: the greatest rank that a graph can have
 #: module -> where its code begins to count, and the same with another beginning
@@ -30,12 +27,9 @@ BEGINS: dict[str, dict[str, str]] = {
         "free = np.int32(0)": "free = np.int32({})",
         "    _place_below(order, above, core": "    _place_below(order, above + {}, core",
     },
-    "problems.reachability.gpu.ranks": {"ranks.before[root] = 0": "ranks.before[root] = {}"},
-    "problems.reachability.gpu.fused.grid": {"base = np.int32(0)": "base = np.int32({})"},
-    "problems.reachability.gpu.fused.small": {"base = np.int32(0)": "base = np.int32({})"},
 }
 DIM, MOST_PAIRS = 2, 64
-Told = Callable[[str, bool], None]  #: is told what was compared, and whether it is as expected
+Report = Callable[[str, bool], None]  #: gets what was compared, and whether it is as expected
 
 
 def begun(name: str, number: int) -> types.ModuleType:
@@ -53,7 +47,7 @@ def begun(name: str, number: int) -> types.ModuleType:
     return found
 
 
-def _labels_of_cpu(found: Digraph, number: int, told: Told) -> None:
+def _labels_of_cpu(found: Digraph, number: int, report: Report) -> None:
     from grailbench.problems.reachability.cpu import grail
     from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
     from grailbench.problems.reachability.labels import columns
@@ -62,14 +56,14 @@ def _labels_of_cpu(found: Digraph, number: int, told: Told) -> None:
     near = grail.Sequential.build(found.dag, params, NoTimer())
     with mock.patch.object(grail, "label_pair", begun("problems.reachability.cpu.traverse", number).label_pair):
         far = grail.Sequential.build(found.dag, params, NoTimer())
-    told("problems.reachability.cpu.traverse:label_pair", _later(columns(near.labels), columns(far.labels), number))
+    report("problems.reachability.cpu.traverse:label_pair", _later(columns(near.labels), columns(far.labels), number))
     cut = slice(2 * DIM + 1, 3 * DIM + 1)
     near_cuts, far_cuts = (index.labels.lanes.reshape(found.dag.vertices, -1)[:-1, cut] for index in (near, far))
-    told("problems.reachability.cpu.traverse:label_pair, cuts", _later((near_cuts,), (far_cuts,), number))
-    told("problems.reachability.cpu.search:answer_blocks", _answers(found, far.query_batch))
+    report("problems.reachability.cpu.traverse:label_pair, cuts", _later((near_cuts,), (far_cuts,), number))
+    report("problems.reachability.cpu.search:answer_blocks", _answers(found, far.query_batch))
 
 
-def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
+def _labels_of_levels(found: Digraph, number: int, report: Report) -> None:
     from grailbench.graph.leveled import by_level
     from grailbench.outofcore import labels
     from grailbench.problems.reachability.gpu.fused import host
@@ -92,12 +86,12 @@ def _labels_of_levels(found: Digraph, number: int, told: Told) -> None:
         labels._widen(0, *rows, *none, ends, np.empty(0, np.uint64))
         made.append((_positive(host._repaired(*rows, base, size)), _positive(tuple(ends[1:].T))))
     near, far = made
-    told("problems.reachability.gpu.fused.host:_repaired", _later(near[0], far[0], number))
-    told("outofcore.labels:_widen", _later(near[1], far[1], number))
-    told("host and streamed", all(map(np.array_equal, [each[1:] for each in far[0][:2]], far[1])))
+    report("problems.reachability.gpu.fused.host:_repaired", _later(near[0], far[0], number))
+    report("outofcore.labels:_widen", _later(near[1], far[1], number))
+    report("host and streamed", all(map(np.array_equal, [each[1:] for each in far[0][:2]], far[1])))
 
 
-def _places_of_core(found: Digraph, number: int, told: Told) -> None:
+def _places_of_core(found: Digraph, number: int, report: Report) -> None:
     from grailbench.problems.reachability.core import index, records
     from grailbench.problems.reachability.core.peel import Peeled, peel
     from grailbench.problems.reachability.index import NoTimer, Params
@@ -105,49 +99,14 @@ def _places_of_core(found: Digraph, number: int, told: Told) -> None:
     dag, near = found.dag, peel(found.dag)
     far = Peeled(*begun("problems.reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
     places = [(peeled.position[:-1], peeled.end[:-1]) for peeled in (near, far)]  # but for the super-root's, the last
-    told("problems.reachability.core.peel:_peel", _later(*places, number))
+    report("problems.reachability.core.peel:_peel", _later(*places, number))
     with mock.patch.object(index, "PLAIN", dag.vertices**2):  # the closure as bits
         arrays = dict(index.Core.build(dag, Params(), NoTimer()).arrays)
     far = replace(far, above=far.above + number)
     arrays["sources"], arrays["targets"] = records.records(far)
     arrays["shape"] = np.array([far.above, far.core.shape[0]], np.int64)
-    told("problems.reachability.core.answer:answer_wide",
+    report("problems.reachability.core.answer:answer_wide",
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
-
-
-def _labels_of_gpu(name: str, found: Digraph, number: int, told: Told) -> None:
-    from grailbench.problems.reachability.gpu import pipeline, ranks
-    from grailbench.problems.reachability.index import NoTimer, Params, implementation
-    from grailbench.problems.reachability.labels import columns
-
-    build, params = implementation(name).build, Params(dim=1)
-    with mock.patch.object(pipeline, "usual", narrow_queues):
-        near = build(found.dag, params, NoTimer())
-        with mock.patch.object(ranks, "_start", begun("problems.reachability.gpu.ranks", number)._start):
-            far = build(found.dag, params, NoTimer())
-    told(f"problems.reachability.gpu.ranks of {name}", _later(columns(near.labels), columns(far.labels), number))
-    told(f"searches of {name}", _answers(found, far.query_batch))
-
-
-def _labels_of_fused(found: Digraph, number: int, told: Told) -> None:
-    from fused import searcher_by
-
-    from grailbench.cuda import graphs
-    from grailbench.graph.leveled import by_level
-    from grailbench.problems.reachability.gpu.fused import grid, small
-    from grailbench.problems.reachability.gpu.fused.labeler import Labeler
-
-    graph = by_level(found.dag)
-    there = graphs.upload_leveled(graph, graph.parents())
-    for name, module, how in (("grid", grid, {"shared": False}), ("small", small, {"shared": True})):
-        make = lambda how=how: Labeler(graphs.Outline.of(graph), there, DIM, 5, **how).run()  # noqa: E731
-        near = make()
-        with mock.patch.object(module, "kernel", begun(f"problems.reachability.gpu.fused.{name}", number).kernel):
-            far = make()
-        lanes = [each.lanes.copy_to_host().reshape(found.dag.vertices, -1).T for each in (near, far)]
-        pairs = [_positive((*each[: 2 * DIM], each[2 * DIM + 1], each[2 * DIM + 2])) for each in lanes]
-        told(f"problems.reachability.gpu.fused.{name}:kernel", _later(*pairs, number))
-        told(f"searches by labels of {name}", _answers(found, searcher_by(graph, there, far).search))
 
 
 def _positive(columns: tuple) -> tuple:
@@ -174,25 +133,20 @@ def digraphs() -> Iterator[Digraph]:
     yield Digraph("edges", 2, 12, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))
 
 
-LEVELS, FUSED = _labels_of_levels, _labels_of_fused
-PATHS = partial(_labels_of_gpu, "gpu-path")
-CPU = (_labels_of_cpu, LEVELS, _places_of_core)
-GPU = (partial(_labels_of_gpu, "gpu"), PATHS, FUSED)
+CPU = (_labels_of_cpu, _labels_of_levels, _places_of_core)
 
 
-def compare(ways: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:
+def compare(comparisons: tuple, last: int = LAST) -> tuple[dict[str, int], list[str]]:
     """How often each kernel was compared, and what came out otherwise, with ranks that end at `last`."""
     tried: dict[str, int] = {}
     faults: list[str] = []
 
-    def told(what: str, right: bool) -> None:
+    def report(what: str, right: bool) -> None:
         tried[what] = tried.get(what, 0) + 1
         if not right:
             faults.append(f"{what}: other results where ranks end at {last:,}")
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # what numpy wraps in the simulator is told as another rank
-        for found in digraphs():
-            for way in ways:
-                way(found, last - found.dag.vertices, told)
+    for found in digraphs():
+        for compared in comparisons:
+            compared(found, last - found.dag.vertices, report)
     return tried, faults

@@ -246,7 +246,7 @@ def main(names: tuple[str, ...], count: int, seed: int, nightly: bool) -> record
     for name in names or saving():
         with tempfile.TemporaryDirectory(prefix="grailbench-faults-") as folder:
             refused, right, found = trials(seed, count, saved(name, Path(folder)), Path(folder))
-        wrong += record.told(found)
+        wrong += record.warn(found)
         click.echo(f"{name}: {count:,} flips, {refused:,} files refused, {right:,} right, {len(found)} faults")
         details[name] = {"refused": refused, "right": right, "faults": len(found)}
     figure = f"{count:,} flips each of {len(details)} implementations, {len(wrong)} faults"

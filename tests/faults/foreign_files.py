@@ -33,7 +33,7 @@ STREAMED = ("build", "graph.edges", "--impl", "streamed", "--memory", "500MB", "
 #: folders that exist before, with what is put there beside what is grailbench's own
 OWN = (
     "cache",
-    *(f"cache/{name}" for name in (*caches.KINDS, "using")),
+    *(f"cache/{name}" for name in caches.KINDS),
     "runs",
     "made",
     "made/report",
@@ -191,8 +191,8 @@ def unmarked(commands: tuple = COMMANDS) -> list[str]:
 @click.option("--seed", default=1, show_default=True)
 def main(count: int, seed: int, nightly: bool) -> record.Found:
     count = NIGHT if nightly else count
-    wrong = [*record.told(unmarked())]
-    wrong += [line for number in range(seed, seed + count) for line in record.told(trial(number))]
+    wrong = [*record.warn(unmarked())]
+    wrong += [line for number in range(seed, seed + count) for line in record.warn(trial(number))]
     figure = f"{len(COMMANDS)} commands in {count + 1} places with files of the user, {len(wrong)} of these harmed"
     return record.Found(figure, wrong, {"seed": seed, "places": count, "wrong": wrong})
 

@@ -6,14 +6,12 @@ lacks, a wrong result, an allocation beyond what is allowed, an input that takes
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from grailbench.errors import GrailbenchError
@@ -25,19 +23,12 @@ _VARIED = re.compile(r"""\d+|'[^']*'|"[^"]*"|b'.*""")
 
 
 class Place:
-    """A folder for the files of one input, on a file system in memory; it is empty before and after each input.
-
-    path  the file that targets write an input to, and that errors name
-    """
+    """A folder for the files of one input, empty before and after each; `path` is the file that targets write an input
+    to, and that errors name."""
 
     def __init__(self, folder: Path):
-        self.folder = folder
+        self.folder, self.path = folder, folder / "input"
         folder.mkdir(parents=True, exist_ok=True)
-        self._number = 0
-
-    @cached_property
-    def path(self) -> Path:
-        return self.folder / "input"
 
     def write(self, data: bytes, name: str = "input") -> Path:
         """A file with this content; it replaces that of the input before."""
@@ -58,7 +49,6 @@ class Target:
     read     takes an input and a place, and returns a few words on what came out; raises GrailbenchError for a faulty
              input, AssertionError for a wrong result
     about    what it reads
-    tokens   words of the format
     most     bytes of an input
     files    names that `read` itself leaves in the place, for the next input
     names    the file that errors have to name; None for readers of text without one
@@ -66,12 +56,12 @@ class Target:
     goal     executions in a campaign
     few      executions in a test
     prepare  called once before the first input, in the process that reads
+    tokens   words of the format, beside those of its inputs in the repository
     """
 
     name: str
     read: Callable[[bytes, Place], str]
     about: str
-    tokens: tuple[bytes, ...] = ()
     most: int = 400
     files: tuple[str, ...] = ("input",)
     names: str | None = "input"
@@ -79,6 +69,7 @@ class Target:
     goal: int = 1_000_000
     few: int = 1_500
     prepare: Callable[[], object] | None = None
+    tokens: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,12 +142,6 @@ def _found(kind: str, sign: str, text: str, error: BaseException | None = None) 
     where = f" {Path(inner[-1].filename).name}:{inner[-1].lineno}" if inner else ""
     sign = f"{sign}{where}"
     return Outcome(sign, Finding(kind, sign, text))
-
-
-def named(finding: Finding, target: str) -> str:
-    """The beginning of the names of a finding's files."""
-    digits = hashlib.sha256(finding.sign.encode("utf-8", "replace")).hexdigest()[:8]
-    return f"{target}-{finding.kind.replace(' ', '-')}-{digits}"
 
 
 def patched(base: bytes, data: bytes) -> bytes:

@@ -1,32 +1,31 @@
 """Every kernel on a GPU, launched on graphs that reach it: what memory and race checkers are run over.
 
-    compute-sanitizer --tool memcheck python tests/faults/kernels.py --out memcheck.json
+    for tool in memcheck initcheck synccheck; do
+        compute-sanitizer --tool $tool --error-exitcode 1 python tests/faults/kernels.py --most 128; done
+    compute-sanitizer --tool racecheck --error-exitcode 1 --kernel-name-exclude kernel_substring=4many \
+        python tests/faults/kernels.py --most 128
 
 Kernels are found in the source: functions that `cuda.jit` compiles for launches. Which were launched is asked of the
-compiler's own objects. Graph by graph, the kernels that it launched and what was wrong are written to the file --out;
---add takes the files of calls with other --graphs into account. Exit code 1 if a kernel was not launched by any graph,
-or an answer was wrong. `branches.py` says which branches of the kernels these graphs take.
+compiler's own objects. Exit code 1 if a kernel was not launched by any graph, or an answer was wrong. What racecheck
+says of `traversal.gpu.many` is harmless: all that write to one place write the same number, the level.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from time import monotonic
 from unittest import mock
 
-import asked
 import click
-import corners
 import digraphs
+import kernel_paths
 import numpy as np
-import record
-import ways
+import oracle_checks
 
 import grailbench
 
@@ -109,9 +108,8 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
     """Name, vertices, edges and number of graphs that together reach every kernel; those of digraphs have
     no more than `most` vertices.
 
-    The number chooses parameters (`asked.params_of`); on graphs of odd ones the device condenses, however small they
-    are, and queues and tables are so small that these graphs overflow them. On those of `corners` only what is named
-    there is launched.
+    The number chooses parameters (`oracle_checks.params_of`); on graphs of odd ones the device condenses, however small
+    they are, and queues and tables are so small that these graphs overflow them.
     """
     random = np.random.default_rng(23)
     for number in (1, 3, 4, 5, 6, 7):
@@ -121,8 +119,17 @@ def graphs(most: int) -> Iterator[tuple[str, int, np.ndarray, int]]:
     yield "star", wide, np.stack([np.zeros(wide - 1, np.int64), np.arange(1, wide)], axis=1), 5
     yield "chain", long, np.stack([np.arange(long - 1), np.arange(1, long)], axis=1), 5
     yield "one component", wide, random.integers(0, wide, (8 * wide, 2)), 5
-    for name, (drawn, _) in corners.ALL.items():
-        yield name, *drawn(), 5
+    yield "full table", *_full_table(), 5
+
+
+def _full_table() -> tuple[int, np.ndarray]:
+    """A vertex of 60 children: the last three are parents of the last vertex, with 25 more parents each; the others
+    lead there by a longer path, which a deeper one joins. A search's table is full when its sides meet."""
+    middle, last = 136, 141
+    above = [(61 + 25 * i + j, 58 + i) for i in range(3) for j in range(25)]
+    path = [(middle, 137), (137, last), (138, 139), (139, 140), (140, 137)]
+    first = [(0, v) for v in range(1, 61)] + [(v, middle) for v in range(1, 58)]
+    return last + 1, np.array(first + [(v, last) for v in (58, 59, 60)] + above + path)
 
 
 @contextmanager
@@ -156,67 +163,49 @@ def tight(small: bool) -> Iterator[None]:
         yield
 
 
-def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tuple[str, ...]) -> tuple[dict, list]:
-    """Runs all implementations on one graph. Returns the seconds of each, and faults."""
+def launch_all(name: str, vertices: int, ends: np.ndarray, number: int, only: tuple[str, ...]) -> list[str]:
+    """Runs all implementations on one graph. Returns faults."""
     from grailbench.cuda.gateway import simulated
 
-    found, seconds, faults = asked.Digraph(name, number, vertices, ends), {}, []
-
-    def go(steps: Iterable[Callable[[asked.Digraph], None]]) -> None:
-        for step in steps:
-            began = monotonic()
-            try:
-                step(found)
-            except Exception as error:
-                faults.append(f"{name}, {step.__name__}: {type(error).__name__}: {error}")
-            seconds[step.__name__] = round(monotonic() - began, 2)
-
-    if name in corners.ALL:
-        go(corners.ALL[name][1] if not only else ())
-        return seconds, faults
+    found, faults = oracle_checks.Digraph(name, number, vertices, ends), []
     most_cubic = MOST_SIMULATED if simulated else MOST_CUBIC
-    with asked.condensing(number % 2 == 1), tight(number % 2 == 1), mock.patch.object(asked, "FEW_PAIRS", FEW_PAIRS):
-        for problem, label, implementation in asked.implementations(True, only):
+    with (
+        oracle_checks.condensing(number % 2 == 1),
+        tight(number % 2 == 1),
+        mock.patch.object(oracle_checks, "FEW_PAIRS", FEW_PAIRS),
+    ):
+        for problem, label, implementation in oracle_checks.implementations(True, only):
             if problem.name in CUBIC and vertices > most_cubic:
                 continue
-            began = monotonic()
             try:
-                params = asked.params_of(problem, implementation, number)
-                asked.check(found, problem, implementation, params)
+                params = oracle_checks.params_of(problem, implementation, number)
+                oracle_checks.check(found, problem, implementation, params)
             except Exception as error:
                 faults.append(f"{name}, {problem.name}/{label}: {type(error).__name__}: {error}")
-            seconds[f"{problem.name}/{label}"] = round(monotonic() - began, 2)
-        go(ways.ALL if not only and vertices and number % 2 == 1 else ())
-    return seconds, faults
+        for path in kernel_paths.ALL if not only and vertices and number % 2 == 1 else ():
+            try:
+                path(found)
+            except Exception as error:
+                faults.append(f"{name}, {path.__name__}: {type(error).__name__}: {error}")
+    return faults
 
 
 def run(
-    most: int, only: tuple[str, ...] = (), chosen: tuple[str, ...] = (), until: float = float("inf"), keep=lambda all: 0
-) -> dict[str, dict]:
-    """Launches all implementations on all graphs, or the chosen ones, until the clock shows `until`. Returns by graph
-    its vertices, edges, seconds, kernels and faults; `keep` gets that after each."""
-    launched, results = watch(), {}
+    most: int, only: tuple[str, ...] = (), chosen: tuple[str, ...] = (), until: float = float("inf")
+) -> tuple[set[str], list[str]]:
+    """Launches all implementations on all graphs, or the chosen ones, until the clock shows `until`. Returns the
+    kernels that were launched, and faults."""
+    take, launched, faults = watch(), set(), []
     for name, vertices, ends, number in graphs(most):
-        skipped = name not in chosen if chosen else bool(only) and name in corners.ALL
-        if skipped or monotonic() > until:
+        if (chosen and name not in chosen) or monotonic() > until:
             continue
         began = monotonic()
-        launched()
-        seconds, faults = launch_all(name, vertices, ends, number, only)
-        took = round(monotonic() - began, 1)
-        results[name] = {"vertices": vertices, "edges": len(ends), "seconds": took, "of": seconds,
-                         "kernels": sorted(launched()), "faults": faults}  # fmt: skip
-        keep(results)
-        slow = ", ".join(f"{each} {seconds[each]:.0f} s" for each in sorted(seconds, key=seconds.get)[-3:][::-1])
-        print(f"{name}: {vertices} vertices, {len(ends)} edges, {len(results[name]['kernels'])} kernels, "
-              f"{took:.0f} s ({slow})", flush=True)  # fmt: skip
-    return results
-
-
-def reached(results: dict[str, dict]) -> dict[str, list[str]]:
-    """The graphs that launch each kernel."""
-    kernels = sorted({kernel for each in results.values() for kernel in each["kernels"]})
-    return {kernel: [name for name, each in results.items() if kernel in each["kernels"]] for kernel in kernels}
+        faults += launch_all(name, vertices, ends, number, only)
+        here = take()
+        launched |= here
+        print(f"{name}: {vertices} vertices, {len(ends)} edges, {len(here)} kernels, {monotonic() - began:.0f} s",
+              flush=True)  # fmt: skip
+    return launched, faults
 
 
 @cache
@@ -226,28 +215,13 @@ def wanted() -> frozenset[str]:
 
 
 @click.command(help=__doc__.partition("\n")[0])
-@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph but those of corners.")
+@click.option("--most", default=1_200, show_default=True, help="Vertices of the largest graph.")
 @click.option("--only", multiple=True, help="PROBLEM/IMPLEMENTATION; may repeat.")
 @click.option("--graphs", "chosen", multiple=True, help="The name of a graph; may repeat. [default: all]")
 @click.option("--seconds", type=float, default=float("inf"), help="Begin no graph after so long.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write what each graph launched to this file.")
-@click.option("--add", multiple=True, type=click.Path(path_type=Path, exists=True), help="The file of another call.")
-def main(most, only, chosen, seconds, out, add):
-    unknown = set(chosen) - {name for name, *_ in graphs(most)}
-    if unknown:
-        raise click.UsageError(f"no graph is named {', '.join(sorted(unknown))}")
-    earlier = {name: each for path in add for name, each in json.loads(path.read_text())["graphs"].items()}
-
-    def keep(results: dict) -> None:
-        if out is not None:
-            both = earlier | results
-            found = {"machine": record.this_machine(), "graphs": both, "kernels": reached(both),
-                     "missing": sorted(wanted() - reached(both).keys())}  # fmt: skip
-            out.write_text(json.dumps(found, indent=1) + "\n")
-
-    results = earlier | run(most, only, chosen, monotonic() + seconds, keep)
-    faults = [fault for each in results.values() for fault in each["faults"]]
-    missing = sorted(wanted() - reached(results).keys())
+def main(most, only, chosen, seconds):
+    launched, faults = run(most, only, chosen, monotonic() + seconds)
+    missing = sorted(wanted() - launched)
     for line in faults:
         print(f"WRONG: {line}")
     for kernel in missing:

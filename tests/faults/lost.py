@@ -1,27 +1,26 @@
-"""A GPU that is lost in the middle of a cell: the cell fails with one line, and the run measures all others.
+"""A GPU that is lost in the middle of a cell: the cell fails with one line, and the run measures all others; and runs
+that share one GPU.
 
     python tests/faults/lost.py --steps 12 --record gpu-lost
 
 Each step is a `grailbench run` of several cells on two graphs, in a process that loses its GPU at one kernel of its
 first cell on a GPU: on a GPU by a kernel of this program that writes where no memory is, after which every call of the
-process fails; in numba's simulator (NUMBA_ENABLE_CUDASIM=1) by the error that numba raises then. Which kernel it is
-goes from the first to the last of the run. The cell that met it must be failed, with one line, unless it was only
-loading its kernels, before which nothing was taken. Every other cell, those on the GPU too, must have its trials, from
-a fresh process, with the answers of cells on the CPU. The exit code must be 1, as for any failed cell, and `--resume`
-must add what is missing. Exit code 1 if anything was otherwise.
+process fails; in numba's simulator (NUMBA_ENABLE_CUDASIM=1) by the error that numba raises then. The cell that met it
+must be failed, with one line, unless it was only loading its kernels, before which nothing was taken. Every other cell
+must have its trials, those on the GPU from a fresh process, with the answers of cells on the CPU. The exit code must be
+1, as for any failed cell, and `--resume` must add what is missing. Before that, some runs at once must all end well.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from time import monotonic
 from types import SimpleNamespace
 
 import click
@@ -130,16 +129,12 @@ class Cells:
         }
 
 
-def environment(folder: Path, at: int = 0, counted: str = "launches") -> dict:
-    """The environment of a run that loses its GPU at a kernel; 0: at none. counted: the file that counts kernels."""
+def run(folder: Path, at: int, words: list[str], counted: str = "launches") -> tuple[int, str]:
+    """Exit code and output of a run that loses its GPU at a kernel; 0: at none. `counted` is the file that counts
+    kernels."""
     path = os.pathsep.join(filter(None, [str(record.ROOT), os.environ.get("PYTHONPATH")]))
     here = {"GRAILBENCH_CACHE": str(folder / "cache"), "PYTHONPATH": path, LOSING: f"{at}:{folder / counted}"}
-    return os.environ | here
-
-
-def run(folder: Path, at: int, words: list[str]) -> tuple[int, str]:
-    """Exit code and output of a run that loses its GPU at a kernel."""
-    done = subprocess.run([sys.executable, __file__, "--child", *words], env=environment(folder, at), text=True,
+    done = subprocess.run([sys.executable, __file__, "--child", *words], env=os.environ | here, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE)  # fmt: skip
     return done.returncode, done.stdout
 
@@ -196,12 +191,19 @@ def faults_of(folder: Path, words: list[str], at: int) -> list[str]:
     return wrong
 
 
-def kernels(folder: Path, words: list[str]) -> int:
-    """How many kernels a run launches whose GPU is not lost, in all its cells. Raises RuntimeError if it fails."""
-    code, text = run(folder, 0, [*words, "--out", str(folder / "whole")])
-    if code:
-        raise RuntimeError(f"a run that loses nothing has exit code {code}: {text[-800:]}")
-    return int((folder / "launches").read_text())
+def at_once(folder: Path, words: list[str], runs: int) -> list[str]:
+    """What is wrong with so many runs at the same time, which lose nothing."""
+    outs = [folder / f"whole-{number}" for number in range(runs)]
+    with ThreadPoolExecutor(runs) as pool:
+        ended = list(pool.map(lambda out: run(folder, 0, [*words, "--out", str(out)], out.name + ".launches"), outs))
+    wrong = [f"exit code {code}: {text[-500:]}" for code, text in ended if code]
+    if not wrong:
+        every = list(map(Cells, outs))
+        wrong += [f"{graph}: other checksums" for graph in GRAPHS
+                  if len(set().union(*(found.checksums(graph) for found in every))) != 1]  # fmt: skip
+        wrong += [f"{cell} has trials {found.trials(cell)}" for found in every for cell in found.rows
+                  if found.trials(cell) != set(range(TRIALS))]  # fmt: skip
+    return wrong
 
 
 @record.program(
@@ -210,27 +212,22 @@ def kernels(folder: Path, words: list[str]) -> int:
     "the GPU in fresh processes.",
 )
 @click.option("--steps", default=6, show_default=True, help="At how many kernels of a run the GPU is lost.")
-@click.option("--seconds", type=float, default=float("inf"), help="Begin no step after so long.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write what was found to this file, step by step.")
-def main(steps: int, seconds: float, out: Path | None) -> record.Found:
-    began, found = monotonic(), {}
+@click.option("--runs", default=2, show_default=True, help="Runs at once before that.")
+def main(steps: int, runs: int) -> record.Found:
+    found: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         words = prepared(folder)
-        last = kernels(folder, words) if steps > 1 else 1
+        found[f"{runs} runs at once"] = at_once(folder, words, runs)
+        last = int((folder / "whole-0.launches").read_text())
         for at in sorted({1 + step * (last - 1) // max(steps - 1, 1) for step in range(steps)}):
-            if monotonic() > began + seconds:
-                break
-            found[at] = faults_of(folder, words, at)
-            print(f"lost at kernel {at} of {last}: {'; '.join(found[at]) or 'all other cells are measured'}",
-                  flush=True)  # fmt: skip
-            if out is not None:
-                out.write_text(json.dumps({"kernels": last, "steps": found}, indent=1) + "\n")
+            found[f"lost at kernel {at} of {last}"] = faults_of(folder, words, at)
+    for what, faults in found.items():
+        print(f"{what}: {'; '.join(faults) or 'as promised'}", flush=True)
     wrong = [fault for faults in found.values() for fault in faults]
     cells = len(GRAPHS) * len((*ON_GPU, *OTHERS))
-    figure = f"{len(found)} runs of {cells} cells lost their GPU, {sum(map(bool, found.values()))} not as promised"
-    details = {"kernels": last, "steps": {str(at): faults for at, faults in found.items()}}
-    return record.Found(figure, wrong, details, undone=len(found) < min(steps, 1))
+    figure = f"{runs} runs at once, and {len(found) - 1} runs of {cells} cells lost their GPU, {len(wrong)} faults"
+    return record.Found(figure, wrong, found)
 
 
 if __name__ == "__main__":

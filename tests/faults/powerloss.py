@@ -15,23 +15,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import attempts
 import click
 import failpoints
+import interrupted
 import record
-from attempts import Tally
-from kills import Reference, check_outcome, finished, go_on, read_all, undisturbed
+from interrupted import Reference, Tally
 from tasks import Stage, Task, Wrong
 
 LOST = ("all", "synced", "zeros", "half")  #: what is there of bytes that were not synced
 #: what is made anew when it is needed and is not there or damaged, and so is not synced; marks of use of processes that
 #: are gone are swept by the next one that uses the cache, which a command that has nothing left to do is not
-CACHED = ("cache/dags", "cache/queries", "cache/using")
+CACHED = ("cache/dags", "cache/queries")
 DROPPED = 4  #: so many of the last names that were not synced are left out one by one
 
 
@@ -211,64 +209,43 @@ def written_down(stage: Stage, task: Task) -> Disk:
     return Disk(stage.work, stage.pristine, stage.log, failpoints.read(stage.log), first)
 
 
-def lay(folder: Path, tree: dict[str, bytes | str | None], pristine: Path) -> None:
-    """Make a folder hold a tree; what is as in `pristine` has the times of that."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for name, content in tree.items():
-        path = folder / name
-        if content is None:
-            path.mkdir()
-        elif isinstance(content, str):
-            path.symlink_to(content)
-        else:
-            path.write_bytes(content)
-            if (before := pristine / name).is_file() and before.read_bytes() == content:
-                shutil.copystat(before, path)
-
-
-def one(stage: Stage, task: Task, whole: Reference, disk: Disk, number: int, tree: dict) -> int:
-    """Try what a loss of power left. Returns how many reads were refused."""
-    state = stage.home / "left"
-    lay(state, tree, stage.pristine)
+def one(stage: Stage, task: Task, whole: Reference, disk: Disk, number: int, tree: dict) -> None:
+    """Tries what a loss of power left."""
+    state = stage.home / "state"
+    interrupted.lay(state, tree, stage.pristine)
     stage.restore(state)
-    before = finished(stage, task)
-    if (sure := synced_rows(disk, task, number)) > len(before):
-        raise Wrong(f"{sure} rows were synced, {len(before)} are there")
-    refused = read_all(stage, task, whole)
-    if refused and number == disk.last:
-        raise Wrong(f"it had ended, and {refused} of {len(task.reads)} reads are refused")
-    stage.restore(state)
-    go_on(stage, task)
-    check_outcome(stage, task, whole, before, CACHED)
-    return refused
+
+    def synced_is_there(rows: list[bytes], refused: int) -> None:
+        if (sure := synced_rows(disk, task, number)) > len(rows):
+            raise Wrong(f"{sure} rows were synced, {len(rows)} are there")
+        if refused and number == disk.last:
+            raise Wrong(f"it had ended, and {refused} of {len(task.reads)} reads are refused")
+
+    interrupted.check_recovery(stage, task, whole, CACHED, synced_is_there)
 
 
 def synced_rows(disk: Disk, task: Task, number: int) -> int:
     """How many rows of complete trials the task's run surely has."""
-    if task.rows is None:
-        return 0
-    folder = disk.root.names.get(task.rows)
+    folder = disk.root.names.get(task.rows) if task.rows else None
     file = folder.names.get("trials.jsonl") if isinstance(folder, Folder) else None
     return file.at(number, "synced").count(b"\n") if isinstance(file, File) else 0
 
 
 def lose_all(stage: Stage, task: Task, every: int = 1) -> Tally:
     """Every state that a loss of power may leave of a task, each once: after every N-th operation, and the last."""
-    whole, tally = undisturbed(stage, task), Tally()
-    disk = written_down(stage, task)
-    tally.operations, tried = disk.last, set()
-    for number in sorted({*range(0, disk.last, every), disk.last}):
-        for said, tree in disk.states(number):
-            mark = (number == disk.last, hashlib.sha256(repr(sorted(tree.items())).encode()).digest())
-            if mark in tried:
-                continue
-            tried.add(mark)
-            tally.attempt(
-                lambda number=number, tree=tree: one(stage, task, whole, disk, number, tree),
-                lambda number=number, said=said: f"{task.name}, after {number} of {disk.last}, {said}",
-            )
-    return tally
+    whole = interrupted.undisturbed(stage, task)
+    disk, known = written_down(stage, task), set()
+
+    def attempts() -> Iterator[tuple[str, Callable[[], None]]]:
+        for number in sorted({*range(0, disk.last, every), disk.last}):
+            for state, tree in disk.states(number):
+                mark = (number == disk.last, hashlib.sha256(repr(sorted(tree.items())).encode()).digest())
+                if mark not in known:
+                    known.add(mark)
+                    yield (f"{task.name}, after {number} of {disk.last}, {state}",
+                           lambda number=number, tree=tree: one(stage, task, whole, disk, number, tree))  # fmt: skip
+
+    return interrupted.tried(disk.last, attempts())
 
 
 @record.program(
@@ -281,10 +258,11 @@ def lose_all(stage: Stage, task: Task, every: int = 1) -> Tally:
 @click.option("--every", default=1, show_default=True, help="After every N-th operation only.")
 def main(only: tuple[str, ...], every: int, nightly: bool) -> record.Found:
     every = 4 if nightly else every
-    found = attempts.of_each(
-        only, "states", lambda stage, task: iter([(task.name, lose_all(stage, task, every * task.dear))])
+    return interrupted.every_task(
+        only,
+        "{tries:,} states of the disk, {faults} faults",
+        lambda stage, task: iter([(task.name, lose_all(stage, task, every * task.dear))]),
     )
-    return attempts.found_of(found, "states", "{tries:,} states of the disk, {faults} faults")
 
 
 if __name__ == "__main__":

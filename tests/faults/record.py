@@ -1,4 +1,4 @@
-"""What was tried to keep a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
+"""What was tried to break a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
 
 A program of this folder is a function with the decorator `record.program`, and writes its file when it is given
 `--record NAME`; the file is committed as it is.
@@ -42,12 +42,10 @@ def write(
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 
-    `area` is the section it stands in, as "Kills, power loss and full disks"; `promise` one plain sentence of what
-    users can rely on; `test` the file of the repository that tries it, as "tests/faults/kills.py"; `figure` what was
-    found, as "2,113 kills, 0 differences"; `command` what repeats it. `details` are the counts that `figure` sums up,
-    with seeds. The commit is that of this checkout, or of COMMIT.json beside it, and None where neither is to be had
-    or the checkout is changed. `kept` is whether the promise held; raises ValueError where it is said to have held and
-    a detail of `NONE_OF` is not 0.
+    `area` is the section of the page; `promise` one plain sentence of what users can rely on; `test` the file that
+    tries it; `figure` what was found, as "2,113 kills, 0 differences", and `details` the counts that it sums up;
+    `command` repeats it. The commit is null where the checkout has changes. Raises ValueError if the promise is `kept`
+    and a detail of `NONE_OF` is not 0.
     """
     if kept and (counts := broken(details or {})):
         raise ValueError(f"{name}: the promise was broken ({', '.join(counts)}), so it is not recorded as kept")
@@ -65,7 +63,7 @@ def write(
 @dataclass(frozen=True)
 class Found:
     """What a program found: `figure` in words, what was `wrong`, and the `details` that the figure sums up; `more` has
-    arguments of `write` that are others than usual. What is `undone` keeps the promise from being recorded as kept."""
+    arguments of `write` that differ from the usual ones. A promise is not recorded as kept if work is left `undone`."""
 
     figure: str
     wrong: Sequence[str] = ()
@@ -76,10 +74,7 @@ class Found:
 
 def program(area: str, promise: str, night: str = "") -> Callable[[Callable[..., Found]], click.Command]:
     """A decorator of a function that tries to break a promise: makes it the command of its file, with --record and, if
-    `night` says of what length that is, --nightly. The command says what was found; exit code 1 if a promise broke."""
-
-    if area and area not in AREAS:
-        raise ValueError(f"docs/reliability.md has no section {area!r}")
+    `night` says what its nightly length is, --nightly. Prints the figure; exit code 1 if the promise broke."""
 
     def decorate(work: Callable[..., Found]) -> click.Command:
         path = Path(work.__code__.co_filename).resolve()
@@ -88,12 +83,12 @@ def program(area: str, promise: str, night: str = "") -> Callable[[Callable[...,
         def main(recorded: str | None, **given: object) -> NoReturn:
             began = monotonic()
             found = work(**given)
-            took = monotonic() - began
-            print(f"{found.figure}, {took:.0f} s", flush=True)
+            seconds = monotonic() - began
+            print(f"{found.figure}, {seconds:.0f} s", flush=True)
             if recorded:
                 write(recorded, **{
                     "area": area, "promise": promise, "test": f"tests/faults/{path.name}", "figure": found.figure,
-                    "command": _repeated(path.name), "seconds": took, "details": found.details,
+                    "command": _repeated(path.name), "seconds": seconds, "details": found.details,
                     "kept": not (found.wrong or found.undone), **found.more,
                 })  # fmt: skip
             sys.exit(int(bool(found.wrong or found.undone)))
@@ -121,8 +116,8 @@ def _repeated(program: str) -> str:
     return shlex.join(words)
 
 
-def told(found: Sequence[str]) -> Sequence[str]:
-    """Say at once what is wrong."""
+def warn(found: Sequence[str]) -> Sequence[str]:
+    """Prints at once what is wrong."""
     for line in found:
         print(f"WRONG: {line}", file=sys.stderr, flush=True)
     return found

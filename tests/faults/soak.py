@@ -1,16 +1,15 @@
 """Hours of work in one process: memory, descriptors, threads, processes and temporary files have to stay level.
 
-    python tests/faults/soak.py --minutes 60 --out samples.jsonl --record soak
+    python tests/faults/soak.py --minutes 60 --record soak
 
-Work of every sort (`chores.py`) is repeated; after each round of it what the process and its standing workers hold is
+Work of every sort (`soak_work.py`) is repeated; after each round what the process and its standing workers hold is
 sampled (`levels.py`), and at the end judged by the slope. `--nightly` takes ten minutes, `--minutes 1` is a look.
-Exit code 1 if something grew, or a chore did not end as it should.
+Exit code 1 if something grew, or a piece of work did not end as it should.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -23,7 +22,7 @@ from time import monotonic
 import click
 import levels
 import record
-from chores import CHORES, RARE, Place, prepare, round_
+from soak_work import WORK, Place, prepare, round_
 
 NIGHTLY = 10.0  #: minutes
 MIB = 1 << 20
@@ -35,11 +34,15 @@ LOGS = {"distributed.scheduler.events-cleanup-delay": "1s",
 
 
 def soak(
-    minutes: float, folder: Path, told: Callable[[dict], None], only: tuple[str, ...] = (), client=None, least: int = 0,
-    after: Callable[[Place], None] = lambda place: None,
-) -> list[dict]:  # fmt: skip
-    """Rounds of chores in a folder until so many minutes have passed and there are `least` samples; returns the
-    samples, each of which `told` got as it was taken. `after` is called after each round."""
+    minutes: float,
+    folder: Path,
+    report: Callable[[dict], None],
+    only: tuple[str, ...] = (),
+    client=None,
+    least: int = 0,
+) -> list[dict]:
+    """Rounds of work in a folder until so many minutes have passed and there are `least` samples; returns the
+    samples, each of which `report` got as it was taken."""
     temporary, cached = folder / "tmp", folder / "cache"
     place = Place(folder / "work", folder / "kept", client)
     pids = [] if client is None else list(client.run(os.getpid).values())
@@ -48,10 +51,9 @@ def soak(
     samples, until = [], monotonic() + 60 * minutes
     while monotonic() < until or len(samples) < least:
         wrong = round_(place, only)
-        after(place)
         _filled_up(client)
         samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached, pids)})
-        told(samples[-1])
+        report(samples[-1])
     return samples
 
 
@@ -97,7 +99,7 @@ def own_place(stack: ExitStack, folder: Path) -> None:
     tempfile.tempdir = None
 
 
-def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | None) -> list[dict]:
+def _soaked(minutes: float, workers: int, only: tuple[str, ...]) -> list[dict]:
     import dask
     import distributed  # noqa: F401 - or all of its settings would go with these
 
@@ -107,16 +109,13 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         own_place(stack, folder)
         client = stack.enter_context(connection.started(workers)) if workers else None
-        lines = stack.enter_context(open(out, "w", buffering=1)) if out is not None else None
 
-        def told(sample: dict) -> None:
-            if lines is not None:
-                lines.write(json.dumps(sample) + "\n")
+        def report(sample: dict) -> None:
             held = f"{sample['peak'] / MIB:.1f} MiB, {sample['objects']:,} objects, {sample['descriptors']} descriptors"
             said = "; ".join([f"round {sample['round']}: {held}, {sample['threads']} threads", *sample["wrong"]])
             print(said, file=sys.stderr, flush=True)
 
-        return soak(minutes, folder, told, only, client, least=12)
+        return soak(minutes, folder, report, only, client, least=12)
 
 
 @record.program(
@@ -126,21 +125,18 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...], out: Path | Non
 )
 @click.option("--minutes", default=60.0, show_default=True)
 @click.option("--workers", default=1, show_default=True, help="Worker processes that stand all the time; 0 for none.")
-@click.option("--only", type=click.Choice([*CHORES, *RARE]), multiple=True, help="A chore; may repeat.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write each sample there, as it is taken.")
-@click.option("--judge", "judged", type=click.Path(path_type=Path, exists=True), help="Judge samples of a file anew.")
-def main(minutes, nightly, workers, only, out, judged) -> record.Found:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # one chore interrupts; a shell's background ignores that
-    if judged is not None:
-        samples = [json.loads(line) for line in judged.read_text().splitlines()]
-    else:
-        samples = _soaked(NIGHTLY if nightly else minutes, workers, only, out)
+@click.option("--only", type=click.Choice([*WORK]), multiple=True, help="A piece of work; may repeat.")
+def main(minutes, nightly, workers, only) -> record.Found:
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # one piece of work interrupts; a shell's background ignores that
+    samples = _soaked(NIGHTLY if nightly else minutes, workers, only)
     found = levels.judge(samples)
     for each in found:
         rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
         verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
         print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
-    wrong = record.told([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
+    wrong = record.warn([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
     leaks = [each.fault for each in found if each.fault]
     by_name, seconds = {each.name: each for each in found}, samples[-1]["at"] - samples[0]["at"]
     peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"
@@ -148,10 +144,10 @@ def main(minutes, nightly, workers, only, out, judged) -> record.Found:
     exact = sum(each.fault is None for each in found if each.name in levels.EXACT)
     figure = (f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
               f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
-    details = {"rounds": len(samples), "leaks": leaks, "wrong": wrong, "chores": [*CHORES, *RARE],
+    details = {"rounds": len(samples), "leaks": leaks, "wrong": wrong, "work": [*WORK],
                **{each.name: each.record() for each in found if each.name not in levels.EXACT},
                "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}}  # fmt: skip
-    return record.Found(figure, [*leaks, *wrong], details, more={"seconds": seconds} if judged else {})
+    return record.Found(figure, [*leaks, *wrong], details)
 
 
 if __name__ == "__main__":

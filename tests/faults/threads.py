@@ -31,7 +31,7 @@ import click
 import numpy as np
 import pytest
 import record
-from asked import FEW_PAIRS, IN_GROUPS, Digraph, condensing, implementations
+from oracle_checks import FEW_PAIRS, IN_GROUPS, Digraph, condensing, implementations
 from pieces import small_pieces
 
 EVERY = tuple(range(1, 65))
@@ -322,7 +322,7 @@ def main(nightly, gpu, vertices, repeats, only, seconds) -> record.Found:
     found = sweep(threads, repeats, vertices, only, began + seconds, gpu, partial(print, end="", flush=True))
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
-        record.told(tally.faults[:5])
+        record.warn(tally.faults[:5])
     compared = sum(tally.compared for tally in found.values())
     faults = [fault for tally in found.values() for fault in tally.faults]
     details = {"repeats": repeats, "vertices": vertices, "graphs": list(graphs(vertices)),

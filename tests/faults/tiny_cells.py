@@ -85,26 +85,20 @@ def measured(cells: int, folder: Path, short: bool = False) -> dict:
            "--warmup", 0)  # fmt: skip
     config.write_text(_BLOCK.format(graphs=json.dumps(names[:1])))
     timed("run", "--config", config, "--out", folder / "warm", **env)  # compiles
-    start = min(
-        (timed(*one, "--out", folder / f"one-{n}", **env) for n in range(1 if short else 3)),
-        key=lambda took: took.processor,
-    )
+    starts = (timed(*one, "--out", folder / f"one-{n}", **env) for n in range(1 if short else 3))
+    start = min(starts, key=lambda took: took.processor)
     config.write_text(_BLOCK.format(graphs=json.dumps(names)))
     run = folder / "run"
     whole = timed("run", "--config", config, "--out", run, **env)
     rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
     own = sum(row["ms"] for row in rows if row["phase"] and not row["under"]) / 1000
     count = len({row["key"] for row in rows})
-    reading = (
-        {}
-        if short
-        else {
-            "resume": timed("run", f"--resume={run}", **env),
-            "report": timed("report", run, "--out", folder / "report", **env),
-            "compare": timed("compare", run, run, **env),
-            "pack": timed("pack", run, "--out", folder / "run.pack.zip", **env),
-        }
-    )
+    reading = {} if short else {
+        "resume": timed("run", f"--resume={run}", **env),
+        "report": timed("report", run, "--out", folder / "report", **env),
+        "compare": timed("compare", run, run, **env),
+        "pack": timed("pack", run, "--out", folder / "run.pack.zip", **env),
+    }  # fmt: skip
     return {
         "cells": count, "graphs": len(names), "trials_s": own, "start": asdict(start), "run": asdict(whole),
         "harness_ms": 1000 * (whole.processor - start.processor - own) / count,
@@ -119,14 +113,10 @@ def measured(cells: int, folder: Path, short: bool = False) -> dict:
     night="The length of a night's share, which is the usual one.",
 )
 @click.option("--cells", default=10_000, show_default=True, help=f"Rounded up to hundreds of {EACH}.")
-@click.option("--json", "as_json", is_flag=True, help="A record instead of lines.")
-def main(cells: int, nightly: bool, as_json: bool) -> record.Found:
+def main(cells: int, nightly: bool) -> record.Found:
     with tempfile.TemporaryDirectory(prefix="tiny-cells-") as folder:
         found = measured(cells, Path(folder))
     commands = {"start": found["start"], "run": found["run"], **found["reading"]}
-    if as_json:
-        print(json.dumps(found, indent=1))
-        sys.exit(int(found["harness_ms"] >= LIMIT_MS))
     print(f"{found['cells']:,} cells on {found['graphs']} graphs: {found['harness_ms']:.2f} ms of processor time a "
           f"cell ({found['harness_wall_ms']:.2f} ms on the wall), limit {LIMIT_MS:g} ms")  # fmt: skip
     for each, took in commands.items():

@@ -1,6 +1,6 @@
 """Ways through the kernels that small graphs do not take by themselves: those of large and deep ones, of several GPUs.
 
-Each is a function of a digraph (`asked.Digraph`) that raises AssertionError where answers are wrong.
+Each is a function of a digraph (`oracle_checks.Digraph`) that raises AssertionError where answers are wrong.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from contextlib import ExitStack
 from types import SimpleNamespace
 from unittest import mock
 
-import asked
 import numpy as np
+import oracle_checks
 
 MOST_FEW, SIMULATED_FEW = 2_000, 60  #: pairs asked where all are searched, on a GPU and in the simulator
 
 
-def some_pairs(found: asked.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def some_pairs(found: oracle_checks.Digraph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Some pairs, int32[k] each, as vertices of the condensed graph, and what is right."""
     from grailbench.cuda.gateway import simulated
 
-    return asked.some_pairs(found, SIMULATED_FEW if simulated else MOST_FEW)
+    return oracle_checks.some_pairs(found, SIMULATED_FEW if simulated else MOST_FEW)
 
 
-def one_index(found: asked.Digraph, **params) -> None:
+def one_index(found: oracle_checks.Digraph, **params) -> None:
     """An index of `gpu-fused`, from the condensed graph and from edges."""
     from grailbench.problems.reachability.gpu.fused.index import Fused
     from grailbench.problems.reachability.index import Params
 
-    asked.check_index(found, Fused, Params(**{"dim": 2, "seed": found.number, **params}))
+    oracle_checks.check_index(found, Fused, Params(**{"dim": 2, "seed": found.number, **params}))
 
 
 def narrow_queues():
@@ -39,7 +39,7 @@ def narrow_queues():
     return Enterprise(blocks=2, threads=4 if simulated else 64, lanes=4, small=3, large=6)
 
 
-def on_the_grid(found: asked.Digraph) -> None:
+def on_the_grid(found: oracle_checks.Digraph) -> None:
     """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
     the whole grid takes them, and in others."""
     from grailbench.problems.reachability.gpu.fused import from_edges, grid, small
@@ -53,13 +53,13 @@ def on_the_grid(found: asked.Digraph) -> None:
             one_index(found, count=True, dim=1)
 
 
-def of_deep_graphs(found: asked.Digraph) -> None:
+def of_deep_graphs(found: oracle_checks.Digraph) -> None:
     """As deep graphs, whose levels the host walks and labels."""
     from grailbench.cuda import graphs
     from grailbench.cuda.edges import build, rows, staging
 
     with (
-        asked.condensing(True),
+        oracle_checks.condensing(True),
         mock.patch.object(graphs, "DEEP_LEVELS", 0),
         mock.patch.object(graphs, "DEEP_EDGES", 10**6),
     ):
@@ -71,15 +71,15 @@ def of_deep_graphs(found: asked.Digraph) -> None:
         )
 
 
-def of_wide_rows(found: asked.Digraph) -> None:
+def of_wide_rows(found: oracle_checks.Digraph) -> None:
     """With places of edges in 64 bits, as from 2^31 edges on."""
     from grailbench.cuda.edges import rows
 
-    with asked.condensing(True), mock.patch.object(rows, "WIDE", 0):
+    with oracle_checks.condensing(True), mock.patch.object(rows, "WIDE", 0):
         one_index(found)
 
 
-def of_two_gpus(found: asked.Digraph) -> None:
+def of_two_gpus(found: oracle_checks.Digraph) -> None:
     """As on two GPUs; both are the first one where there is no other."""
     from grailbench.cuda import several
     from grailbench.cuda.gateway import cuda, simulated
@@ -95,7 +95,7 @@ def of_two_gpus(found: asked.Digraph) -> None:
         one_index(found, devices=2, dim=3)
 
 
-def in_small_tables(found: asked.Digraph) -> None:
+def in_small_tables(found: oracle_checks.Digraph) -> None:
     """Searches of pairs, with all filters and with none, in tables that they fill."""
     from fused import searcher_on
 
@@ -112,7 +112,7 @@ def in_small_tables(found: asked.Digraph) -> None:
         assert np.array_equal(searcher.search(us, vs, NoTimer()), right), f"searched with a budget of {budget}"
 
 
-def of_long_fields(found: asked.Digraph) -> None:
+def of_long_fields(found: oracle_checks.Digraph) -> None:
     """An index of the core whose fields have 32 bits, with and without room for a closure."""
     from grailbench.problems.reachability.core import records
     from grailbench.problems.reachability.gpu.core.index import CoreGpu
@@ -120,10 +120,10 @@ def of_long_fields(found: asked.Digraph) -> None:
 
     with mock.patch.object(records, "SHORT", 0):
         for memory in (0, 1):
-            asked.check_index(found, CoreGpu, Params(memory=memory, seed=found.number))
+            oracle_checks.check_index(found, CoreGpu, Params(memory=memory, seed=found.number))
 
 
-def of_the_oracle(found: asked.Digraph) -> None:
+def of_the_oracle(found: oracle_checks.Digraph) -> None:
     """The oracle on the device."""
     from grailbench.cuda import oracle
 
@@ -133,7 +133,7 @@ def of_the_oracle(found: asked.Digraph) -> None:
     assert np.array_equal(answers, right)
 
 
-def of_few_candidates(found: asked.Digraph) -> None:
+def of_few_candidates(found: oracle_checks.Digraph) -> None:
     """Hubs of graphs with more candidates than are ranked at once, and by a block that has no power of two threads."""
     from grailbench.cuda import graphs
     from grailbench.cuda.gateway import simulated
@@ -151,7 +151,7 @@ def of_few_candidates(found: asked.Digraph) -> None:
     assert all(np.array_equal(chosen[0], each) for each in chosen), f"other hubs of few candidates: {chosen}"
 
 
-def of_large_weights(found: asked.Digraph) -> None:
+def of_large_weights(found: oracle_checks.Digraph) -> None:
     """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
     fewer, lanes than vertices have parents."""
     from grailbench.problems.reachability.gpu import pipeline
@@ -162,10 +162,10 @@ def of_large_weights(found: asked.Digraph) -> None:
         mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))),
         mock.patch.object(pipeline, "usual", narrow_queues),
     ):
-        asked.check_index(found, Thesis, Params(dim=1, seed=found.number))
+        oracle_checks.check_index(found, Thesis, Params(dim=1, seed=found.number))
 
 
-ALL: tuple[Callable[[asked.Digraph], None], ...] = (
+ALL: tuple[Callable[[oracle_checks.Digraph], None], ...] = (
     on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, in_small_tables, of_long_fields, of_the_oracle,
     of_few_candidates, of_large_weights,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Work of every sort, done again and again in one process: what `soak.py` repeats. Each chore leaves nothing behind."""
+"""Work of every sort, done again and again in one process: what `soak.py` repeats. Each piece leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pickle
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
@@ -19,30 +19,19 @@ import numpy as np
 
 GRAPH = "soaked"  #: an imported graph, with cycles
 #: an implementation of each other problem
-OTHERS = (
-    ("bfs", "sequential"),
-    ("sssp", "dijkstra"),
-    ("closure", "condense-bits"),
-    ("counts", "counts"),
-    ("read", "edges"),
-)
+OTHERS = {"bfs": "sequential", "sssp": "dijkstra", "closure": "condense-bits", "counts": "counts", "read": "edges"}
 #: where commands print; the same ones each time, since click keeps every stream that it printed to
 OUT, ERR = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
-RARELY = 5  #: rounds between two times of chores that take long
 
 
 class Wrong(Exception):
-    """A chore did not end as it should."""
+    """A piece of work did not end as it should."""
 
 
 @dataclass
 class Place:
-    """Where chores work.
-
-    folder  emptied after each chore
-    kept    what all may read: a run, its pack, files of edges
-    client  of workers that stand all the time, or None
-    """
+    """Where work is done: `folder` is emptied after each piece, `kept` has what all may read (a run, its pack, file of
+    edges); `client` is that of workers that stand all the time, or None."""
 
     folder: Path
     kept: Path
@@ -51,17 +40,11 @@ class Place:
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
 
-CHORES: dict[str, Callable[[Place], None]] = {}
-RARE: dict[str, Callable[[Place], None]] = {}
+WORK: dict[str, Callable[[Place], None]] = {}
 
 
-def chore(function: Callable[[Place], None]) -> Callable[[Place], None]:
-    CHORES[function.__name__] = function
-    return function
-
-
-def rare(function: Callable[[Place], None]) -> Callable[[Place], None]:
-    RARE[function.__name__] = function
+def work(function: Callable[[Place], None]) -> Callable[[Place], None]:
+    WORK[function.__name__] = function
     return function
 
 
@@ -104,7 +87,7 @@ def streamed_answers(index, pairs: np.ndarray, shard: int) -> np.ndarray:
 
 
 def prepare(place: Place) -> None:
-    """Import the graph, and make the run that chores read."""
+    """Import the graph, and make the run that work reads."""
     place.kept.mkdir()
     lines = [f"{u} {v}\n" for u, v in edges(1).T]
     (place.kept / "edges.txt").write_text("".join(lines))
@@ -115,24 +98,20 @@ def prepare(place: Place) -> None:
     command("pack", place.kept / "run", "--out", place.kept / "run.pack.zip")
 
 
-def implementations() -> Iterator[str]:
-    """Names of those of reachability that need no GPU, no workers and no other library."""
-    from grailbench.problems.contract import implementations as registered
-
-    yield from (name for name, found in registered().items() if not found.needs and not name.startswith("peer:"))
-
-
-@chore
+@work
 def library(place: Place) -> None:
     """Graph, index, every kind of question, file, copy, for each implementation."""
     import grailbench as gb
+    from grailbench.problems.contract import implementations
 
     ends = edges(place.rounds % 8)
     graph = gb.Graph.from_edges([f"v{u}" for u in ends[0]], [f"v{v}" for v in ends[1]])
     names = graph.ids_of(np.arange(graph.vertices))
     us, vs = (place.random.choice(names, 60) for _ in range(2))
     expected = None
-    for name in implementations():
+    for name, implementation in implementations().items():
+        if implementation.needs or name.startswith("peer:"):
+            continue
         index = gb.build(graph, name, threads=2)
         found = index.reaches_many(us, vs)
         expected = found if expected is None else expected
@@ -150,7 +129,7 @@ def library(place: Place) -> None:
     index.count_descendants(), index.estimate_descendants()
 
 
-@chore
+@work
 def opened(place: Place) -> None:
     """Graphs by name, from files and from other libraries."""
     import igraph
@@ -170,7 +149,7 @@ def opened(place: Place) -> None:
         graph.checksum, gb.build(graph).reaches_many(graph.ids_of([0, 1]), graph.ids_of([1, 2]))
 
 
-@chore
+@work
 def threads(place: Place) -> None:
     """One index asked from eight threads."""
     import grailbench as gb
@@ -184,7 +163,7 @@ def threads(place: Place) -> None:
             right((found == expected).all())
 
 
-@chore
+@work
 def streams(place: Place) -> None:
     """Pairs in shards, to the end, to a file, left in the middle, and with a wrong one among them."""
     import grailbench as gb
@@ -205,7 +184,7 @@ def streams(place: Place) -> None:
     raise Wrong("a vertex -1 was answered")
 
 
-@chore
+@work
 def networkx(place: Place) -> None:
     """NetworkX with the backend: calls, a change between them, graphs returned."""
     import networkx as nx
@@ -221,7 +200,7 @@ def networkx(place: Place) -> None:
     nx.is_directed_acyclic_graph(nx_backend.convert(graph))
 
 
-@chore
+@work
 def run(place: Place) -> None:
     """Runs of every problem, some cells in processes of their own; extended, verified and answered."""
     out = place.folder / "run"
@@ -230,14 +209,14 @@ def run(place: Place) -> None:
     command("run", f"--resume={out}", "--trials", 3)
     command(*words, "--impl", "sequential", "--process", "own", "--out", place.folder / "own")
     command(*words, "--impl", "dfs", "--out", place.folder / "answered", "--answers", place.folder / "answers.txt")
-    for problem, name in OTHERS:
+    for problem, name in OTHERS.items():
         counted = ("--count", 3) if problem in ("bfs", "sssp") else ()
         command("run", "--problem", problem, "--dataset", GRAPH, "--trials", 1, "--impl", name, *counted,
                 "--process", "shared", "--out", place.folder / problem)  # fmt: skip
     command("verify", "--dataset", GRAPH, "--impl", "sequential", "--count", 50)
 
 
-@chore
+@work
 def reports(place: Place) -> None:
     """Tables, pages, figures, a site, a pack and citations of a run."""
     run, pack, out = place.kept / "run", place.kept / "run.pack.zip", place.folder
@@ -253,7 +232,7 @@ def reports(place: Place) -> None:
     command("compare", run, pack, "--times", "none"), command("history", run, place.kept / "later")
 
 
-@chore
+@work
 def graphs(place: Place) -> None:
     """Import, export, generate, profile; build, ask; lists."""
     out = place.folder
@@ -269,7 +248,7 @@ def graphs(place: Place) -> None:
     command("plan", "--dataset", GRAPH), command("cluster", "--help")
 
 
-@chore
+@work
 def errors(place: Place) -> None:
     """What is refused: files, names, options, damage."""
     import grailbench as gb
@@ -298,7 +277,7 @@ def errors(place: Place) -> None:
     raise Wrong("a cut index was read")
 
 
-@chore
+@work
 def interrupts(place: Place) -> None:
     """A run that is interrupted among its trials, and goes on."""
     out = place.folder / "interrupted"
@@ -322,15 +301,7 @@ def interrupts(place: Place) -> None:
     command("report", out, "--out", place.folder / "report")
 
 
-@chore
-def limits(place: Place) -> None:
-    """Cells that run out of time, in this process and in their own."""
-    words = ("run", "--dataset", GRAPH, "--impl", "sequential", "--dim", 1, "--count", 50, "--trials", 1)
-    command(*words, "--time-limit", 1e-9, "--out", place.folder / "late", code=3)
-    command(*words, "--time-limit", 1e-9, "--process", "own", "--out", place.folder / "own", code=3)
-
-
-@chore
+@work
 def standing(place: Place) -> None:
     """An index on workers that stand all the time: built there, asked, given up."""
     if place.client is None:
@@ -347,14 +318,7 @@ def standing(place: Place) -> None:
     right((there.reaches_many(*pairs[:100].T) == expected[:100]).all())
 
 
-@rare
-def workers(place: Place) -> None:
-    """A run on workers that are started for it and ended."""
-    words = ("--impl", "sequential", "--dim", 1, "--count", 50, "--trials", 2)
-    command("run", "--dataset", GRAPH, *words, "--workers", 1, "--out", place.folder / "afar")
-
-
-@rare
+@work
 def streamed(place: Place) -> None:
     """An index from a file of edges, by stages on disk."""
     import grailbench as gb
@@ -366,24 +330,16 @@ def streamed(place: Place) -> None:
     index.reaches_many([1, 2], [3, 4])
 
 
-@rare
-def advice(place: Place) -> None:
-    """A tournament."""
-    command("advise", GRAPH, "--queries", 1000, "--budget", 2, "--impl", "sequential", "--impl", "dfs",
-            "--out", place.folder / "advised")  # fmt: skip
-
-
 def round_(place: Place, only: tuple[str, ...] = ()) -> list[str]:
-    """Each chore once, those that take long in one round of `RARELY`, spread over them. Returns what went wrong."""
+    """Each piece of work once. Returns what went wrong."""
     wrong = []
-    due = [name for number, name in enumerate(RARE) if (place.rounds + number) % RARELY == 0]
-    for name in (*CHORES, *due):
+    for name, piece in WORK.items():
         if only and name not in only:
             continue
         place.folder.mkdir()
         here = os.getcwd()
         try:
-            {**CHORES, **RARE}[name](place)
+            piece(place)
         except Exception as error:  # the others go on, and the verdict has it
             wrong.append(f"{name}: {type(error).__name__}: {error}")
         finally:

@@ -22,10 +22,7 @@ from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
 from grailbench.harness import cells, folder, pack, plan, prepare
-from grailbench.harness.limits import ceilings
-from grailbench.outofcore.folder import Folder
 from grailbench.problems.reachability import queries
-from grailbench.report.site import folder as site
 from grailbench.util import records
 
 
@@ -167,32 +164,6 @@ def query_set(data: bytes, place: Place) -> str:
     again = queries.query_set(spec, _small()[1], "f" * 64)
     assert (again.sources.tolist(), again.targets.tolist()) == right, "other pairs"
     return "kept" if path.read_bytes() == content else "made again"
-
-
-def kept_limits(data: bytes, place: Place) -> str:
-    """A document of limits in the cache is taken or ignored."""
-    found = ceilings._read(place.write(sealed(data)))
-    if found is not None:
-        ceilings.Ceilings.of_gpu(found)
-    return type(found).__name__
-
-
-def stages(data: bytes, place: Place) -> str:
-    """The folder of a build out of memory."""
-    (place.folder / "built").mkdir(exist_ok=True)
-    place.write(data, "built/build.json")
-    built = Folder(place.folder / "built", {"graph": "x"}, True)
-    try:
-        return f"stages {built.said('edges')}"
-    finally:
-        built.close()
-
-
-def site_of(data: bytes, place: Place) -> str:
-    (place.folder / "site").mkdir(exist_ok=True)
-    place.write(data, f"site/{site.MARK}")
-    site.require_ours(place.folder / "site")
-    return "a site"
 
 
 # ------------------------------------------------------------------ runs

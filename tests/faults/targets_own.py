@@ -13,26 +13,23 @@ from pathlib import Path
 import numpy as np
 import slow_readers
 from judge import Place, Target
-from kept_files import (
+from own_files import (
     dag,
     dag_file,
     environment,
     graph_and_ids,
     graph_file,
     index_file,
-    kept_limits,
     pack_of,
     plan_of,
     query_set,
     rows,
-    site_of,
-    stages,
     stored_file,
 )
-from targets import _BLANK, _EDGES, _NUMBERS, _TABLE, mark
+from targets import mark
 
 from grailbench.compare import gate
-from grailbench.data import cache, registry, sources
+from grailbench.data import registry, sources
 from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile
@@ -177,92 +174,30 @@ def _page(data: bytes, place: Place) -> str:
 
 # ------------------------------------------------------------------ the targets
 
-_TOML = (b"[[experiment]]\n", b"[sets.large]\n", b"[archives.'a.gz']\n", b"[[datasets]]\n", b" = ", b"[", b"]",
-    b"{", b"}", b'"',
-         b"'''", b'"""', b"\\u0000", b"true", b"1e400", b"nan", b"inf", b"-0", b"1979-05-27", b"0x", b"#", b".",
-         *_BLANK, *_NUMBERS)  # fmt: skip
-_CONFIG = (b"datasets = ['kegg']\n", b"implementations = ", b"problem = 'closure'\n", b"dim = [1, 2]\n",
-    b"queries = ['random']\n",
-           b"time_limit = ", b"threads = ", b"filters = 'level,tree'\n", b"count = ", b"trials = ",
-           b"sets = ['all']\n", *_TOML)  # fmt: skip
-_JSON = (b"{", b"}", b"[", b"]", b":", b",", b'"', b"null", b"true", b"false", b"NaN", b"Infinity", b"1e400",
-    b'"\\ud800"', b"[" * 40,
-         b'"sum":', b"-1", b"9" * 30, *_BLANK, *_NUMBERS)  # fmt: skip
-_ROW = (b'"phase":"query"', b'"trial":1', b'"ms":2', b'"status":"ok"', b'"counters":{"a":1}',
-    b'"problem":"closure"', b'"key":"k"',
-        b'"impl":"sequential"', b'"dataset":"a"', b'"energy":{}', b'"planned":2', b'"under":"label"',
-        b'"filters":"none"', b"S", *_JSON)  # fmt: skip
-_PATCH = tuple(
-    bytes([what, *where.to_bytes(3, "little")]) for what in (1, 192, 193, 194) for where in (0, 30, 200, 1000, 4096)
-)
-_ARRAYS = (b'{"kind":"graph","vertices":2,"edges":1}\n', b"sources|<i4|0\n", b"targets|<i4|1\n", b"weights|<i4|5\n",
-           b'"numbering":{"kind":"listed"}', b"labels|<i8|3 7\n", b"name_bytes|u1|", b"name_ends|<i8|", b'"arrays":{}',
-           b'"kind":"named"', b'"kind":"counted","first":1', *_JSON)  # fmt: skip
-_QUERY = (b"0 1\n", b"0 1 1\n", b"a\tb\t0\n", b"source,target,answer\n", b"u;v\n", b"New York\t#7\n", *_TABLE)
-
 TARGETS = (
-    Target("pairs", _numbers_oracle(_pairs(Counted(12)), Counted(12)), "pairs of numbers", _QUERY, few=700),
-    Target("pairs-names", _pairs(_NAMES), "pairs of names", _QUERY, few=700),
-    Target("pairs-table", _pairs(_NAMES, "input.csv"), "tables of pairs", _QUERY, files=("input", "input.csv"),
-           few=700),
-    Target("stream", _stream, "edge lists that are read piece by piece", _EDGES, files=("input.edges",), few=500),
-    Target("npy-pairs", of_path(_array_file), "pairs of numpy",
-           (b"\x93NUMPY\1\0", b"{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }", b"'|O'", b"(",
-            b"*", *_NUMBERS)),
-    Target("archive", _archive, "downloaded archives", (b"tar\n", b"0|graph.gra|3|abc\n", b"2|l||", b"5|d/||",
-           b"0|../a||", b"L||", b"S||",
-           b"x||", b"\x1f\x8b\x08", b"1", *_NUMBERS), files=("input.tar.gz", "out"), few=400),
-    Target("config", _config, "configs of runs", _CONFIG, few=500),
-    Target("gate", of_path(gate.load_gate), "gates of comparisons",
-           (b"ratio = 1.1\n", b"across = 2\n", b"least_ms", b"metrics", b"reference", b"times = 'none'\n", *_TOML)),
-    Target("registry", of_path(registry._read), "the registry of graphs",
-           (b"set = 's'\n", b"title = 't'\n", b"position = 1\n", b"sources", b"file", b"sha256", b"member",
-            b"name", *_TOML)),
-    Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs",
-           (b"[[graphs]]\n", b"kind", b"name", b"vertices", b"edges", b"seed", b"members", *_TOML)),
-    Target("lock", of_path(lambda path: settings.read(path, cache._Lock)), "checksums of first downloads",
-           (b'["a.gra.gz"]\n', b"sha256 = 'a'\n", *_TOML)),
-    Target("program", of_path(description.read), "descriptions of programs",
-           (b"command = ['p', '{graph}', '{queries}']\n", b"[graph]\n", b"format = 'gra'\n", b"[times]\n",
-            b"[answers]\n", b"match",
-            b"unit = 'ms'", b"(", b"){99}", b"{u} {v}", *_TOML)),
-    Target("printed", _printed, "what programs print", (b"took 5\n", b"took 1e400\n", b"yes\n", b"no\n", b"1\n",
-           b"0\n", b"e", *_NUMBERS),
-           files=("stdout",), names=None, lines=False),
-    Target("outline", of_path(profile.read), "outlines of graphs", _JSON),
+    Target("pairs", _numbers_oracle(_pairs(Counted(12)), Counted(12)), "pairs of numbers", few=700),
+    Target("pairs-names", _pairs(_NAMES), "pairs of names", few=700),
+    Target("pairs-table", _pairs(_NAMES, "input.csv"), "tables of pairs", files=("input", "input.csv"), few=700),
+    Target("stream", _stream, "edge lists that are read piece by piece", files=("input.edges",), few=500),
+    Target("npy-pairs", of_path(_array_file), "pairs of numpy"),
+    Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=400),
+    Target("config", _config, "configs of runs", few=500),
+    Target("gate", of_path(gate.load_gate), "gates of comparisons"),
+    Target("registry", of_path(registry._read), "the registry of graphs"),
+    Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
+    Target("program", of_path(description.read), "descriptions of programs"),
+    Target("printed", _printed, "what programs print", files=("stdout",), names=None, lines=False),
+    Target("outline", of_path(profile.read), "outlines of graphs"),
     Target("records", of_path(lambda path: values.read_records(path, {"a": "a"}, {"b": 1}).texts), "files of records",
-           (b'{"a":1,"b":1}\n', *_JSON), lines=False),
-    Target("stalls", of_path(stalls.read), "profiles of Nsight Compute",
-           (b'"ID","Kernel Name","Metric Name","Metric Value"\n',
-            b'"0","k","smsp__pcsamp_warps_issue_stalled_wait","5"\n',
-            *_TABLE)),
-    Target("page", _page, "Markdown pages with blocks",
-           (b"<!-- grailbench", b"-->", b"<!-- /grailbench -->", b"columns = []\n", b"run = 'x'\n", b"table = ''\n",
-            *_TOML)),
-    Target("graph-file", stored_file(graph_and_ids, graph_file), "imported graphs and their ids", (*_ARRAYS, *_PATCH),
-           lines=False, few=300),
-    Target("dag-file", stored_file(dag, dag_file), "condensed graphs in the cache",
-           (b"offsets|<i8|0 1 1\n", b"children|<i4|1\n", b"levels|<i4|0 1\n", b"order|<i4|0 1\n",
-            b"component|<i4|0 1\n",
-            b'{"kind":"dag","key":"k","version":1,"vertices":2,"edges":1,"duplicates":0,"loops":0}\n', *_ARRAYS,
-            *_PATCH), lines=False, few=300),
-    Target("index-file", index_file, "saved indexes", (b'{"arrays":{}}', b'"dtype":"<i4"', b'"at":0', b'"shape":[1]',
-           b'"checks":[]',
-           b'"params":{}', b'"graph":{"checksum":"a","vertices":8,"numbering":{}}', b'"implementation":"x"',
-           b'"dropped":[0,0]',
-           b'"version":2', b'"bytes":1', *_JSON, *_PATCH), lines=False, few=200),
-    Target("query-file", query_set, "query sets in the cache", _PATCH, names=None, lines=False, files=(), few=100),
-    Target("kept-limits", kept_limits, "ceilings in the cache", (b'"format":1', b'"fingerprint":"f"', *_JSON), 1_200),
-    Target("stages", stages, "builds out of memory", (b'{"graph":"x","format":1}', *_JSON), files=("built",),
-           names="built"),
-    Target("site", site_of, "marks of sites", (b'{"files":["a"]}', *_JSON), files=("site",), names="site"),
-    Target("rows", rows, "rows of runs", _ROW, 1_500, files=(folder.ROWS,)),
-    Target("environment", environment, "environments of runs", (b'"gpus":[]', b'"workers":{}', b'"earlier":[]',
-           b'"cores":1', *_JSON),
-           800, files=(folder.ENVIRONMENT,)),
-    Target("plan", plan_of, "plans of runs", (b'"config":{"experiment":[{"datasets":["kegg"]}]}', b'"format":2',
-           *_JSON), 800,
-           files=(folder.PLAN,)),
-    Target("pack", pack_of, "packs of runs", (b"E", b"L", b"R", b"P", *_ROW, *_PATCH), 1_500,
-           files=(f"input{pack.SUFFIX}",), few=200),
+           lines=False),
+    Target("stalls", of_path(stalls.read), "profiles of Nsight Compute"),
+    Target("page", _page, "Markdown pages with blocks"),
+    Target("graph-file", stored_file(graph_and_ids, graph_file), "imported graphs and their ids", lines=False, few=300),
+    Target("dag-file", stored_file(dag, dag_file), "condensed graphs in the cache", lines=False, few=300),
+    Target("index-file", index_file, "saved indexes", lines=False, few=200),
+    Target("query-file", query_set, "query sets in the cache", names=None, lines=False, files=(), few=100),
+    Target("rows", rows, "rows of runs", 1_500, files=(folder.ROWS,)),
+    Target("environment", environment, "environments of runs", 800, files=(folder.ENVIRONMENT,)),
+    Target("plan", plan_of, "plans of runs", 800, files=(folder.PLAN,)),
+    Target("pack", pack_of, "packs of runs", 1_500, files=(f"input{pack.SUFFIX}",), few=200),
 )  # fmt: skip
