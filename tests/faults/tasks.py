@@ -21,7 +21,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import failpoints
@@ -63,7 +63,6 @@ class Task:
     reads   commands that read what it left; what they print, if anything, must be that of an undisturbed one if `exact`
     exact   whether what `reads` print is always the same
     rows    a run in which finished trials are not lost
-    vary    names of files that differ between two undisturbed ones, with what is compared in their place
     processes  whether it starts some, and so takes seconds
     dear    only every so many operations are tried, as each takes seconds
     """
@@ -75,7 +74,6 @@ class Task:
     reads: tuple[tuple[str, ...], ...] = ()
     exact: bool = True
     rows: str | None = None
-    vary: dict[str, Callable[[bytes], object]] = field(default_factory=dict)
     processes: bool = False
     dear: int = 1
 
@@ -257,7 +255,7 @@ def _python(text: str) -> None:
 # ------------------------------------------------------------------ what is compared
 
 
-def tree(folder: Path, task: Task) -> dict[str, object]:
+def tree(folder: Path) -> dict[str, object]:
     """What a folder holds, by path: what does not vary of each file, and 'a folder' of each folder."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
@@ -266,7 +264,7 @@ def tree(folder: Path, task: Task) -> dict[str, object]:
             found[name] = "a folder"
             continue
         content = path.read_bytes()
-        plain = next((plain for ending, plain in {**VARYING, **task.vary}.items() if name.endswith(ending)), None)
+        plain = next((plain for ending, plain in VARYING.items() if name.endswith(ending)), None)
         try:
             found[name] = hashlib.sha256(content).hexdigest() if plain is None else plain(content)
         except (ValueError, KeyError, TypeError) as error:
