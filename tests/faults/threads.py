@@ -3,7 +3,7 @@
     python tests/faults/threads.py --nightly --record determinism-threads
     python tests/faults/threads.py --gpu --vertices 300 --repeats 4 --record determinism-gpu
 
-Every implementation of ours on the CPU, condensing, renumbering, the oracle, generating and reading, on graphs whose
+Every implementation of ours on the CPU, condensing, renumbering, the oracle and generating, on graphs whose
 threads get in each other's way, cut into pieces so small that every thread has some. Labels, answers, distances,
 closures, counts and the work that was counted are compared with those of one thread; threads begin at random moments,
 and there are more of them than cores. `--nightly` takes about ten minutes. With `--gpu` every implementation on a GPU
@@ -201,14 +201,12 @@ def _dag_parts(dag) -> list:
     return [dag.offsets, dag.children, dag.levels, dag.order, dag.component, dag.duplicates, dag.loops]
 
 
-def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[int], dict]]]:
+def machinery(digraph: Digraph) -> Iterator[tuple[str, Callable[[int], dict]]]:
     """What else computes in threads on a graph: its name and what it finds on a number of threads."""
     from grailbench.graph.condense import condense, simple_rows
     from grailbench.graph.generate.uniform import random_dag
     from grailbench.graph.leveled import by_level
     from grailbench.graph.oracle import swept_answers
-    from grailbench.graph.readers import read_graph
-    from grailbench.graph.threads import ThreadPool
 
     graph, dag = digraph.graph, digraph.dag
     pairs = np.random.default_rng(6).integers(0, dag.vertices, (2, PAIRS)).astype(np.int32)
@@ -222,16 +220,6 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
         return {"sources": made.sources, "targets": made.targets}
 
     yield "generate", drawn
-    path = folder / "graph.edges"
-    path.write_text("".join(f"{u} {v}\n" for u, v in digraph.edges))
-
-    def read(threads: int) -> dict:
-        with ThreadPool(threads) as pool:
-            found = pool.each(lambda _: read_graph(path), range(threads))
-        checks = {digest([each.vertices, each.sources, each.targets]) for each in found}
-        return {"graphs": sorted(checks)}
-
-    yield "read", read
 
 
 def library(digraph: Digraph, folder: Path) -> Callable[[int], dict]:
@@ -284,7 +272,7 @@ def sweep(
                 for problem, impl, kind in implementations(gpu, only)
                 if gpu or _takes(problem, kind, digraph)
             ]
-            others = [] if gpu else [*machinery(digraph, Path(made)), ("library", library(digraph, Path(made)))]
+            others = [] if gpu else [*machinery(digraph), ("library", library(digraph, Path(made)))]
             things += [(what, ask) for what, ask in others if not only or what in only]
             for what, ask in things:
                 tally, began = found.setdefault(what, Tally()), monotonic()
