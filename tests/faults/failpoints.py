@@ -454,20 +454,3 @@ def join() -> None:
     if said := os.environ.get(VARIABLE):
         given = json.loads(said)
         install(Order(**given | {"under": tuple(given["under"])}))
-
-
-def uninstall() -> None:
-    """Put Python's own functions back. Files that are open stay counted no more."""
-    global _points
-    for name, true in _true.items():
-        setattr(os, name, true)
-    io.open = builtins.open = _true_open
-    if _points is not None:
-        site = os.path.join(_points.order.log, "site")
-        sys.path[:] = [path for path in sys.path if path != site]
-        kept = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", site)]
-        os.environ.pop("PYTHONPATH", None)
-        if kept:
-            os.environ["PYTHONPATH"] = os.pathsep.join(kept)
-    os.environ.pop(VARIABLE, None)
-    _points = None
