@@ -56,9 +56,8 @@ def leftovers(cache):
 
 
 def files(cache):
-    """The files of a cache, without its mark and those in which processes say what they use."""
-    own = {"using", paths.CACHE_MARK}
-    return [path for path in cache.rglob("*") if path.is_file() and not {path.name, path.parent.name} & own]
+    """The files of a cache, without its mark."""
+    return [path for path in cache.rglob("*") if path.is_file() and path.name != paths.CACHE_MARK]
 
 
 def one(result):

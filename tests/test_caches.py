@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
 import subprocess
 import sys
-import threading
-from contextlib import suppress
-from threading import Barrier, BrokenBarrierError, Event
-from types import SimpleNamespace
+from collections import OrderedDict
 
 import numpy as np
 import pytest
@@ -20,7 +18,6 @@ from strategies import graph_of
 from test_disk import one_line
 
 from grailbench.cli.main import cli
-from grailbench.data import cache as fetched
 from grailbench.data.library import open_graph
 from grailbench.errors import InputError
 from grailbench.graph import generate, store
@@ -33,10 +30,11 @@ DAY_NS = 86_400 * 10**9
 @pytest.fixture(autouse=True)
 def _here(cache, tmp_path, monkeypatch):
     """A cache of its own, in which this process has used nothing, and folders for kernels and temporary files."""
-    monkeypatch.setattr(caches, "_register", caches._Register())
+    monkeypatch.setattr(caches, "_in_use", OrderedDict())
     monkeypatch.setattr(caches, "_seen", caches._Seen())
     monkeypatch.setattr(temporary, "_swept", set())
     monkeypatch.setattr(kernelcache, "_places", lambda: (tmp_path / "compiled",))
+    monkeypatch.setattr(kernelcache, "folder", lambda: tmp_path / "compiled")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.delenv(caches.SIZE, raising=False)
 
@@ -60,7 +58,9 @@ def noted(cache, kind, name, size, used):
 
 def called(*words, code=0):
     result = CliRunner().invoke(cli, ["cache", *words], standalone_mode=False)
-    assert isinstance(result.exception, InputError) if code else result.exception is None, result.output
+    if result.exception and not code:
+        raise result.exception
+    assert isinstance(result.exception, InputError) == bool(code)
     return result.output
 
 
@@ -138,65 +138,28 @@ def test_what_another_process_uses_stays_until_that_ends(cache, monkeypatch):
         finally:
             running.kill()
     assert list(removed()) == ["used.gra"]
-    assert os.listdir(cache / "using") == ["lock"]
 
 
-def test_what_killed_processes_said_goes_when_another_ends(cache):
-    code = (
-        "import os, signal, sys; from pathlib import Path; from grailbench.util import caches\n"
-        "path = Path(sys.argv[1]); caches.use(path); child = os.fork()\n"
-        "if child == 0: caches.use(path); os.kill(os.getpid(), signal.SIGKILL)\n"
-        "os.waitpid(child, 0); print(len(os.listdir(path.parents[1] / 'using')))"
-    )
-    path = stored(cache, "graphs", "used.gra", 10, 1)
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert int(done.stdout) == 3  # the lock, and what both said
-    assert os.listdir(cache / "using") == ["lock"]
+def test_only_the_entries_that_a_process_used_last_are_locked_and_what_replaces_one_is(cache, monkeypatch):
+    monkeypatch.setattr(caches, "_MOST_USED", 2)
+    places = [stored(cache, "graphs", name, 4, 1) for name in ("a.gra", "b.gra", "c.gra")]
+    for path in places:
+        caches.use(path)
+    assert [caches.in_use(path) for path in places] == [False, True, True]
+    os.replace(places[0], places[1])
+    assert not caches.in_use(places[1])
+    caches.use(places[1])
+    assert caches.in_use(places[1])
 
 
-def test_threads_that_begin_to_use_a_cache_at_once_both_say_what_they_use(cache, monkeypatch):
-    places = [stored(cache, "graphs", name, 4, 1) for name in ("a.gra", "b.gra")]
-    forget, begun, done = caches._forget_the_gone, Barrier(2), Event()
+def test_where_there_are_no_locks_the_last_use_decides(cache, monkeypatch):
+    def none(*args):
+        raise OSError("no locks available")
 
-    def forgotten(folder):
-        with suppress(BrokenBarrierError):
-            begun.wait(0.3)  # both are here, or only one may be
-        if threading.current_thread().name == "late":
-            done.wait(0.3)
-        forget(folder)
-
-    monkeypatch.setattr(caches, "_forget_the_gone", forgotten)
-    faults = []
-
-    def using(path, after):
-        try:
-            caches.use(path)
-        except Exception as error:
-            faults.append(error)
-        after.set()
-
-    threads = [threading.Thread(target=using, args=(places[0], done), name="early"),
-               threading.Thread(target=using, args=(places[1], Event()), name="late")]  # fmt: skip
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert (faults, caches.in_use()) == ([], set(places))
-
-
-def test_what_a_process_says_is_not_lost_to_one_that_sweeps_meanwhile(cache, monkeypatch):
-    path, true, taken = stored(cache, "graphs", "used.gra", 10, 1), temporary.lock, []
-
-    def late(handle):
-        if not taken:  # another process looks between the making of the file and its lock
-            taken.extend(left.name for left in (cache / "using").glob("*.txt"))
-            assert caches.in_use() == set()
-        return true(handle)
-
-    monkeypatch.setattr(temporary, "lock", late)
-    caches.use(path)
-    assert taken
-    assert caches.in_use() == {path}
+    monkeypatch.setattr(fcntl, "flock", none)
+    used, other = (stored(cache, "dags", f"{n:064x}-v1.npz", 4, 1) for n in (1, 2))
+    caches.use(used)
+    assert (caches.in_use(used), caches.in_use(other)) == (True, False)
 
 
 def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
@@ -210,47 +173,16 @@ def test_a_graph_that_is_generated_by_its_name_alone_can_be_had_again(cache):
     assert generate.recipe_of("kegg-like-seed2") is None
 
 
-@pytest.mark.parametrize("stays", [True, False])
-def test_a_graph_that_another_process_fetches_while_it_is_looked_for_is_not_removed_then(cache, monkeypatch, stays):
-    form = SimpleNamespace(format="gra", sha256=None)
-    dataset = SimpleNamespace(name="toy", forms=(form,))
-    path, look, looks = fetched.graph_path(dataset, form), fetched._local_form, []
-
-    def looked(dataset):
-        looks.append(1)
-        if len(looks) == 1:
-            stored(cache, "graphs", "toy.gra", 4, 1)
-            fetched.write_note(path, {"sha256": store.sha256_file(path)})
-        elif not stays:
-            fetched.discard(path)
-        return look(dataset)
-
-    monkeypatch.setattr(fetched, "_local_form", looked)
-    held = fetched.cached_file(dataset)
-    assert (held is not None, path in caches.in_use()) == (stays, True)
-
-
-@pytest.mark.parametrize("stays", [True, False], ids=["it runs on", "it ended"])
-def test_a_note_whose_file_comes_while_entries_are_removed_does_not_go_without_it(cache, monkeypatch, stays):
-    graph = cache / "graphs" / "toy.gra"
-    noted(cache, "graphs", "toy.gra", 1000, 1).unlink()  # a fetch writes the note first
-    note = cache / "graphs" / "toy.gra.json"
-    found = caches.entries()
-    assert [(entry.path, entry.bytes) for entry in found] == [(graph, 100)]
-    graph.write_bytes(bytes(1000))
-    if stays:
-        caches.use(graph)
-    assert caches.remove(found) == ([] if stays else found)
-    assert (note.exists(), graph.exists()) == (stays, stays)
-
-
 def test_a_note_that_is_left_alone_goes_and_an_archive_may_be_called_like_one(cache, monkeypatch):
     noted(cache, "downloads", "a.tgz", 100, 1).unlink()
     note = cache / "downloads" / "a.tgz.json"
     files = [noted(cache, "downloads", "b.json", 100, 1), cache / "downloads" / "b.json.json"]
-    assert sorted((entry.path.name, entry.bytes) for entry in caches.entries()) == [("a.tgz", 100), ("b.json", 200)]
+    assert sorted((entry.path.name, entry.bytes) for entry in caches.entries()) == [
+        ("a.tgz.json", 100),
+        ("b.json", 200),
+    ]
     monkeypatch.setenv(caches.SIZE, "200")
-    assert set(removed()) == {"a.tgz"}
+    assert set(removed()) == {"a.tgz.json"}
     assert not note.exists()
     monkeypatch.setenv(caches.SIZE, "1")
     assert set(removed()) == {"b.json"}
@@ -260,9 +192,7 @@ def test_a_note_that_is_left_alone_goes_and_an_archive_may_be_called_like_one(ca
 def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
     store.save_graph(cache / "imported" / "mine.npz", graph_of(4, [(0, 1), (1, 2)]), {"name": "mine"})
     first = [open_graph(name).dag for name in ("mine", "random-n20-k2-s3")]
-    monkeypatch.setattr(caches, "_register", caches._Register())
-    for path in (cache / "using").glob("*.txt"):
-        path.unlink()
+    caches._in_use.clear()
     monkeypatch.setenv(caches.SIZE, "1")
     assert len(removed()) == 3
     monkeypatch.delenv(caches.SIZE)
@@ -270,25 +200,18 @@ def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
         assert np.array_equal(before.children, open_graph(name).dag.children)
 
 
-def test_kernels_of_former_states_go_unless_they_are_in_use(tmp_path, monkeypatch):
-    names = {name: f"kernels-{number:012x}" for number, name in enumerate(("a", "b", "c", "d", "new", "used"))}
-    monkeypatch.setattr(kernelcache, "digest", lambda: names["new"][8:])
-    folders = {name: tmp_path / "compiled" / each for name, each in names.items() if name != "new"}
-    mine = tmp_path / "compiled" / "kernels-mine"
-    for day, folder in enumerate([*folders.values(), mine]):
-        folder.mkdir(parents=True)
-        os.utime(folder, (day, day))
-    held = kernelcache._made(folders["used"])
-    os.utime(folders["used"], (0, 0))
-    monkeypatch.setattr(kernelcache, "_held", [])
-    assert kernelcache.folder.__wrapped__() == tmp_path / "compiled" / names["new"]
-    assert [path.name for path in kernelcache.folders()] == [names[each] for each in ("b", "c", "d", "new", "used")]
-    assert sorted(removed()) == [names[each] for each in ("b", "c", "d")]
-    os.close(held)
-    assert sorted(removed()) == [names["used"]]
-    assert len(kernelcache.folders()) == 1
-    assert mine.exists()
-    os.close(kernelcache._held.pop())
+def test_kernels_of_former_states_go(tmp_path, monkeypatch):
+    file = kernelcache._PACKAGE / "graph" / "hashing.py"
+    names = [f"graph.hashing-{number:012x}" for number in range(5)]
+    names += [f"graph.hashing-{kernelcache.digest(frozenset({file}))}", "graph.gone-0123456789ab", "kernels-mine"]
+    for day, name in enumerate(names):
+        (tmp_path / "compiled" / name).mkdir(parents=True)
+        os.utime(tmp_path / "compiled" / name, (day, day))
+    old = tmp_path / "kernels-0123456789ab"  # of a version before
+    old.mkdir()
+    assert set(removed("--dry-run")) == set(removed()) == {*names[:5], names[6], old.name}
+    assert sorted(os.listdir(tmp_path / "compiled")) == [names[5], "kernels-mine"]
+    assert removed() == {}
 
 
 def test_files_of_the_user_in_a_cache_are_no_entries_and_stay(cache, monkeypatch):
@@ -296,7 +219,7 @@ def test_files_of_the_user_in_a_cache_are_no_entries_and_stay(cache, monkeypatch
     names = ("graphs/thesis.txt", "graphs/huge.bin", "graphs/.env", "graphs/.git/config", "downloads/holiday.jpg",
              "downloads/notes.json", "downloads/a.json.json", "queries/report.sql", "dags/airflow.py",
              "dags/pay-v2.npz", "texts/a.gra", "limits/bounds.json", "imported/data.npz", "generated/data.npz",
-             "using/notes.txt", "using/a-1-b.txt", "mine.txt", ".env")  # fmt: skip
+             "mine.txt", ".env")  # fmt: skip
     mine = [stored(cache, *name.rpartition("/")[::2], 5000, 1) for name in names]
     (cache / "downloads" / "notes.json").write_text('{"a": 1}')
     monkeypatch.setenv(caches.SIZE, "1")

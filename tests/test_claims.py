@@ -12,7 +12,7 @@ import pytest
 from commands import call
 
 from grailbench.api import Graph, build
-from grailbench.data import cache, fetch, imported
+from grailbench.data import imported
 from grailbench.data.imported import import_graph, named
 from grailbench.data.library import open_graph, open_raw
 from grailbench.errors import InputError
@@ -178,10 +178,3 @@ def test_a_generated_graph_is_not_replaced_by_one_of_other_parameters(monkeypatc
     generate.made(generate.of_random(9, 1, 2, "drawn"))
     monkeypatch.setattr(generate, "GENERATOR", generate.GENERATOR + 1)
     generate.made(generate.of_random(9, 1, 2, "drawn"))
-
-
-def test_of_two_first_fetches_of_one_file_the_first_that_is_recorded_counts(tmp_path):
-    """Both compared their checksum with none, and were installed."""
-    assert cache.lock("file", "a" * 64, 1, "here") == "a" * 64
-    with pytest.raises(fetch.SourceFailed, match=f"its sha256 is {'b' * 64}, but {'a' * 64} when first fetched here"):
-        fetch._lock("file", "b" * 64, tmp_path, "there")

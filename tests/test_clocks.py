@@ -60,14 +60,12 @@ def test_a_run_while_the_clock_jumps_has_every_row_and_no_negative_time(jumping,
 def test_age_is_told_by_the_clock_of_the_file_system(jump, tmp_path, monkeypatch):
     path = tmp_path / ".dag.npz.00000000-1-0123abcd.tmp"
     path.touch()
-    monkeypatch.setattr(temporary, "file_system", lambda path: "nfs4")
     true = time.time
     monkeypatch.setattr(time, "time", lambda: true() + jump)
     assert temporary.sweep(tmp_path) == []
 
 
-def test_entries_of_another_century_are_listed_and_pruned(cache, monkeypatch):
-    monkeypatch.setattr(caches, "_register", caches._Register())
+def test_entries_of_another_century_are_listed_and_pruned(cache):
     (cache / "dags").mkdir(parents=True)
     for name, at in (("a", -YEAR_S), ("b", 0), ("c", 200 * YEAR_S)):
         path = cache / "dags" / f"{64 * name}-v1.npz"

@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import matplotlib
 import pandas
 import pytest
 from stored import HOSTILE, everything, made, row, trials
@@ -10,7 +11,7 @@ from stored import HOSTILE, everything, made, row, trials
 from grailbench.report import document, draw, figures
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import sheet
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Panel, Part, Tile
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part
 
 SVG = "{http://www.w3.org/2000/svg}"
 NAMES = ("one", "two $x_1$")
@@ -29,9 +30,7 @@ ROWS = Marks(
     NAMES, y=Axis(scale="names"),
 )  # fmt: skip
 BARS = Bars((Panel("bars", (Bar("config", (Part("one", 1.0, "1 ms"), Part(NAMES[1], 2.0, "2 ms")), "3 ms"),)),), NAMES)
-LONG = "sequential d=2 dfs filters level,tree,hubs lexicographic order 16 threads"
-GRID = Grid(("first", "second"), (("kegg", ()), (LONG, (Tile("2.00×", 0.3), Tile("WRONG", bad=True)))))
-FORMS = {"marks": MARKS, "rows": ROWS, "bars": BARS, "grid": GRID}
+FORMS = {"marks": MARKS, "rows": ROWS, "bars": BARS}
 
 
 def drawn(form, **more):
@@ -83,20 +82,6 @@ def test_what_has_no_mark_is_said_in_its_place():
     assert not figure(Bars((), ())).drawable
 
 
-def test_a_long_name_of_a_line_stands_whole():
-    assert LONG in " ".join(texts(drawn(GRID)))
-    assert "kegg" in texts(drawn(GRID))
-
-
-def test_a_graph_that_goes_on_on_another_page_is_named_there_again():
-    lines = [("kegg", ()), *((f"line {i}", (Tile("1"), Tile("2"))) for i in range(50))]
-    first, second, _ = (
-        content.decode() for _, content in draw.files(figure(Grid(("a", "b"), tuple(lines))), "", "svg")
-    )
-    assert ">kegg<" in first
-    assert ">kegg<" in second
-
-
 def test_names_are_text_and_no_markup_and_no_formula():
     page = draw.svg(figure(ROWS))
     assert "<script" not in page
@@ -117,20 +102,13 @@ def test_a_drawing_within_a_page_has_its_colours_and_its_own_ids():
 @pytest.mark.slow
 def test_a_figure_of_many_panels_has_pages_of_bounded_height():
     panels = tuple(Panel(f"panel {i}", BARS.panels[0].items) for i in range(40))
-    files = dict(draw.files(figure(Bars(panels, NAMES)), "source", "svg"))
+    before, files = dict(matplotlib.rcParams), {}
+    for name, content in draw.files(figure(Bars(panels, NAMES)), "source", "svg"):
+        files[name] = content
+        assert dict(matplotlib.rcParams) == before, "settings of the process are those of the caller between two pages"
     assert list(files) == ["edges.svg", "edges-2.svg", "edges.csv"]
     heights = [float(ElementTree.fromstring(files[name]).get("height")[:-2]) for name in list(files)[:2]]
     assert max(heights) < (sheet.TALL + 1.5) * 72
-
-
-@pytest.mark.slow
-def test_settings_of_the_process_are_those_of_the_caller_between_two_pages():
-    import matplotlib
-
-    panels = tuple(Panel(f"panel {i}", BARS.panels[0].items) for i in range(40))
-    before = dict(matplotlib.rcParams)
-    for _ in draw.files(figure(Bars(panels, NAMES)), "source", "svg"):
-        assert dict(matplotlib.rcParams) == before
 
 
 # ------------------------------------------------------------------ runs

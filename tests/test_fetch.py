@@ -11,17 +11,17 @@ import sys
 import threading
 import time
 from collections import Counter
-from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import requests
 from archives import GRAPH, OTHER, dataset, leftovers, one, sha256, tar_of
 from commands import PATIENCE
 
 from grailbench.data import cache as cached
-from grailbench.data import library, sources
+from grailbench.data import library
 from grailbench.data.cache import local_file
 from grailbench.data.fetch import fetch
 from grailbench.data.registry import Archive
@@ -149,59 +149,48 @@ def test_offline_uses_folders_and_no_network(server, folder):
     assert not server.asked
 
 
-def test_folders_serve_and_graphs_open_without_pooch(folder, monkeypatch):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
-    monkeypatch.setitem(sys.modules, "pooch", None)
-    wanted = [dataset(content=GRAPH, packed=packed, from_=["http://127.0.0.1:9/{file}", folder / "{file}"])]
-    result = one(fetch(wanted, hosts=Hosts(connect=1)))
-    assert result.file.verified
-    assert library.describe(wanted[0])["vertices"] == 4
-
-
 # ---------------------------------------------------------------------------------------------- unreachable hosts
 
 
-def test_a_refused_host_is_tried_once_for_all_datasets(monkeypatch):
-    knocks = Counter()
-    knock = sources._try_connection
-    monkeypatch.setattr(sources, "_try_connection", lambda host, *rest: knocks.update([host]) or knock(host, *rest))
-    wanted = [dataset(n, f"{n}.gra.gz", from_=["http://127.0.0.1:9/{file}"]) for n in "abcdefghij"]
-    results = fetch(wanted, jobs=3, hosts=Hosts())
+def asked(number, url):
+    return [dataset(f"g{at}", f"g{at}.gra.gz", from_=[url]) for at in range(number)]
+
+
+def test_a_host_that_refuses_is_tried_once_for_all_datasets(monkeypatch):
+    get, tries = requests.get, []
+    monkeypatch.setattr(requests, "get", lambda url, **more: tries.append(url) or get(url, **more))
+    results = fetch(asked(9, "http://127.0.0.1:9/{file}"), hosts=Hosts())
     assert {r.status for r in results} == {"missing"}
-    assert knocks == {"127.0.0.1": 1}
-    assert results[0].reasons[0].startswith("127.0.0.1 is out of reach")
+    assert tries == ["http://127.0.0.1:9/g0.gra.gz"]
+    assert results[0].reasons[0].startswith("http://127.0.0.1:9/g0.gra.gz: ")
+    assert results[1].reasons[0].startswith("127.0.0.1 is out of reach: ")
 
 
-def test_a_resolver_that_hangs_costs_the_connect_timeout_once(monkeypatch):
-    asked, ended = [], threading.Event()
+def test_a_resolver_that_hangs_costs_the_timeout_once(monkeypatch):
+    calls, ended = [], threading.Event()
 
     def hang(*args, **named):
-        asked.append(args)
+        calls.append(args)
         ended.wait()
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
-    wanted = [dataset(n, f"{n}.gra.gz", from_=["http://nowhere.invalid/{file}"]) for n in "abcdefghij"]
-    results = fetch(wanted, hosts=Hosts(connect=0.1))
+    results = fetch(asked(9, "http://nowhere.invalid/{file}"), hosts=Hosts(timeout=0.1))
     ended.set()
-    assert len(asked) == 1
-    assert results[-1].reasons == ("nowhere.invalid is out of reach: no answer in 0.1 s",)
+    assert len(calls) == 1
+    (reason,) = results[-1].reasons
+    assert reason == "nowhere.invalid is out of reach: it sent less than 64 KiB in 0.1 s (--timeout waits longer)"
 
 
-def test_a_server_that_never_answers_costs_the_read_timeout_once():
+def test_a_server_that_never_answers_costs_the_timeout_once():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/{{file}}"
-        wanted = [dataset(n, f"{n}.gra.gz", from_=[url]) for n in "abcdefghij"]
-        results = fetch(wanted, hosts=Hosts(read=0.3))
+        results = fetch(asked(9, url), hosts=Hosts(timeout=0.3))
         silent.setblocking(False)
-        asked = 0
-        with suppress(BlockingIOError):
-            while True:
-                silent.accept()[0].close()
-                asked += 1
-    assert asked == 2
-    assert all("out of reach" in r.reasons[0] for r in results)
+        silent.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            silent.accept()
+    assert all("it sent less than" in r.reasons[0] for r in results)
 
 
 # ---------------------------------------------------------------------------------------------- interruption

@@ -44,13 +44,6 @@ def click_header(page, table, at):
     )
 
 
-def heat(page):
-    """The texts of the heat map, line by line."""
-    return page.run(
-        '[...document.querySelectorAll("#speedup .heat tr")].map((r) => [...r.cells].map((c) => c.textContent))'
-    )
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_page_loads_alone_and_nothing_sticks_out(browser, file, width, scheme):
@@ -66,55 +59,12 @@ def test_page_loads_alone_and_nothing_sticks_out(browser, file, width, scheme):
     assert browser.run(outside) == []
 
 
-def test_click_on_a_header_sorts_by_number_and_again_turns_it_round(page):
-    table = "Mean ms by phase"
-    header = """[...document.querySelector("#phases table").tHead.rows[0].cells]"""
-    total = page.run(f"""{header}.findIndex((cell) => cell.textContent === "total")""")
-    for turn, said in ((1, "ascending"), (-1, "descending")):
-        click_header(page, table, total)
-        shown = column(page, table, total)
-        numbers = [float(text.replace(",", "")) for text in shown if text]
-        assert len(numbers) > 5
-        assert numbers == sorted(numbers, reverse=turn < 0)
-        assert all(text == "" for text in shown[len(numbers) :]), "what is missing comes last"
-        assert page.run(f"{header}[{total}].ariaSort") == said
-
-
 def test_click_on_the_names_sorts_by_name(page):
     click_header(page, "Table 2.4", 0)
     shown = column(page, "Table 2.4", 0)
     assert shown == sorted(shown)
     click_header(page, "Table 2.4", 0)
     assert column(page, "Table 2.4", 0) == shown[::-1]
-
-
-def test_heat_map_of_the_script_is_that_of_the_page(browser, page, file):
-    scripted = heat(page)
-    browser.call("Emulation.setScriptExecutionDisabled", value=True)
-    try:
-        browser.open(file)
-        assert browser.run("document.documentElement.className") == "no-js"
-        assert heat(browser) == scripted
-    finally:
-        browser.call("Emulation.setScriptExecutionDisabled", value=False)
-
-
-def test_another_reference_and_phase_give_other_speed_ups(page):
-    def choose(name, value):
-        page.run(
-            f"""(() => {{ const pick = document.querySelector('[data-heat="{name}"]'); pick.value = "{value}";
-            pick.dispatchEvent(new Event("change")); }})()"""
-        )
-
-    choose("reference", "sequential d=2 dfs")
-    heads, kegg = heat(page)[0], next(line for line in heat(page) if line[0] == "kegg")
-    assert dict(zip(heads, kegg, strict=True))["dfs"] == "0.50×"
-    assert dict(zip(heads, kegg, strict=True))["sequential d=2 dfs"] == "1.00×"
-    choose("phase", "label")
-    kegg = next(line for line in heat(page) if line[0] == "kegg")
-    assert dict(zip(heads, kegg, strict=True))["gpu d=2"] == "0.13×"
-    human = next(line for line in heat(page) if line[0] == "human")
-    assert "WRONG" in human, "a lost cell stays lost"
 
 
 def test_box_of_a_legend_hides_its_marks(page):

@@ -7,7 +7,7 @@ from grailbench import __version__
 OTHERS = """
 import atexit, faulthandler, gc, importlib, locale, logging, multiprocessing, os, pkgutil, random, signal, socket, sys
 import threading, warnings
-import click, jinja2, numba, numpy, pandas, platformdirs, pooch, psutil, pydantic, requests, rich, scipy.sparse
+import click, jinja2, numba, numpy, pandas, platformdirs, psutil, pydantic, requests, rich, scipy.sparse
 import tabulate
 import multiprocessing.connection, scipy.sparse.csgraph, numba.cuda, numba.core.caching, rich.progress, rich.live
 for name in ("matplotlib.figure", "pyreachability", "cupy", "networkx"):

@@ -1,45 +1,80 @@
-"""A change in any module with kernels must leave the old compiled kernels behind."""
+"""A change in what a kernel is made of must leave the compiled kernel behind."""
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import ROOT, in_python
 
 from grailbench.util import kernelcache
 
-
-def test_a_change_in_one_kernel_file_changes_the_folder_of_all(tmp_path, monkeypatch):
-    (tmp_path / "predicate.py").write_text("from numba import njit\nfrom grailbench.constants import FAR\n")
-    (tmp_path / "constants.py").write_text("FAR = 1\n")
-    (tmp_path / "plain.py").write_text("x = 1\n")
-    monkeypatch.setattr(kernelcache, "_PACKAGE", tmp_path)
-    before = kernelcache.digest()
-    (tmp_path / "plain.py").write_text("x = 2\n")
-    assert kernelcache.digest() == before
-    (tmp_path / "constants.py").write_text("FAR = 2\n")
-    assert before != (before := kernelcache.digest())
-    (tmp_path / "predicate.py").write_text("from numba import njit  # changed\n")
-    assert kernelcache.digest() != before
+PACKAGE = ROOT / "grailbench"
 
 
-@pytest.mark.parametrize("names", ["far", "near, far", "(\n    near,  # by\n    far,\n)", "far  # how far"])
-def test_a_module_that_a_kernel_imports_whole_counts(tmp_path, monkeypatch, names):
-    (tmp_path / "kernel.py").write_text(f"from numba import njit\nfrom grailbench.parts import {names}\n")
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A package of a kernel, what it calls through another module, a constant, and what is none of its business."""
+    texts = {
+        "kernel.py": "from numba import njit\nfrom grailbench.parts import (\n    near,  # by\n    far,\n)\n",
+        "parts/near.py": "from grailbench import callee\n", "parts/__init__.py": "", "parts/far.py": "FAR = 1\n",
+        "callee.py": "def callee(): return 1\n", "other.py": "from grailbench import kernel\n",
+    }  # fmt: skip
     (tmp_path / "parts").mkdir()
-    (tmp_path / "parts" / "far.py").write_text("FAR = 1\n")
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(kernelcache, "_PACKAGE", tmp_path)
-    before = kernelcache.digest()
-    (tmp_path / "parts" / "far.py").write_text("FAR = 2\n")
-    assert kernelcache.digest() != before
+    return tmp_path
+
+
+def digest_now(*files):
+    kernelcache.digest.cache_clear()
+    kernelcache._read.cache_clear()
+    return kernelcache.digest(frozenset(files))
+
+
+@pytest.mark.parametrize("changed", ["kernel.py", "parts/near.py", "parts/far.py", "parts/__init__.py", "callee.py"])
+def test_a_change_in_what_a_kernel_imports_at_any_depth_changes_its_digest_and_no_other_does(package, changed):
+    before = digest_now(package / "kernel.py")
+    (package / "other.py").write_text("x = 2\n")
+    assert digest_now(package / "kernel.py") == before
+    (package / changed).write_text((package / changed).read_text() + "# changed\n")
+    assert digest_now(package / "kernel.py") != before
+
+
+def test_a_kernel_that_is_made_of_a_function_depends_on_its_file_too(package):
+    def made(name, closed):
+        scope = {}
+        code = "def make(closed):\n    def kernel(): return closed\n    return kernel\n"
+        exec(compile(code, str(package / name), "exec"), scope)  # noqa: S102 - as a file of that package would
+        return scope["make"](closed)
+
+    inner = made("callee.py", 1)
+    dispatcher = SimpleNamespace(py_func=inner)
+    for closed in (inner, (0, dispatcher), made("parts/far.py", (dispatcher,))):
+        assert {package / "kernel.py", package / "callee.py"} <= kernelcache.files_of(made("kernel.py", closed))
+
+
+def test_every_import_of_the_package_is_seen():
+    """Imports are found by a pattern, which must miss none that Python finds."""
+    for path in PACKAGE.rglob("*.py"):
+        wanted = set()
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "grailbench":
+                at = PACKAGE.joinpath(*node.module.split(".")[1:])
+                wanted |= {each for name in node.names for each in (at.with_suffix(".py"), at / f"{name.name}.py")}
+                wanted |= {at / "__init__.py", *(at / name.name / "__init__.py" for name in node.names)}
+        assert {each for each in wanted if each.is_file()} <= kernelcache._read(path)[1], path
 
 
 WHERE = """
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from pkgutil import walk_packages
 from numba.core.dispatcher import Dispatcher
 import grailbench
@@ -54,13 +89,13 @@ for module in walk_packages(grailbench.__path__, "grailbench."):
 """
 
 
-def test_every_kernel_of_the_package_is_kept_in_the_folder_named_after_its_code():
+def test_every_kernel_of_the_package_is_kept_in_a_folder_named_after_its_code():
     code, out = in_python(WHERE)
     assert code == 0, out
-    found = out.split()
-    assert len(found) > 200
-    assert {Path(path).parent for path in found} == {kernelcache.folder()}
-    assert kernelcache.folder().name == f"kernels-{kernelcache.digest()}"
+    found = {Path(path) for path in out.split()}
+    assert len(found) > 50
+    assert {path.parent for path in found} == {kernelcache.folder()}
+    assert all(kernelcache._is_present(path) for path in found)
 
 
 def test_a_folder_that_the_user_chose_holds_every_kernel(tmp_path):
@@ -74,9 +109,10 @@ def test_two_processes_that_compile_a_kernel_at_once_never_find_each_others_code
     from numba.core.caching import IndexDataCacheFile
 
     kernelcache.adopt()
+    monkeypatch.setattr(kernelcache, "folder", lambda: tmp_path)
 
     def files():
-        return IndexDataCacheFile(str(tmp_path), "kernel", kernelcache.folder().name)
+        return IndexDataCacheFile(str(tmp_path), "kernel", "stamp")
 
     def interleaved():
         one, two = files(), files()

@@ -17,8 +17,6 @@ pytestmark = pytest.mark.usefixtures("cache")
     [
         ("KEGG", "kegg", "real", 3617),
         ("kegg-like", "kegg-like", "synthetic", 3617),
-        ("roads-1m-like", "roads-1m-like", "synthetic", 1_048_576),
-        ("dag_10-like", "dag_10-like", "synthetic", 1_500_000),
         ("erdos-renyi-20-0.50", "erdos-renyi-20-0.5", "synthetic", 20),
         ("random-n50000000-k20-s1", "random-n50000000-k20-s1", "synthetic", 50_000_000),
         ("citations-n3800000-k4.6-w500000-s1", "citations-n3800000-k4.6-w500000-s1", "synthetic", 3_800_000),

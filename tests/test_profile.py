@@ -213,13 +213,13 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
         assert part in out
     assert err.startswith("imported as mine\n")
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    drawn = ("ends", "levels", "degrees", "settled")
-    assert names == {f"profile-{name}.{end}" for name in drawn for end in ("svg", "csv")}
+    drawn = ("outline-ends", "outline-levels", "outline-degrees", "outline-components", "profile-settled")
+    assert names == {f"{name}.{end}" for name in drawn for end in ("svg", "csv")}
     code, out, err = call(capsys, "profile", "mine", "--json")
     assert (code, err, len(out.splitlines())) == (0, "", 1)
     record = json.loads(out)
     assert sum(record["settled"]["balanced"][stage] for stage in STAGES) == PAIRS
-    assert (tmp_path / "figures" / "profile-ends.csv").read_text().splitlines()[1] == "trees above,200,1.0"
+    assert (tmp_path / "figures" / "outline-ends.csv").read_text().splitlines()[1] == "trees above,200,1.0"
     shares = (tmp_path / "figures" / "profile-settled.csv").read_text().splitlines()
     assert f"balanced,tree,{record['settled']['balanced']['tree']}," in "\n".join(shares)
 
@@ -230,7 +230,7 @@ def test_command_on_a_graph_without_edges_says_so_in_figures_too(capsys, tmp_pat
     code, out, err = call(capsys, "profile", "one.gra", "--out", ".", "--format", "svg")
     assert code == 0, err
     assert "No edge joins two strong components" in out
-    assert "Unavailable: no edge joins two components." in (tmp_path / "profile-degrees.svg").read_text()
+    assert "Unavailable: the graph has no cycles" in (tmp_path / "outline-components.svg").read_text()
 
 
 def test_the_guide_shows_what_the_command_prints(capsys):

@@ -80,10 +80,10 @@ def test_times_are_of_a_query_where_batches_differ():
 
 def test_labels_on_a_gpu_never_stand_without_the_time_from_edges_or_a_word_on_it():
     alone = figure([*cell(), *gpu()])
-    assert alone.note.endswith("From edges: not measured, add --from-edges (gpu-fused d=2).")
+    assert "Without from edges (not measured, add --from-edges)" in alone.missing
     both = figure([*cell(apart={"ready": 3.0}), *gpu(apart={"ready": 9.0})])
     assert [panel.x for panel in both.form.panels] == ["labels, ms", "from edges to a ready index, ms"]
-    assert "not measured" not in both.note
+    assert "not measured" not in both.missing
 
 
 def test_query_sets_have_panels_of_their_own_and_runs_on_several_machines_none():
@@ -234,34 +234,6 @@ def test_lost_cells_have_their_word_and_long_panels_go_on():
     assert f"WRONG: {HOSTILE}" in [strip.word for strip in found.form.panels[-1].items]
     files = [name for name, _ in draw.files(found, "", "svg")]
     assert files == ["strips.svg", "strips-2.svg", "strips-3.svg", "strips-4.svg", "strips.csv"]
-
-
-def test_an_inline_strip_is_small_named_and_always_the_same():
-    times = [2.0 + (n * 37 % 30) / 100 for n in range(30)]
-    found = draw.strip(times, 2.05, 2.15, 2.2)
-    assert len(found.encode()) < 700
-    assert found == draw.strip(times, 2.05, 2.15, 2.2)
-    root = ElementTree.fromstring(found)
-    assert root.get("role") == "img"
-    assert root.get(
-        "aria-label"
-    ) == "30 trials, 2.00 to 2.29 ms, median 2.14 ms (95 %: 2.05 to 2.20)" or "2.15" in root.get("aria-label")
-    assert (root.get("width"), root.get("height")) == ("160", "14")
-    assert "style" not in found
-    assert not list(root.iter("text"))
-    dots = [tuple(map(float, at.split())) for at in re.findall(r"M([\d.]+ [\d.]+)h0", found)]
-    assert len(dots) == 30
-    assert all(0 < x < 160 and 0 < y < 14 for x, y in dots)
-    assert dots[0][1] > dots[-1][1]
-
-
-@pytest.mark.parametrize("times", [(5.0,), (0.0, 0.0), (0.0, 3.0), (2.0, 2.0)])
-def test_an_inline_strip_of_one_of_equal_and_of_zero_times_has_finite_places(times):
-    found = draw.strip(times, min(times), times[0], max(times))
-    assert "nan" not in found
-    assert "inf" not in found
-    assert len(re.findall("h0", found)) == len(times)
-    assert draw.strip((), None, 0.0, None) == ""
 
 
 # ------------------------------------------------------------------ links, pages and files

@@ -88,7 +88,7 @@ def records() -> Iterator[dict]:
 
     Keys: cache, what, path, entries, bytes, used (ISO, UTC; None for an empty one), again (whether its entries can be
     had again, in words, and so count towards the bound; None if they are kept), bound (bytes of all of these together,
-    or for kernels the number of states of the code; None for no bound), counted (bytes that count towards the bound).
+    or for kernels the states of a module that stay; None for no bound), counted (bytes that count towards the bound).
     """
     folder, most, every = paths.cache_dir(), caches.bound(), caches.entries()
     for name, kind in KINDS.items():
@@ -143,17 +143,18 @@ def pruned(dry: bool) -> list[Removal]:
         return [Removal(path, cache, size, why, not dry and path.exists()) for path, size in paths]
 
     def taken(wanted: list[Entry], why: str) -> list[Removal]:
-        done, used = {entry.path for entry in caches.remove(wanted, dry)}, caches.in_use()
+        done = {entry.path for entry in caches.remove(wanted, dry)}
         return [Removal(entry.path, entry.kind, entry.bytes, why, entry.path not in done)
-                for entry in wanted if entry.path in done or entry.path not in used]  # fmt: skip
+                for entry in wanted if entry.path in done or not caches.in_use(entry.path)]  # fmt: skip
 
     found = gone(((left.path, left.bytes) for left in caches.left_behind(dry)), "temporary", STALE)
     former = {"dags": store.is_former, "queries": queries.is_former}
     every = caches.entries()
     found += taken([entry for entry in every if entry.kind in former and former[entry.kind](entry.path)], FORMER)
-    sizes = {entry.path: entry.bytes for entry in caches.kernels()}
-    kernels = kernelcache.remove(kernelcache.former(), dry)
-    found += gone(((path, sizes.get(path, 0)) for path in kernels), KERNELS, FORMER)
+    outdated = {*kernelcache.former()}
+    kernels = [(entry.path, entry.bytes) for entry in caches.kernels() if entry.path in outdated]
+    kernelcache.remove(() if dry else outdated)
+    found += gone(kernels, KERNELS, FORMER)
     if (most := caches.bound()) is not None:
         removed = {each.path for each in found}
         found += taken(caches.least_used([entry for entry in every if entry.path not in removed], most), ABOVE)

@@ -33,17 +33,17 @@ if TYPE_CHECKING:
 @click.option("--offline", is_flag=True, help="Use the cache and folders only, no network.")
 @click.option("--jobs", type=click.IntRange(1), default=4, show_default=True, help="Downloads side by side.")
 @click.option("--timeout", type=click.FloatRange(0.1, 3600), default=10, show_default=True, metavar="SECONDS",
-              help="How long to wait for the next bytes of a server.")  # fmt: skip
+              help="How long to wait for the next 64 KiB of a server.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line, one a graph.")
 def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     """Fetch graphs by NAME or alias, then count them beside the published tables.
 
     Without names, the 36 graphs whose checksums are known (8 MB, and 25 MB of the set datalog).
-    What is held already is not fetched again.
-    A file whose checksum nobody knows yet is never called verified: its checksum goes to a lock file.
-    A download ends at the size that is registered (4 GiB where none is), when nothing comes for --timeout seconds,
-    and after an hour at most; then the next source is tried. From a server that asks to wait, is silent or
-    cannot be reached, nothing more is asked.
+    What is in the cache is not fetched again.
+    A file without a known checksum is never called verified.
+    A download ends at the registered size (4 GiB where there is none), when less than 64 KiB come in --timeout
+    seconds, and after an hour at most; then the next source is tried. A server that asks to wait, is too slow or
+    cannot be reached is not asked again.
 
     \b
     Exit codes: 1 when a count differs from the published one, 2 when a graph could not be had.
@@ -59,7 +59,7 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
     from grailbench.data.sources import Hosts
 
     with Bars(error_console()) as bars:
-        results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(read=timeout))
+        results = fetch(choose(names, sets, everything), mirror, offline, jobs, bars, hosts=Hosts(timeout=timeout))
     found = rows(results)
     show(as_json, found, tables(found))
     missing: dict[tuple[str, ...], list[str]] = {}
@@ -126,7 +126,7 @@ def tables(found: list[dict]) -> Iterator[Table | str]:
 
 
 def _remarks(of_set: list[dict]) -> Iterator[str]:
-    from grailbench.data.fetch import CHECKS
+    from grailbench.data.cache import CHECKS
 
     if doubled := [f"{row['name']} {more}" for row in of_set if (more := row["edges"] - row["distinct_edges"])]:
         yield f"duplicate edges, counted here as in print: {', '.join(doubled)}"
@@ -139,7 +139,7 @@ def _remarks(of_set: list[dict]) -> Iterator[str]:
                 f"measured {row['file_vertices']:,} and {row['file_edges']:,}"
             )
         if not row["verified"]:
-            yield f"{name}: not verified; held against {CHECKS[row['checked']]}"
+            yield f"{name}: not verified; compared with {CHECKS[row['checked']]}"
         yield from (f"{name}: {erratum}" for erratum in row["errata"])
 
 
@@ -181,9 +181,6 @@ class _Bar:
 
     def update(self, count: int) -> None:
         self._change(advance=count)
-
-    def reset(self) -> None:
-        self._change(completed=0)
 
     def close(self) -> None:
         self._change(visible=False)

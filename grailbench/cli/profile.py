@@ -16,7 +16,7 @@ from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
-    from grailbench.graph.profile import Structure
+    from grailbench.graph.profile import Outline, Structure
     from grailbench.problems.reachability.profile import Ends, Profile, Reach
     from grailbench.report.table import Table
 
@@ -66,16 +66,17 @@ def command(graphs, seed, out, form, record, as_json):
 def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.problems.reachability.profile import outline, profile, remarks
     from grailbench.util.visible import quoted
 
-    found = profile(open_graph(*named(graph, note)), seed)
+    opened = open_graph(*named(graph, note))
+    found = profile(opened, seed)
     parts = [part for table in tables(found) for part in (table, *([""] if table.notes else []))]
     parts += [*([] if found.reach is None else [reached(found.reach)]), *remarks(found)]
     parts += [f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else []
     show(as_json, [found.record()], parts)
     if out is not None:
-        for path in draw(found, out, form):
+        for path in draw(found, outline(opened), out, form):
             note(f"written: {path}")
 
 
@@ -226,15 +227,16 @@ def _settled(profile: Profile) -> Table:
     return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
 
 
-def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
+def draw(profile: Profile, outline: Outline, folder: Path, form: str) -> list[Path]:
     """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
 
     Raises InputError if they cannot be written.
     """
     from grailbench.report import draw as drawing
     from grailbench.report.destination import save
-    from grailbench.report.profiled import of_profile
+    from grailbench.report.profiled import of_answers, of_outline
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = of_profile(profile.structure, profile.ends and vars(profile.ends), map(vars, profile.settled))
+    drawn = [*of_outline(outline), of_answers(map(vars, profile.settled))]
+    drawn = [each for each in drawn if each.drawable]
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

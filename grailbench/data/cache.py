@@ -1,55 +1,59 @@
-"""The cache: graph files with a note beside each, and a lock file with the checksums of first downloads.
+"""Graph files in the cache, with a note beside each.
 
 cache/downloads/<archive>     archives as they were downloaded, after their checksum was checked
 cache/graphs/<name>.<format>  one unpacked graph file per dataset
 cache/*/<file>.json           the note about a file: its source, its sha256 and when it was fetched
-cache/datasets.lock.toml      the sha256, at the first fetch, of files for which the registry has none
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-
-from pydantic import BaseModel, ConfigDict, RootModel
 
 from grailbench.data.registry import Dataset, Form
 from grailbench.errors import InputError
 from grailbench.graph.store import sha256_file
-from grailbench.util import caches, outputs, paths, settings
+from grailbench.util import caches, outputs, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.records import opened, sealed
-from grailbench.util.temporary import File
 
 _log = logging.getLogger(__name__)
+
+
+#: what a graph file was checked against; only the first is verification
+CHECKS = {
+    "sha256": "the registry's sha256",
+    "git-blob": "its id in the GRAIL authors' repository (SHA-1)",
+    "none": "nothing: no checksum of it is known",
+}
 
 
 @dataclass(frozen=True)
 class CachedFile:
     """A graph file in the cache, with its current checksum.
 
-    verified  whether its sha256, or that of its archive, is the one in the registry
-    note      recorded when the file was fetched: source, archive_sha256, checked, fetched
+    note  recorded when the file was fetched: source, archive_sha256, checked, fetched; empty if there is none
     """
 
     dataset: Dataset
     form: Form
     path: Path
     sha256: str
-    verified: bool
     note: dict
 
     @property
+    def verified(self) -> bool:
+        """Whether its sha256, or that of its archive, is the one in the registry."""
+        return self.checked == "sha256"
+
+    @property
     def checked(self) -> str:
-        """How the file was checked; a key of `grailbench.data.fetch.CHECKS`."""
-        return "sha256" if self.verified else self.note.get("checked", "none")
+        """How the file was checked, a key of `CHECKS`."""
+        found = "sha256" if self.form.sha256 is not None else self.note.get("checked")
+        return found if found in CHECKS else "none"
 
     @property
     def source(self) -> str | None:
@@ -95,9 +99,6 @@ def cached_file(dataset: Dataset) -> CachedFile | None:
     for each in dataset.forms:
         caches.use(graph_path(dataset, each))
     form = _local_form(dataset)
-    if form is not None:
-        caches.use(graph_path(dataset, form))  # it may have come since, and is not removed from here on
-        form = _local_form(dataset)
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"
@@ -110,8 +111,7 @@ def cached_file(dataset: Dataset) -> CachedFile | None:
         raise InputError(f"sha256 {digest} is not the registered {form.sha256}", path=path, remedy=remedy)
     if form.sha256 is None and not note:
         raise InputError("the file changed since it was fetched", path=path, remedy=remedy)
-    verified = form.sha256 is not None or note.get("checked") == "sha256"
-    return CachedFile(dataset, form, path, digest, verified, note)
+    return CachedFile(dataset, form, path, digest, note)
 
 
 def read_note(path: Path) -> dict:
@@ -149,79 +149,11 @@ def foreign(path: Path) -> bool:
     return path.exists() and not note_path(path).exists()
 
 
-@contextmanager
-def temporary(to: Path) -> Iterator[Path]:
-    """An empty file in the folder of a path; it is deleted at the end unless it was moved there (`publish`)."""
-    made = File(to)
-    try:
-        yield made.path
-    finally:
-        made.close()
-
-
-def publish(path: Path, to: Path) -> None:
-    """Move a finished temporary file to its place and onto the disk, with the permissions of an ordinary file."""
-    mask = os.umask(0)
-    os.umask(mask)
-    path.chmod(0o666 & ~mask)
-    outputs.sync(path)
-    os.replace(path, to)
+def publish(made: temporary.File, to: Path) -> None:
+    """Move a finished temporary file to its place and onto the disk, and close it."""
+    outputs.sync(made.path)
+    os.replace(made.path, to)
+    made.close()
     for folder in (to.parent, to.parent.parent):  # which may be new
         outputs.sync(folder)
-    caches.keep_bound(to)
-
-
-# ---------------------------------------------------------------------------------------------- the lock file
-
-
-def lock_path() -> Path:
-    """The lock file, with the checksums of files at their first fetch on this machine."""
-    return paths.cache_dir() / "datasets.lock.toml"
-
-
-class _Locked(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-    sha256: str
-
-
-_Lock = RootModel[dict[str, _Locked]]
-
-
-def locked_sha256(file: str) -> str | None:
-    """The sha256 of a file when it was first fetched on this machine; None when it never was."""
-    return _read_lock().get(file, {}).get("sha256")
-
-
-def lock(file: str, digest: str, size: int, source: str) -> str:
-    """Record the sha256 of a file at its first fetch, unless another process did so before. Returns the sha256 that is
-    recorded."""
-    path = lock_path()
-    with path.with_suffix(".guard").open("a") as guard:
-        fcntl.flock(guard, fcntl.LOCK_EX)
-        entries = _read_lock()
-        if file in entries:
-            return entries[file]["sha256"]
-        entries[file] = {
-            "sha256": digest,
-            "bytes": size,
-            "source": source,
-            "first_fetched": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
-        with atomic_file(path, over=b"") as stream:
-            stream.write(_toml(entries).encode())
-        return digest
-
-
-def _read_lock() -> dict:
-    path = lock_path()
-    return settings.read(path, _Lock, remedy="correct or delete it").model_dump() if path.exists() else {}
-
-
-def _toml(entries: dict) -> str:
-    lines = ["# sha256 of files as first fetched here; the registry cannot vouch for them.\n"]
-    for file, entry in sorted(entries.items()):
-        lines.append(f"\n[{json.dumps(file)}]\n")
-        # A JSON string without control characters is a TOML basic string, and so is an integer.
-        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in entry.items()]
-    return "".join(lines)
+    caches.added(to)

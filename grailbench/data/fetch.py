@@ -1,4 +1,4 @@
-"""Fetching graph files into the cache: each source is tried in turn, and only complete, checked files are kept.
+"""Fetching graph files into the cache: each source is tried in turn, and only complete, checked files stay.
 
 The sources of a graph file are, in this order: the cache, archives that were downloaded before, the mirror, and the
 sources in the registry. An archive is downloaded to a temporary file, checked against its checksum and moved into
@@ -21,12 +21,11 @@ from grailbench.data import cache
 from grailbench.data.cache import CachedFile
 from grailbench.data.registry import Archive, Dataset, Form
 from grailbench.data.sources import (
-    HOSTS,
-    LIMITS,
+    UNPACKED,
     UNREGISTERED,
     Cancelled,
     Hosts,
-    Limits,
+    OutOfReach,
     Progress,
     SourceFailed,
     folder_of,
@@ -38,14 +37,7 @@ from grailbench.graph.store import sha256_file
 from grailbench.util import caches, paths, temporary
 from grailbench.util.files import git_blob
 
-#: What a graph file was checked against. Only the first is verification.
-CHECKS = {
-    "sha256": "the registry's sha256",
-    "git-blob": "its id in the GRAIL authors' repository (SHA-1)",
-    "lock": "the sha256 of the first fetch on this machine",
-    "first": "nothing: first fetched here, its sha256 written to the lock file",
-}
-
+_HOSTS = Hosts()  # of this process
 _log = logging.getLogger(__name__)
 
 
@@ -69,24 +61,13 @@ class FetchResult:
         return self.dataset.name
 
 
-@dataclass(frozen=True)
-class _Source:
-    """A place to get the archive of a form from or, if `plain`, its unpacked graph file."""
-
-    form: Form
-    place: str
-    plain: bool = False
-
-
 def fetch(
     datasets: Iterable[Dataset],
     mirror: str | None = None,
     offline: bool = False,
     jobs: int = 1,
     progress: Callable[[str], Progress] = lambda name: Progress(),
-    *,
-    hosts: Hosts = HOSTS,
-    limits: Limits = LIMITS,
+    hosts: Hosts = _HOSTS,
 ) -> list[FetchResult]:
     """Fetch the graph files of `datasets` into the cache. Returns the results in the same order.
 
@@ -96,8 +77,7 @@ def fetch(
     offline   use folders only, no network
     jobs      number of threads; an archive is fetched only once, even if it holds several datasets
     progress  makes the `Progress` for the transfer of a file, given the name of the file
-    hosts     which hosts are known to be unreachable; shared by the process by default
-    limits    how many bytes an archive may unpack to
+    hosts     which hosts failed before, and how long they may take; shared by the process by default
 
     A source that fails is a reason in the result, not an error. Raises InputError when the mirror is neither a
     folder nor a URL, or when the cache cannot be written.
@@ -114,19 +94,17 @@ def fetch(
     try:
         for folder in ("downloads", "graphs"):
             temporary.sweep(paths.cache_dir() / folder)
-        return _Fetch(mirror, offline, progress, hosts, limits).all(datasets, jobs)
+        return _Fetch(mirror, offline, progress, hosts).all(datasets, jobs)
     except OSError as error:
         error.filename = error.filename or str(paths.cache_dir())
         raise of_system(error) from error
 
 
 class _Fetch:
-    def __init__(self, mirror, offline, progress: Callable[[str], Progress], hosts: Hosts, limits: Limits):
-        self.mirror, self.offline, self.progress = mirror, offline, progress
-        self.hosts, self.limits = hosts, limits
+    def __init__(self, mirror: str | None, offline: bool, progress: Callable[[str], Progress], hosts: Hosts):
+        self.mirror, self.offline, self.progress, self.hosts = mirror, offline, progress, hosts
         self._stop = threading.Event()
         self._locks: dict[str, threading.Lock] = {}  # by archive
-        self._arrived: dict[str, dict] = {}  # the notes of checked archives in the cache, by archive
         self._failed: dict[tuple[str, str], str] = {}  # reasons by (archive, place), so that no place is tried twice
 
     def all(self, datasets: list[Dataset], jobs: int) -> list[FetchResult]:
@@ -144,101 +122,82 @@ class _Fetch:
     def one(self, dataset: Dataset) -> FetchResult:
         reasons = []
         try:
-            found = cache.cached_file(dataset)
-            if found is not None:
+            if (found := cache.cached_file(dataset)) is not None:
                 return FetchResult(dataset, "held", found)
         except InputError as error:
             reasons.append(str(error))
             if any(cache.foreign(cache.graph_path(dataset, form)) for form in dataset.forms):
                 return FetchResult(dataset, "missing", reasons=tuple(reasons))
-        for source in self._sources(dataset):
+        for form, place in self._sources(dataset):
+            if self.offline and folder_of(place) is None:
+                continue
             if self._stop.is_set():
                 raise Cancelled
             try:
-                return FetchResult(dataset, "fetched", self._take(dataset, source), tuple(reasons))
+                return FetchResult(dataset, "fetched", self._take(dataset, form, place), tuple(reasons))
             except SourceFailed as error:
-                reason = str(error)
-                _log.info("%s: %s: %s", dataset.name, source.place, reason)
-                reasons.append(reason if "out of reach" in reason else f"{source.place}: {reason}")
+                _log.info("%s: %s: %s", dataset.name, place, error)
+                reasons.append(str(error) if isinstance(error, OutOfReach) else f"{place}: {error}")
         if self.offline and not reasons:
             reasons.append("not in the cache, and no folder is named to fetch it from")
         return FetchResult(dataset, "missing", reasons=tuple(dict.fromkeys(reasons)))
 
-    def _sources(self, dataset: Dataset) -> Iterator[_Source]:
+    def _sources(self, dataset: Dataset) -> Iterator[tuple[Form, str]]:
+        """The places to get a form of the graph from, its archive or the unpacked file, in the order to try them."""
         for form in dataset.forms:
             if (path := cache.download_path(form.archive)).is_file():
-                yield _Source(form, str(path))
-        if self.mirror is not None:
-            for form in dataset.forms:
-                yield from self._mirrored(form, dataset.set)
+                yield form, str(path)
+        for form in dataset.forms if self.mirror is not None else ():
+            if (folder := folder_of(self.mirror)) is None:
+                yield form, f"{self.mirror.rstrip('/')}/{form.archive}"
+            else:
+                yield from ((form, str(path)) for path in _in_mirror(folder, form, dataset.set))
         for form in dataset.forms:
-            for url in dataset.archives[form.archive].urls:
-                if folder_of(url) is not None or not self.offline:
-                    yield _Source(form, url)
+            yield from ((form, url) for url in dataset.archives[form.archive].urls)
 
-    def _mirrored(self, form: Form, part: str) -> Iterator[_Source]:
-        folder = folder_of(self.mirror)
-        if folder is None:
-            if not self.offline:
-                yield _Source(form, f"{self.mirror.rstrip('/')}/{form.archive}")
-            return
-        for place in (folder, folder / part):
-            for inside in dict.fromkeys((form.member, form.graph_file)):
-                if inside is not None and (place / inside).is_file():
-                    yield _Source(form, str(place / inside), plain=True)
-        of_set = folder / part / form.archive
-        yield _Source(form, str(of_set if of_set.is_file() else folder / form.archive))
-
-    def _take(self, dataset: Dataset, source: _Source) -> CachedFile:
-        """Bring the graph file from one source into the cache and write its note. Raises SourceFailed."""
-        form, archive = source.form, dataset.archives[source.form.archive]
-        if source.plain:
-            with cache.temporary(cache.graph_path(dataset, form)) as graph:
-                self._transfer(source.place, graph, self.limits.bytes)
-                note = self._checked(dataset, form, graph, {"source": source.place})
-                return self._install(dataset, form, graph, note)
+    def _take(self, dataset: Dataset, form: Form, place: str) -> CachedFile:
+        """Bring the graph file from one place into the cache and write its note. Raises SourceFailed."""
+        archive, graph = dataset.archives[form.archive], cache.graph_path(dataset, form)
+        if place.endswith(f"/{form.graph_file}") and form.graph_file != form.archive:
+            with temporary.File(graph) as made:
+                self._transfer(place, made.path, UNPACKED)
+                return _install(dataset, form, made, {"source": place})
         with self._locks[archive.file]:
-            path, note = self._archive(archive, source.place)
+            path, note = self._archive(archive, place)
             try:
-                with cache.temporary(cache.graph_path(dataset, form)) as graph:
-                    _unpack(path, form, graph, self.limits)
-                    checked = self._checked(dataset, form, graph, note)
-                    if archive.sha256 is None:  # before the graph is there: then nothing asks for the archive again
-                        _lock(archive.file, note["archive_sha256"], path, note["source"])
-                    return self._install(dataset, form, graph, checked)
+                with temporary.File(graph) as made:
+                    _unpack(path, form, made.path)
+                    return _install(dataset, form, made, note)
             except SourceFailed as error:
-                self._arrived.pop(archive.file, None)
-                self._failed[archive.file, source.place] = str(error)
+                self._failed[archive.file, place] = str(error)
                 cache.discard(path)
                 raise
 
     def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
         """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
         path = cache.download_path(archive.file)
-        caches.use(path, coming=True)
-        if archive.file in self._arrived:
-            return path, self._arrived[archive.file]
+        caches.use(path)
         if (archive.file, place) in self._failed:
             raise SourceFailed(self._failed[archive.file, place])
         try:
+            if path.is_file() and cache.read_note(path):
+                return path, cache.read_note(path) | _checked(archive, path)
             if place == str(path):
-                note = {"source": place} | cache.read_note(path) | _check(archive, path)
-            else:
-                with cache.temporary(path) as arriving:
-                    self._transfer(place, arriving, archive.bytes or UNREGISTERED)
-                    _check_no_page(arriving)
-                    note = {"source": place} | _check(archive, arriving)
-                    if cache.foreign(path):
-                        raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
-                    cache.write_note(path, {"source": place, "archive_sha256": note["archive_sha256"]})
-                    cache.publish(arriving, path)
-        except SourceFailed as error:
-            if place == str(path):
-                cache.discard(path)
-            else:
-                self._failed[archive.file, place] = str(error)
+                return path, {"source": place} | _checked(archive, path)
+        except SourceFailed:
+            cache.discard(path)
             raise
-        self._arrived[archive.file] = note
+        try:
+            with temporary.File(path) as made:
+                self._transfer(place, made.path, archive.bytes or UNREGISTERED)
+                _check_no_page(made.path)
+                note = {"source": place} | _checked(archive, made.path)
+                if cache.foreign(path):
+                    raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
+                _place(made, path, note)
+        except SourceFailed as error:
+            self._failed[archive.file, place] = str(error)
+            raise
         return path, note
 
     def _transfer(self, place: str, into: Path, most: int) -> None:
@@ -248,34 +207,39 @@ class _Fetch:
         finally:
             progress.close()
 
-    def _checked(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> dict:
-        """Check an unpacked graph file. Returns the note with its checksum, and how it was checked. Raises
-        SourceFailed."""
-        digest = sha256_file(graph)
-        if form.sha256 is None:
-            if "checked" not in note:
-                note = note | {"checked": _compare_with_lock(form.graph_file, digest)}
-            _check_readable(dataset, form, graph)
-            if "archive_sha256" not in note:
-                _lock(form.graph_file, digest, graph, note["source"])
-        elif digest != form.sha256:
-            raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
-        else:
-            note = note | {"checked": "sha256"}
-        return note | {"sha256": digest}
 
-    def _install(self, dataset: Dataset, form: Form, graph: Path, note: dict) -> CachedFile:
-        """Move a checked graph file into place, with its note. The note comes first: whoever is killed in between has a
-        note without its file, which is not used, and no file without knowing where it is from."""
-        path = cache.graph_path(dataset, form)
-        for other in dataset.forms:
-            if cache.graph_path(dataset, other) != path:
-                cache.discard(cache.graph_path(dataset, other))
-        caches.use(path, coming=True)
-        note = note | {"fetched": datetime.now(UTC).isoformat(timespec="seconds")}
-        cache.write_note(path, note)
-        cache.publish(graph, path)
-        return CachedFile(dataset, form, path, note["sha256"], note["checked"] == "sha256", note)
+def _in_mirror(folder: Path, form: Form, part: str) -> Iterator[Path]:
+    """Files of a mirror that may have a form of a graph of the set `part`."""
+    for place in (folder, folder / part):
+        for inside in dict.fromkeys((form.member, form.graph_file)):
+            if inside is not None and (place / inside).is_file():
+                yield place / inside
+    of_set = folder / part / form.archive
+    yield of_set if of_set.is_file() else folder / form.archive
+
+
+def _place(made: temporary.File, path: Path, note: dict) -> None:
+    """Move a checked file into its place, with its note. The note comes first: whoever is killed in between has a note
+    without its file, which is not used, and no file without knowing where it is from."""
+    cache.write_note(path, note)
+    caches.use(cache.note_path(path))  # an entry as long as it is alone
+    cache.publish(made, path)
+
+
+def _install(dataset: Dataset, form: Form, made: temporary.File, note: dict) -> CachedFile:
+    """Check an unpacked graph file, and move it into place. Raises SourceFailed."""
+    digest = sha256_file(made.path)
+    if form.sha256 is None:
+        _check_readable(dataset, form, made.path)
+    elif digest != form.sha256:
+        raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
+    path = cache.graph_path(dataset, form)
+    for other in dataset.forms:
+        if cache.graph_path(dataset, other) != path:
+            cache.discard(cache.graph_path(dataset, other))
+    note = note | {"sha256": digest, "fetched": datetime.now(UTC).isoformat(timespec="seconds")}
+    _place(made, path, note)
+    return CachedFile(dataset, form, path, digest, note)
 
 
 def _check_no_page(path: Path) -> None:
@@ -286,45 +250,19 @@ def _check_no_page(path: Path) -> None:
         raise SourceFailed("a web page came in place of the file: open the address in a browser to see what it says")
 
 
-def _check(archive: Archive, path: Path) -> dict:
-    """Compare an archive with its known checksums. Raises SourceFailed when one differs."""
+def _checked(archive: Archive, path: Path) -> dict:
+    """The sha256 of an archive, and what it was checked against. Raises SourceFailed when it is not the registered
+    one."""
     digest = sha256_file(path)
-    if archive.sha256 is not None:
-        if digest != archive.sha256:
-            raise SourceFailed(f"its sha256 is {digest}, not the registered {archive.sha256}")
-        return {"archive_sha256": digest, "checked": "sha256"}
-    checked = _compare_with_lock(archive.file, digest)
-    if archive.git_blob is not None and git_blob(path) == archive.git_blob:
-        checked = "git-blob"
-    return {"archive_sha256": digest, "checked": checked}
+    if archive.sha256 not in (None, digest):
+        raise SourceFailed(f"its sha256 is {digest}, not the registered {archive.sha256}")
+    known = archive.git_blob is not None and git_blob(path) == archive.git_blob
+    return {"archive_sha256": digest, "checked": "sha256" if archive.sha256 else "git-blob" if known else "none"}
 
 
-def _compare_with_lock(file: str, digest: str) -> str:
-    """'lock' when the checksum is that of the first fetch on this machine, 'first' when this is the first fetch.
-
-    Raises SourceFailed when the checksum is another one.
-    """
-    locked = cache.locked_sha256(file)
-    _require_locked(locked or digest, digest)
-    return "first" if locked is None else "lock"
-
-
-def _lock(file: str, digest: str, path: Path, source: str) -> None:
-    """Record the checksum of a first fetch. Raises SourceFailed when another process fetched another file meanwhile."""
-    _require_locked(cache.lock(file, digest, path.stat().st_size, source), digest)
-
-
-def _require_locked(locked: str, digest: str) -> None:
-    if locked != digest:
-        raise SourceFailed(
-            f"its sha256 is {digest}, but {locked} when first fetched here; "
-            f"delete its entry in {cache.lock_path()} to accept the new file"
-        )
-
-
-def _unpack(archive: Path, form: Form, graph: Path, limits: Limits) -> None:
+def _unpack(archive: Path, form: Form, graph: Path) -> None:
     try:
-        unpack(archive, form.member, graph, limits)
+        unpack(archive, form.member, graph)
     except InputError as error:
         raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
 

@@ -234,7 +234,7 @@ def describe(dataset: Dataset) -> dict:
     matches         whether vertices and edges equal every printed pair, except known errata; None when the file is
                     not in the cache or nothing is printed
     verified, checked, sha256, archive_sha256, source
-                    of the file in the cache; `checked` is a key of `grailbench.data.fetch.CHECKS`
+                    of the file in the cache; `checked` is a key of `grailbench.data.cache.CHECKS`
     errata, notes   known errors in print, and other remarks
 
     Raises InputError when the file changed since it was fetched, or cannot be read.

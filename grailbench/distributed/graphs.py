@@ -118,7 +118,7 @@ def _publish(where: str, digest: str, note: dict) -> None:
             raise InputError(f"what came is not what was sent: sha256 {found}, not {digest}", path=path)
         if note:
             cache.write_note(path, note)
-        cache.publish(made.path, path)
+        cache.publish(made, path)
     finally:
         made.close()
 

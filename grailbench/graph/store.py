@@ -198,10 +198,9 @@ def condensed(graph: Graph) -> Dag:
 def keep_dag(dag: Dag, sha256: str) -> None:
     """Writes a condensed graph to the cache; logs a warning if that fails."""
     path = _dag_path(sha256)
-    caches.use(path, coming=True)
     try:
         _save_dag(path, dag, sha256)
-        caches.keep_bound(path)
+        caches.added(path)
     except OSError as error:
         _log.warning("%s: the condensed graph was not cached: %s", path, error.strerror or error)
 

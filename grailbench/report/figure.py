@@ -1,6 +1,6 @@
 """A figure as data: its texts, its data frame (the CSV beside it), and the form that `report.draw` draws.
 
-There are three forms: marks on axes, stacked bars, and a grid of tinted numbers.
+There are two forms: marks on axes, and stacked bars.
 """
 
 from __future__ import annotations
@@ -59,35 +59,12 @@ class Bar(NamedTuple):
     lost: str = ""
 
 
-class Tile(NamedTuple):
-    """A cell of a grid.
-
-    depth  of its tint, from -1 (slower) to 1 (faster)
-    bad    True for a status in place of a number
-    hint   the text that a pointer shows
-    times  the median ms of phases, as text, by the names of the phases
-    over   of a mean: the number of graphs, '' for other cells
-    """
-
-    text: str
-    depth: float = 0.0
-    bad: bool = False
-    hint: str = ""
-    times: tuple[tuple[str, str], ...] = ()
-    over: str = ""
-
-    @property
-    def lines(self) -> str:
-        """The text in lines for a narrow column, with what a mean is over."""
-        text = {"OUT OF MEMORY": "OOM", "INCOMPLETE": "INCOMPL."}.get(self.text, self.text)
-        return "\n".join(filter(None, (text, *self.over.split(", "))))
-
-
 @dataclass(frozen=True)
 class Panel:
     """A part of a drawing with its own axes. Panels with the same `shared` have the same range of values; `above` are
     places on the horizontal axis and the names above them; `steps` are the points of a Pareto front, which a staircase
-    joins; `x`, `y` and `guides` stand in place of the form's."""
+    joins; `x` and `y` stand in place of the form's labels; `guides` are lines y = factor * x with their factors and
+    labels, of which 'equal' makes a bold one."""
 
     title: str
     items: tuple[Mark, ...] | tuple[Bar, ...]
@@ -128,8 +105,6 @@ class Marks(_Panels):
 
     lines   True if the marks of a series are joined and their intervals drawn as a band
     square  True if both axes have the same range
-    guides  factor and label of lines y = factor * x; the label 'equal' makes a bold line
-    guided  titles of the panels with guides, None for all
     across  number of panels side by side
     """
 
@@ -137,8 +112,6 @@ class Marks(_Panels):
     y: Axis = field(default_factory=Axis)
     lines: bool = False
     square: bool = False
-    guides: tuple[tuple[float, str], ...] = ()
-    guided: tuple[str, ...] | None = None
     across: int = 2
 
 
@@ -151,28 +124,61 @@ class Bars(_Panels):
     across: int = 2
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Lines of tinted texts: the names of the columns, and each line's name and tiles. A line without tiles is a
-    heading; `ends` are the indices of lines of means, each of which ends a group."""
-
-    columns: tuple[str, ...]
-    lines: tuple[tuple[str, tuple[Tile, ...]], ...]
-    ends: frozenset[int] = frozenset()
-    names = ()
-
-    @property
-    def empty(self) -> bool:
-        """True when there is nothing to draw."""
-        return not self.lines
-
-
 def panels(items: Iterable[tuple[str, Mark | Bar]]) -> tuple[Panel, ...]:
     """The panels of items that come after the titles of their panels."""
     found: dict[str, list] = {}
     for title, item in items:
         found.setdefault(title, []).append(item)
     return tuple(Panel(title, tuple(own)) for title, own in found.items())
+
+
+def marks(
+    frame: pandas.DataFrame, series: str, at: str, value: str, *, panel: str = "", name: str = "dataset",
+    bounds: tuple[str, str] | None = ("low", "high"), unit: str = " ms", opened: str = "", named: bool = False,
+) -> tuple[Panel, ...]:  # fmt: skip
+    """The panels of marks, one for each row of a data frame; all words are names of its columns.
+
+    series, panel  of the series of a mark, and of the title of its panel
+    at, value      its x and its y, or with `named` its y, a name, and its x
+    name           what its hint begins with
+    bounds         of the 95 % interval of the value; None if there is none
+    opened         whether it is drawn without filling; '' if none is
+    A row without a value has its status in place of a mark.
+    """
+    found = []
+    for row in frame.to_dict("records"):
+        of, title = str(row[series]), str(row[panel]) if panel else ""
+        number, *ends = (None if row[key] is None or row[key] != row[key] else float(row[key])
+                         for key in (value, *(bounds or ())))  # fmt: skip
+        if number is None:
+            found.append(
+                (
+                    title,
+                    Mark(of, None, row[at], word={"out of memory": "OOM"}.get(row["status"], row["status"].upper())),
+                )
+            )
+            continue
+        hint = f"{row[name]}, {of}: {bounded(number, *(ends or (None, None)), unit)}"
+        place = (number, row[at]) if named else (float(row[at]), number)
+        found.append((title, Mark(of, *place, hint, *(ends or (None, None)), bool(opened and row[opened]))))
+    return panels(found)
+
+
+def stacked(frame: pandas.DataFrame, panel: str, bar: str, part: str = "part", across: int = 1) -> Bars:
+    """Panels of bars of shares, by columns of a frame: the titles of panels, the labels of bars, the parts. The column
+    `share` has the share of each part."""
+    bars = []
+    for (title, label), own in frame.groupby([panel, bar], sort=False):
+        parts = zip(own[part], own["share"], strict=True)
+        hint = ", ".join(filter(None, (title, label)))
+        bars.append((title, Bar(label, tuple(Part(name, x, f"{hint}, {name}: {x:.1%}") for name, x in parts))))
+    return Bars(panels(bars), tuple(dict.fromkeys(frame[part])), whole=True, across=across)
+
+
+def alone(found: tuple[Panel, ...], x: Axis, y: Axis, names: Iterable[str] = (), lines: bool = False) -> Marks:
+    """A form of panels one below the other; the legend has `names`, or the series in the order of their marks."""
+    every = tuple(names) or tuple(dict.fromkeys(mark.series for panel in found for mark in panel.items))
+    return Marks(found, every, x, y, lines=lines, across=1)
 
 
 def bounded(value: float, low: float | None, high: float | None, unit: str = " ms") -> str:
@@ -213,7 +219,7 @@ class Figure:
 
     name: str
     frame: pandas.DataFrame
-    form: Marks | Bars | Grid
+    form: Marks | Bars
     note: str = ""
     missing: str = ""
     words: tuple[str, str] | None = None

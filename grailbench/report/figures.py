@@ -6,7 +6,7 @@ Here are those that any run of reachability has, and the trials of any run; `pap
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,21 +14,19 @@ from typing import TYPE_CHECKING
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
-from grailbench.harness.statistics import Mean, Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import Report
-from grailbench.report.draw import style
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Grid, Mark, Marks, Part, Tile, bounded, of_trials, panels
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, marks, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.thesis import others
-from grailbench.util.words import BLANK, clip, short, times
+from grailbench.util.words import clip, short
 
 if TYPE_CHECKING:
     import pandas
@@ -168,40 +166,30 @@ def _bar(title: str, config: str, rows: list) -> Bar:
 
 
 def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
-    """A panel per phase with medians and their intervals."""
+    """A panel per phase with medians and their intervals, below the names of the graphs."""
     rows = frame[(frame["median"] > 0) & (frame.edges > 0)]
-    marks = [
-        (str(row.phase), Mark(
-            series_label(row), float(row.edges), row.median, f"{row.dataset}, {series_label(row)}: "
-            f"{bounded(row.median, row.median_low, row.median_high)}, {row.edges:,} edges",
-            row.median_low, row.median_high, row.generated,
-        ))
-        for row in rows.itertuples()
-    ]  # fmt: skip
-    found = []
-    for panel in panels(marks):
-        graphs = rows[rows.phase == panel.title].drop_duplicates("dataset").sort_values(["edges", "dataset"])
-        above = tuple((float(row.edges), clip(row.dataset, 16)) for row in graphs.itertuples())
-        found.append(replace(panel, above=above))
+    rows = rows.assign(series=[series_label(row) for row in rows.itertuples()])
     words = [*(f"{10**k} ns an edge" for k in range(3)), *(f"{10**k} µs an edge" for k in range(4))]
     guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
-    form = Marks(tuple(found), tuple(dict.fromkeys(mark.series for _, mark in marks)), Axis("edges"), Axis("median ms"),
-                 guides=guides, guided=("label", "ready"), across=1)  # fmt: skip
+    found = []
+    for panel in marks(rows, "series", "edges", "median", panel="phase", bounds=("median_low", "median_high"),
+                       opened="generated"):  # fmt: skip
+        graphs = rows[rows.phase == panel.title].drop_duplicates("dataset").sort_values(["edges", "dataset"])
+        above = tuple((float(row.edges), clip(row.dataset, 16)) for row in graphs.itertuples())
+        found.append(replace(panel, above=above, guides=guides if panel.title in ("label", "ready") else ()))
+    form = alone(tuple(found), Axis("edges"), Axis("median ms"), dict.fromkeys(rows.series))
     return Figure("edges", frame, form, _notes(frame, sampled), frames.missing(frame))
 
 
 def counters(frame: pandas.DataFrame) -> Figure:
     """A panel per counter that is not the same for all cells, with a line per graph."""
-    several = frame[frame["count"] > 0].groupby("counter")["count"].nunique()
-    marks = [
-        (row.counter.replace("_", " "), Mark(
-            series_label(row), float(row.count), row.dataset, f"{row.dataset}, {series_label(row)}: {row.count:,}",
-            open=row.generated,
-        ))
-        for row in frame.itertuples() if row.count > 0 and several[row.counter] > 1
-    ]  # fmt: skip
-    names = tuple(dict.fromkeys(series_label(row) for row in frame.itertuples()))
-    return Figure("counters", frame, Marks(panels(marks), names, y=Axis(scale="names")))
+    frame = frame.assign(series=[series_label(row) for row in frame.itertuples()])
+    counted = frame[frame["count"] > 0].assign(title=frame.counter.str.replace("_", " "))
+    several = counted.groupby("counter")["count"].transform("nunique") > 1
+    found = marks(counted[several], "series", "dataset", "count", panel="title", bounds=None, unit="",
+                  opened="generated", named=True)  # fmt: skip
+    form = Marks(found, tuple(dict.fromkeys(frame.series)), y=Axis(scale="names"))
+    return Figure("counters", frame.drop(columns="series"), form)
 
 
 def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> Figure:
@@ -209,105 +197,66 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
 
     link  gives the address behind a cell's trials
     """
-    cells = frames.ordered(cells)
-    marks: dict[tuple[str, str], list[Mark]] = {}
-    lasts = {cell.last_phase for cell in cells}
-    for head, cell, phase, stats in timed(cells):
-        problem = "" if cell.problem == USUAL else cell.problem
-        queries = "" if head["queries"] == "all" else head["queries"]
-        title = ", ".join(filter(None, (problem, head["dataset"], queries)))
-        more = {"link": link(cell) if link else ""}
-        if stats is None:
+    found: dict[tuple[str, str], list[Mark]] = {}
+    lines, last = [], {}
+    for head, cell in frames.headed(frames.ordered(cells)):
+        problem, queries = ("" if word in (USUAL, "all") else word for word in (cell.problem, head["queries"]))
+        title, address = ", ".join(filter(None, (problem, head["dataset"], queries))), link(cell) if link else ""
+        timed = [name for name in (*contract.problem(cell.problem).phases, "ready") if cell.sound and cell.stats(name)]
+        last[title] = cell.last_phase
+        for phase in timed:
+            s = cell.stats(phase)
+            low, high = (s.median_low, s.median_high) if s.trials > 1 else (None, None)
+            hint = f"{title}, {head['config']}, {phase}: {of_trials(s.times, s.median, low, high)}"
+            mark = Mark(cell.impl, s.median, head["config"], hint, low, high, link=address, trials=s.times)
+            found.setdefault((title, phase), []).append(mark)
+            lines += [head | {"phase": phase, "trial": at, "ms": ms} for at, ms in cell.times["", phase].items()]
+        if not timed:
             word = cell.status.upper() + (f": {cell.reason}" if cell.reason else "")
-            mark = Mark(cell.impl, None, head["config"], word=word, **more)
-        else:
-            low, high = (stats.median_low, stats.median_high) if stats.trials > 1 else (None, None)
-            hint = f"{title}, {head['config']}, {phase}: {of_trials(stats.times, stats.median, low, high)}"
-            mark = Mark(cell.impl, stats.median, head["config"], hint, low, high, trials=stats.times, **more)
-        marks.setdefault((title, phase), []).append(mark)
-    titles = list(dict.fromkeys(title for title, _ in marks))
-    order = sorted(marks, key=lambda key: (titles.index(key[0]), key[1] == "ready", key[1] in lasts))
-    found = panels((f"{title}: {phase}", mark) for title, phase in order for mark in marks[title, phase])
-    found = tuple(panel for panel in found if any(mark.trials for mark in panel.items))
-    names = tuple(dict.fromkeys(mark.series for panel in found for mark in panel.items))
-    frame = _trials(cells)
-    form = Marks(found, names, Axis("ms"), Axis(scale="names"), across=1)
-    return Figure(TRIALS, frame, form, missing=frames.missing(frame) if found else "")
-
-
-def timed(cells: list[Cell]) -> Iterator[tuple[dict, Cell, str, Stats | None]]:
-    """Each cell with its `frames.HEAD`, for each top phase that it was timed in; of one without a sound time the last
-    phase, without statistics."""
-    for head, cell in frames.headed(cells):
-        found = [
-            phase for phase in (*contract.problem(cell.problem).phases, "ready") if cell.sound and cell.stats(phase)
-        ]
-        for phase in found:
-            yield head, cell, phase, cell.stats(phase)
-        if not found:
-            yield head, cell, cell.last_phase, None
-
-
-def _trials(cells: list[Cell]) -> pandas.DataFrame:
-    """A row per cell, phase and trial: `frames.HEAD`, phase, trial, ms."""
-    lines = []
-    for head, cell, phase, stats in timed(cells):
-        each = cell.times["", phase] if stats else {None: None}
-        lines += [head | {"phase": phase if stats else "", "trial": trial, "ms": ms} for trial, ms in each.items()]
-    return frames.frame(lines, "phase", "trial", "ms", numbers=["ms"]).astype({"trial": "Int64"})
+            mark = Mark(cell.impl, None, head["config"], word=word, link=address)
+            found.setdefault((title, cell.last_phase), []).append(mark)
+            lines.append(head | {"phase": "", "trial": None, "ms": None})
+    titles = list(dict.fromkeys(title for title, _ in found))
+    order = sorted(found, key=lambda key: (titles.index(key[0]), key[1] == "ready", key[1] == last[key[0]]))
+    shown = [key for key in order if any(mark.trials for mark in found[key])]
+    drawn = panels((f"{title}: {phase}", mark) for title, phase in shown for mark in found[title, phase])
+    frame = frames.frame(lines, "phase", "trial", "ms", numbers=["ms"]).astype({"trial": "Int64"})
+    missing = frames.missing(frame) if drawn else ""
+    return Figure(TRIALS, frame, alone(drawn, Axis("ms"), Axis(scale="names")), missing=missing)
 
 
 # ------------------------------------------------------------------ speed-ups
 
 
-def speedup(cells: list[Cell], reference: str, phase: str, sampled: str = "") -> Figure:
-    """The speed-ups over a configuration in a phase."""
+def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = "", problem: str = "") -> Figure:
+    """The speed-ups over a configuration in a phase, and their geometric means: a line per graph with a mark per
+    configuration."""
+    import pandas
+
+    cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
     noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
-    return Figure("speedup", frame, speedups(cells, reference, phase), _notes(frame, noted, sampled))
+    title, caption = CAPTIONS["speedup"]
+    name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
+    shown = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
+    shown["name"] = shown.graph
+    means = [
+        {
+            "graph": (of := _mean_of(generated, queries)),
+            "name": f"{of} over {frames.over(mean)}",
+            "config": config,
+            "speedup": 1 / mean.value,
+            "status": "ok",
+        }
+        for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False)
+        for config, mean in frames.mean_slowdowns(part).items()
+    ]
+    shown = pandas.concat([shown[shown.speedup.notna() | ~shown.status.isin(SOUND)], pandas.DataFrame(means)])
+    found = marks(shown, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
+    form = alone(found if means else (), Axis("times as fast as the reference"), Axis(scale="names"))
+    return Figure(name, frame, form, _notes(frame, noted, sampled), words=words)
 
 
-def speedups(cells: Iterable[Cell], reference: str, phase: str, others: Iterable[str] = ()) -> Grid:
-    """A line per graph and a column per configuration; after the graphs of each query set their geometric mean, apart
-    for generated graphs. Empty if no cell can be compared with the reference.
-
-    others  the phases whose medians the tiles have too
-    """
-    cells = frames.ordered(cells)
-    each = {name: frames.speedup(cells, reference, name) for name in dict.fromkeys([*others, phase])}
-    chosen = each[phase]
-    if not chosen.speedup.notna().any():
-        return Grid((), ())
-    configs, lines, ends = tuple(dict.fromkeys(chosen.config)), [], []
-    medians: dict[tuple, list[tuple[str, str]]] = {}
-    for name, frame in each.items():
-        for row in frame[frame.ms.notna()].itertuples():
-            medians.setdefault((row.dataset, row.queries, row.config), []).append((name, repr(float(row.ms))))
-    for (generated, queries), part in chosen.groupby(["generated", "queries"], sort=False):
-        for dataset, own in part.groupby("dataset", sort=False):
-            rows = {row.config: row for row in own.itertuples()}
-            tiles = (_ratio(rows.get(config), medians.get((dataset, queries, config), ())) for config in configs)
-            lines.append((graph_label(next(own.itertuples())), tuple(tiles)))
-        means = frames.mean_slowdowns(part)
-        ends.append(len(lines))
-        words = ("geometric mean", queries, "generated graphs" if generated else "")
-        lines.append((", ".join(filter(None, words)), tuple(_mean(means.get(config)) for config in configs)))
-    return Grid(configs, tuple(lines), frozenset(ends))
-
-
-def _ratio(row, medians: Iterable[tuple[str, str]]) -> Tile:
-    if row is None:
-        return Tile("", hint="not in the run")
-    if row.status not in SOUND:
-        return Tile(row.status.upper(), bad=True, hint=row.reason or row.status)
-    text, depth = _tinted(row.speedup)
-    return Tile(text, depth, hint=f"{short(row.ms)} ms", times=tuple(medians))
-
-
-def _mean(mean: Mean | None) -> Tile:
-    return Tile(BLANK) if mean is None else Tile(*_tinted(1 / mean.value), over=frames.over(mean))
-
-
-def _tinted(speedup: float) -> tuple[str, float]:
-    """The text and the depth of a speed-up's tint."""
-    return (times(speedup), math.copysign(style.depth(speedup), speedup - 1.0)) if speedup > 0 else (BLANK, 0.0)
+def _mean_of(generated: bool, queries: str) -> str:
+    """The name of the line of geometric means over graphs."""
+    return ", ".join(filter(None, ("geometric mean", queries, "generated graphs" if generated else "")))

@@ -28,7 +28,7 @@ from grailbench.compare.measures import GPU, NS, median, named, place
 from grailbench.compare.ranking import generated_kind
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report import frames
-from grailbench.report.table import Column, Table, of_rows
+from grailbench.report.table import Column, Table, of_rows, tabulate
 from grailbench.util.words import BLANK, count, short, size
 
 NAME, PAYS = "tradeoffs", "pays"
@@ -159,23 +159,21 @@ def _pays(query_set: str, like: bool, found: list[Payment]) -> Table:
     import pandas
 
     graphs = list(dict.fromkeys(one.swept.dataset for one in found))
-    first: dict[tuple[str, str, str], Payment] = {}
-    for one in sorted(found, key=lambda one: one.pairs):
-        first.setdefault((one.swept.dataset, one.threads, _whose(one)), one)
-    shown = [threads for threads in THREADS if any(one.threads == threads for one in found)]
-    sides = {t: [who for who in (OURS, OTHERS) if any((g, t, who) in first for g in graphs)] for t in shown}
-    headers, lines = ["graph"], []
-    for threads in shown:
-        headers.append(f"swept, {threads}: ns a pair")
-        headers += [head for who in sides[threads] for head in (f"{who}, {threads}: pays from", f"{who}, {threads}")]
-    for graph in graphs:
-        line = [graph]
-        for threads in shown:
-            swept = (one.swept for one in found if (one.swept.dataset, one.threads) == (graph, threads))
-            line.append(next((short(_pair_ns(cell)) for cell in swept), BLANK))
-            for one in (first.get((graph, threads, who)) for who in sides[threads]):
-                line += [BLANK, BLANK] if one is None else [one.text, named(one.cell)]
-        lines.append(line)
+    swept = {(one.swept.dataset, one.threads): short(_pair_ns(one.swept)) for one in reversed(found)}
+    latest_first = sorted(found, key=lambda one: one.pairs)[::-1]
+    first = {(one.swept.dataset, one.threads, _whose(one)): one for one in latest_first}
+    columns = [Column("graph", lambda graph: graph)]
+    for threads in THREADS:
+        if any(one.threads == threads for one in found):
+            head = f"swept, {threads}: ns a pair"
+            columns.append(Column(head, lambda graph, at=threads: swept.get((graph, at))))
+        for who in (OURS, OTHERS):
+            if any((graph, threads, who) in first for graph in graphs):
+                of = {graph: first.get((graph, threads, who)) for graph in graphs}
+                columns += [
+                    Column(f"{who}, {threads}: pays from", lambda graph, of=of: of[graph] and of[graph].text),
+                    Column(f"{who}, {threads}", lambda graph, of=of: of[graph] and named(of[graph].cell)),
+                ]
     records = [{
         "dataset": one.swept.dataset, "generated": like, "queries": one.swept.query_set, "threads": one.threads,
         "whose": _whose(one), "configuration": one.cell.label, "index_pairs": one.cell.queries,
@@ -185,10 +183,11 @@ def _pays(query_set: str, like: bool, found: list[Payment]) -> Table:
         "lower_bound": one.beyond,
     } for one in found]  # fmt: skip
     kind = f" ({generated_kind(graphs)})" if like else ""
-    numbers = frozenset(head for head in headers if "ns a pair" in head or "pays from" in head)
-    return Table(
-        f"{PAYS}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", headers, lines, numbers,
-        notes=list(_pays_notes(found)), records=records, file=PAYS, data=pandas.DataFrame(records),
+    numbers = frozenset(each.header for each in columns if each.header.endswith(("ns a pair", "pays from")))
+    return tabulate(
+        f"{PAYS}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", columns, graphs, none=BLANK,
+        right=numbers, values=None, notes=_pays_notes(found), records=records, file=PAYS,
+        data=pandas.DataFrame(records),
     )  # fmt: skip
 
 

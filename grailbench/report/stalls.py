@@ -7,11 +7,8 @@ they come from the average stall cycles per issued instruction, weighted by the 
 
 from __future__ import annotations
 
-import csv
 import io
 import os
-import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,11 +48,11 @@ PRINTED = {"synchronization": 34.0, "memory throttle": 2.0}
 FILE = "ncu.csv"  #: in a run's folder
 COLUMNS = ("word", "reason", "meaning", "basis", "value", "share", "printed")
 
-_SAMPLES = re.compile(r"smsp__pcsamp_warps_issue_stalled_(\w+?)(?:\.sum)?$")
-_CYCLES = re.compile(r"smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?$")
+_SAMPLES = r"^smsp__pcsamp_warps_issue_stalled_(\w+?)(?:\.sum)?$"
+_CYCLES = r"^(?:smsp__average_warps_issue_stalled_(\w+?)_per_issue_active(?:\.ratio)?|Stall (.+))$"  # or in details
+_DURATION = r"^(?:gpu__time_duration(?:\.sum|_measured_\w+)?|Duration)$"
 _LARGEST = 256 << 20  # bytes of a CSV that are read
-_LABEL = re.compile(r"Stall (.+)$")  # the same metric in `--page details`
-_DURATION = re.compile(r"(gpu__time_duration(\.sum|_measured_\w+)?|Duration)$")
+_REMEDY = "ncu --csv --page raw ... > FILE"
 
 
 def of_run(folder: Path, profile: str | os.PathLike | None = None) -> Path | None:
@@ -74,70 +71,50 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
     import pandas
 
     path = Path(path)
-    samples: dict[str, float] = {}
-    cycles: dict[str, float] = {}
-    kernels = list(_kernels(path))
-    for metrics in kernels:
-        weight = next((value for name, value in metrics.items() if _DURATION.match(name)), 1.0)
-        for name, value in metrics.items():
-            if (found := _SAMPLES.match(name)) and not found[1].endswith("_not_issued"):
-                samples[found[1]] = samples.get(found[1], 0.0) + value
-            elif found := _CYCLES.match(name) or _LABEL.match(name):
-                reason = found[1].lower().replace(" ", "_")
-                cycles[reason] = cycles.get(reason, 0.0) + value * weight
-    basis, found = ("samples", samples) if any(samples.values()) else ("cycles", cycles)
-    stalled = {name: value for name, value in found.items() if name != "selected" and value > 0}
-    total = sum(stalled.values())
-    if not total:
+    metrics = _metrics(path)
+    samples = metrics.assign(reason=metrics.metric.str.extract(_SAMPLES)[0]).dropna(subset="reason")
+    samples = samples[~samples.reason.str.endswith("_not_issued")]
+    names = metrics.metric.str.extract(_CYCLES)
+    cycles = metrics.assign(reason=names[0].fillna(names[1]).str.lower().str.replace(" ", "_")).dropna(subset="reason")
+    durations = metrics[metrics.metric.str.match(_DURATION)].drop_duplicates("kernel").set_index("kernel").value
+    cycles["value"] *= cycles.kernel.map(durations).fillna(1.0)
+    basis, found = ("samples", samples) if samples.value.any() else ("cycles", cycles)
+    values = found.groupby("reason").value.sum()
+    values = values[(values > 0) & (values.index != "selected")]
+    if values.empty:
         raise InputError(
-            f"has no stall reasons in its {count(len(kernels), 'kernel')}", path=path,
+            f"has no stall reasons in its {count(metrics.kernel.nunique(), 'kernel')}", path=path,
             remedy="profile with --section WarpStateStats --section SourceCounters and --csv --page raw",
         )  # fmt: skip
     rows = []
-    for name, value in sorted(stalled.items(), key=lambda each: (-each[1], each[0])):
+    for name, value in sorted(values.items(), key=lambda each: (-each[1], each[0])):
         word, meaning = REASONS.get(name, ("other", name.replace("_", " ")))
-        rows.append((word, name, meaning, basis, value, value / total, PRINTED.get(word)))
+        rows.append((word, name, meaning, basis, value, value / values.sum(), PRINTED.get(word)))
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
-def _kernels(path: Path) -> Iterator[dict[str, float]]:
-    """The metrics of each kernel in a file of either form."""
+def _metrics(path: Path) -> pandas.DataFrame:
+    """A row per kernel and metric that is a finite number, of a file of either form: kernel, metric, value."""
+    import pandas
+
     try:
         text = read_text(path, "utf-8-sig", most=_LARGEST)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot be read: {error}", path=path) from None
     lines = [line for line in text.splitlines() if line.startswith('"')]  # skip the log lines of ncu
     try:
-        rows = list(csv.reader(io.StringIO("\n".join(lines))))
-    except csv.Error as error:
+        found = pandas.read_csv(io.StringIO("\n".join(lines)), dtype=str, on_bad_lines="skip") if lines else None
+    except ValueError as error:
         raise InputError(f"is no CSV: {error}", path=path) from None
-    if not rows or "Kernel Name" not in rows[0]:
-        raise InputError("is no CSV of Nsight Compute", path=path, remedy="ncu --csv --page raw ... > FILE")
-    header, *body = rows
-    if "Metric Name" in header:
-        if missing := [name for name in ("ID", "Metric Value") if name not in header]:
-            raise InputError(f"has no column {missing[0]!r}", path=path, remedy="ncu --csv --page raw ... > FILE")
-        yield from _long(header, body)
-        return
-    for row in body:
-        metrics = {name: _number(cell) for name, cell in zip(header, row, strict=False)}
-        metrics = {name: value for name, value in metrics.items() if value is not None and "__" in name}
-        if metrics:  # the second line holds units
-            yield metrics
-
-
-def _long(header: list[str], body: list[list[str]]) -> Iterator[dict[str, float]]:
-    """The form with one line per metric; the lines of one launch have the same ID."""
-    kernels: dict[str, dict[str, float]] = {}
-    at = {name: header.index(name) for name in ("ID", "Metric Name", "Metric Value")}
-    for row in body:
-        if len(row) == len(header) and (value := _number(row[at["Metric Value"]])) is not None:
-            kernels.setdefault(row[at["ID"]], {})[row[at["Metric Name"]]] = value
-    yield from kernels.values()
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell.replace(",", ""))
-    except ValueError:
-        return None
+    if found is None or "Kernel Name" not in found:
+        raise InputError("is no CSV of Nsight Compute", path=path, remedy=_REMEDY)
+    if "Metric Name" in found:
+        if missing := [name for name in ("ID", "Metric Value") if name not in found]:
+            raise InputError(f"has no column {missing[0]!r}", path=path, remedy=_REMEDY)
+        found = found[["ID", "Metric Name", "Metric Value"]].set_axis(["kernel", "metric", "value"], axis=1)
+    else:  # the second line holds units
+        found = found.loc[:, found.columns.str.contains("__")].reset_index(names="kernel")
+        found = found.melt("kernel", var_name="metric", value_name="value")
+    value = pandas.to_numeric(found.value.astype(str).str.replace(",", ""), errors="coerce")
+    found = found.assign(metric=found.metric.astype(str), value=value)
+    return found[value.abs() < float("inf")]

@@ -78,7 +78,7 @@ def freeing(work: Callable, *arguments):
 
 
 def _let_go(error: Exception) -> Exception:
-    for each in _chain(error):
+    for each in chain(error):
         traceback.clear_frames(each.__traceback__)
     found = explained(error) or error
     if isinstance(found, GrailbenchError):  # functions in a traceback keep what they close over
@@ -87,7 +87,7 @@ def _let_go(error: Exception) -> Exception:
     return found
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain(error: BaseException | None) -> Iterator[BaseException]:
     """An error, and those that led to it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

@@ -15,7 +15,7 @@ import os
 import select
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,53 +69,32 @@ class Source:
         """
         if not self._zipped:
             return self.raw
-        length = int.from_bytes(self.raw[-4:].tobytes(), "little")  # gzip ends with the length modulo 2^32
-        try:
-            with self._unzipping() as stream:
-                return self._filled(stream, min(length, 16 * self.raw.size))
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise self._damaged(error) from None
+        most, plausible = _most_text(), max(SLACK, RATIO * self.raw.size)
+        many = f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size"
+        implausible = InputError(many, path=self.path, remedy="unpack it first, if it is meant to")
+        error = implausible if plausible <= most else _too_much(self.path, "unpacks to", most)
+        with self._unzipped() as stream:
+            return _gathered(lambda: stream.read1(_BLOCK), min(plausible, most), error)
 
     def head(self, size: int) -> bytes:
         """At most `size` bytes from the beginning of `text`. Raises InputError if the data is damaged."""
         if not self._zipped:
             return self.raw[:size].tobytes()
-        try:
-            with self._unzipping() as stream:
-                return stream.read1(size)
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise self._damaged(error) from None
+        with self._unzipped() as stream:
+            return stream.read1(size)
 
     @property
     def _zipped(self) -> bool:
         return self.raw[:2].tobytes() == b"\x1f\x8b"
 
-    def _unzipping(self) -> gzip.GzipFile:
-        return gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw)))
-
-    def _damaged(self, error: Exception) -> InputError:
-        return InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH)
-
-    def _filled(self, stream, size: int) -> np.ndarray:
-        """uint8: the whole content of a stream, within the limits; `size` is its expected length."""
-        plausible, most = max(SLACK, RATIO * self.raw.size), _most_text()
-        text = np.empty(min(size, plausible, most) + 1, np.uint8)
-        filled = 0
-        while got := stream.readinto(memoryview(text)[filled : filled + _BLOCK]):
-            filled += got
-            if filled > plausible:
-                raise InputError(
-                    f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size",
-                    path=self.path,
-                    remedy="unpack it first, if it is meant to",
-                )
-            if filled > most:
-                raise _too_much(self.path, "unpacks to", most)
-            if filled == text.size:
-                longer = np.empty(2 * text.size, np.uint8)
-                longer[:filled] = text
-                text = longer
-        return text[:filled]
+    @contextmanager
+    def _unzipped(self) -> Iterator[gzip.GzipFile]:
+        """The decompressed data; in the block, damage becomes an InputError."""
+        try:
+            with gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw))) as stream:
+                yield stream
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH) from None
 
 
 @contextmanager
@@ -138,7 +117,7 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
             if stat.S_ISREG(found.st_mode) and found.st_size:  # files of /proc have size 0 and cannot be mapped
                 raw = _mapped(handle, found.st_size, shown)
             else:
-                raw = np.frombuffer(_drained(handle, shown), np.uint8)
+                raw = _drained(handle, shown)
         piped = stat.S_ISFIFO(found.st_mode)
         origin = str(shown) if str(path) == "-" else "a pipe" if piped else str(shown.resolve())
         yield Source(shown, origin, raw)
@@ -191,18 +170,27 @@ def _mapped(handle: int, size: int, path: Path) -> np.ndarray:
         raise TooLittleMemory(f"{path}: a file of {size:,} bytes is more than memory allows here") from None
 
 
-def _drained(handle: int, path: Path) -> bytearray:
+def _drained(handle: int, path: Path) -> np.ndarray:
     """The content of a pipe. Raises InputError if it stays silent, TooLittleMemory if it gives too much."""
-    waiting, content, most = select.poll(), bytearray(), _most_text()
+    waiting, most = select.poll(), _most_text()
     waiting.register(handle, select.POLLIN)
-    while True:
+
+    def read() -> bytes:
         if not waiting.poll(1000 * SILENCE_S):
             raise InputError(f"the pipe gave nothing for {SILENCE_S:g} s", path=path, remedy=_INSTEAD)
-        if not (block := os.read(handle, _BLOCK)):
-            return content
+        return os.read(handle, _BLOCK)
+
+    return _gathered(read, most, _too_much(path, "gives", most))
+
+
+def _gathered(read: Callable[[], bytes], most: int, error: Exception) -> np.ndarray:
+    """uint8: all that a function gives until it gives nothing. Raises the error for more than `most` bytes."""
+    content = bytearray()
+    while block := read():
         content += block
         if len(content) > most:
-            raise _too_much(path, "gives", most)
+            raise error
+    return np.frombuffer(content, np.uint8)
 
 
 def _most_text() -> int:

@@ -10,6 +10,7 @@ import sys
 import threading
 import traceback
 import weakref
+from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -41,9 +42,8 @@ class TimeLimit(Exception):
 
 _LATE = "the cell's time limit was reached"
 _heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
-_postponed: threading.Timer | None = None  # will send a postponed signal again
+_postponed: deque[int] = deque(maxlen=1)  # the signal that is sent again soon; its timer or the main thread takes it
 _patient = False  # whether the main thread is in an `interruptible` function
-_taking = threading.Lock()  # guards `_postponed`, which its timer and the main thread may take
 
 
 @dataclass(frozen=True)
@@ -98,14 +98,7 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
 def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
     """Whether an exception is of that kind or has one among its causes; compiled code that a signal interrupts may
     raise a SystemError instead."""
-    seen: set[int] = set()
-    at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        if isinstance(at, kind):
-            return True
-        seen.add(id(at))
-        at = at.__cause__ or at.__context__
-    return False
+    return any(isinstance(each, kind) for each in faults.chain(error))
 
 
 def _must_wait(frame: FrameType | None) -> bool:
@@ -118,17 +111,16 @@ def _must_wait(frame: FrameType | None) -> bool:
     raises StopIteration from then on, and no kernel is compiled or loaded any more.
     """
     if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
-        return True
+        return True  # the class of a named tuple
     depth = 0
     while frame is not None:
-        code = frame.f_code
-        if depth < 6 and code.co_filename.endswith(_UNBOXED):
-            return True
-        if code.co_name == "__del__" or code.co_filename == _WEAK:
-            return True
-        if code.co_name.startswith("_raw_object_cache") and code.co_filename.endswith(_COMPILED):
-            return True
-        if code.co_name == "refresh" and code.co_filename.endswith(_REGISTRIES):
+        name, file = frame.f_code.co_name, frame.f_code.co_filename
+        if (
+            (depth < 6 and file.endswith(_UNBOXED))
+            or (name == "__del__" or file == _WEAK)
+            or (name.startswith("_raw_object_cache") and file.endswith(_COMPILED))
+            or (name == "refresh" and file.endswith(_REGISTRIES))
+        ):
             return True
         frame, depth = frame.f_back, depth + 1
     return False
@@ -208,7 +200,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
         yield
         _raise_pending_interrupt()
     except Exception as error:
-        interrupted = _take_postponed() or _heard.is_set() or _caused_by(error, KeyboardInterrupt)
+        interrupted = _take_postponed() is not None or _heard.is_set() or _caused_by(error, KeyboardInterrupt)
         if not interrupted or getattr(error, "exit_code", None) == 130:
             raise
         raise KeyboardInterrupt from error
@@ -236,38 +228,29 @@ def _interrupt(number: int, frame: FrameType | None):
 
 def _postpone(number: int) -> None:
     """Has a signal sent again soon."""
-    global _postponed
-    _postponed = threading.Timer(_AGAIN_SECONDS, _send_again, (number,))
-    _postponed.daemon = True
-    _postponed.start()
+    _postponed.append(number)
+    timer = threading.Timer(_AGAIN_SECONDS, _send_again)
+    timer.daemon = True
+    timer.start()
 
 
-def _send_again(number: int) -> None:
+def _send_again() -> None:
     """Sends a postponed signal to the main thread, unless that has taken it meanwhile."""
-    if _taken(threading.current_thread()):
+    if (number := _take_postponed()) is not None:
         signal.pthread_kill(threading.main_thread().ident, number)
 
 
-def _take_postponed() -> bool:
-    """Whether a signal was postponed; it is then not sent again."""
-    return (timer := _postponed) is not None and _taken(timer)
-
-
-def _taken(timer: threading.Timer | threading.Thread) -> bool:
-    """Whether the signal of this timer was still postponed, and takes it: only the first caller gets True."""
-    global _postponed
-    with _taking:
-        waited = _postponed is timer
-        if waited:
-            _postponed = None
-    if waited and isinstance(timer, threading.Timer):
-        timer.cancel()
-    return waited
+def _take_postponed() -> int | None:
+    """The signal that was postponed, if any; it is then not sent again: only the first caller gets it."""
+    try:
+        return _postponed.pop()
+    except IndexError:
+        return None
 
 
 def _raise_pending_interrupt() -> None:
     """Raises KeyboardInterrupt if an interrupt arrived that has not been raised yet."""
-    if _take_postponed() or _heard.is_set():
+    if _take_postponed() is not None or _heard.is_set():
         _heard.set()
         raise KeyboardInterrupt
 
@@ -288,26 +271,24 @@ def interruptible(work: Callable[_P, _R]) -> Callable[_P, _R]:
         global _patient
         if _patient or threading.get_ident() != threading.main_thread().ident:
             return work(*given, **named)
-        held = {number: handler for number in _RAISING if callable(handler := _signal.getsignal(number))}
-        late: list[int] = []
+        handlers = {number: handler for number in _RAISING if callable(handler := _signal.getsignal(number))}
 
         def wait(number: int, frame: FrameType | None) -> None:
             if _must_wait(frame):
-                late.append(number)
                 _postpone(number)
             else:
-                held[number](number, frame)
+                handlers[number](number, frame)
 
         def restore() -> None:
             global _patient
-            for number, handler in held.items():
+            for number, handler in handlers.items():
                 if _signal.getsignal(number) is wait:
                     _signal.signal(number, handler)
             _patient = False
 
         try:
             _patient = True
-            for number in held:
+            for number in handlers:
                 _signal.signal(number, wait)
             return work(*given, **named)
         except SystemError as error:
@@ -320,8 +301,8 @@ def interruptible(work: Callable[_P, _R]) -> Callable[_P, _R]:
             except BaseException:  # of a handler that was called meanwhile
                 restore()
                 raise
-            if late and _take_postponed():
-                held[late[-1]](late[-1], sys._getframe())
+            if (late := _take_postponed()) in handlers:
+                handlers[late](late, sys._getframe())
 
     return called
 

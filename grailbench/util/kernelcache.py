@@ -1,8 +1,9 @@
-"""The folder of this package's compiled kernels in numba's cache, so that an outdated kernel is never run.
+"""The folders of this package's compiled kernels in numba's cache, so that an outdated kernel is never run.
 
 numba compiles a kernel anew when the kernel's own file changes. It does not notice a change in another file whose
-function is inlined or whose constant is read. Therefore the name of our folder contains a hash of every file with
-kernels and of the files that these import from: after any change there, kernels are compiled into a new folder.
+function is inlined or whose constant is read. Therefore kernels are in folders whose names contain a hash of the files
+with their code, of all files of this package that these import, and those import: after any change there, the kernels
+are compiled into a new folder.
 
 numba numbers the entries of a function, and two processes that compile it at once for different arguments give both the
 same number: one then finds the code of the other. So here an entry is named by a hash of what it was compiled for.
@@ -13,8 +14,8 @@ It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, 
 
 from __future__ import annotations
 
-import fcntl
 import functools
+import hashlib
 import logging
 import os
 import re
@@ -24,63 +25,78 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import FunctionType
 
 from grailbench.errors import InputError
 from grailbench.util import memory, paths, temporary
 
-STATES = 4  #: of the code whose compiled kernels are kept: this one, and those used last before
+STATES = 4  #: of a module's code whose compiled kernels stay: this one, and those used last before
 _PACKAGE = Path(__file__).resolve().parents[1]
-_NAME = "kernels-"
-_OURS = re.compile(rf"{_NAME}[0-9a-f]{{12}}")
+_FOLDER = "grailbench-kernels"
+_STATE = re.compile(r"(.+)-([0-9a-f]{12})")  # the folder of a module: its name, and the digest of its code
+_FORMER = re.compile(r"kernels-[0-9a-f]{12}")  # of versions that had one digest for all modules
 _VARIABLE = "NUMBA_CACHE_DIR"
-_held: list[int] = []  # the handle of the folder that this process uses
-_temporary: list[temporary.Folder] = []  # where it has none
+_temporary: list[temporary.Folder] = []  # where no folder can be written
 _log = logging.getLogger(__name__)
 _CACHING, _LOADING = os.path.join("core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
-_IMPORTED = re.compile(rb"^ *from grailbench\.([\w.]+) import (\([^)]*\)|.*)", re.MULTILINE)
+_IMPORT = re.compile(rb"^ *from grailbench(?:\.([\w.]+))? import (\([^)]*\)|.*)", re.MULTILINE)
 
 
-def digest() -> str:
-    """A short hash of all modules with kernels and of the modules that these import from."""
-    import hashlib  # here, so that `grailbench --help` starts without it
-
-    texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
-    kernels = {path for path, text in texts.items() if b"njit" in text or b"cuda.jit" in text}
-    files = kernels | {file for path in kernels for file in _imported(texts[path])}
-    found = hashlib.sha256()
-    for path, text in texts.items():
-        if path in files:
-            found.update(text)
-    return found.hexdigest()[:12]
+# ------------------------------------------------------------------ what a kernel depends on
 
 
-def _imported(text: bytes):
-    """The files that a module may import from this package: `from grailbench.a import b` gives a.py and a/b.py."""
-    for module, names in _IMPORTED.findall(text):
+def files_of(function) -> frozenset[Path]:
+    """The files of this package with the code of a function, and of functions that it closes over, at any depth: what
+    makes kernels of functions need not import these."""
+    found, todo = set(), [function]
+    while todo:
+        each = todo.pop()
+        each = getattr(each, "py_func", each)
+        if isinstance(each, FunctionType):
+            found.add(Path(each.__code__.co_filename))
+            todo += [cell.cell_contents for cell in each.__closure__ or ()]
+        elif isinstance(each, tuple):
+            todo += each
+    return frozenset(path for path in found if path.is_relative_to(_PACKAGE))
+
+
+@functools.cache
+def digest(files: frozenset[Path]) -> str:
+    """A short hash of files of this package and of all files of it that these import, and those import."""
+    found, todo = set(), files
+    while todo:
+        found |= todo
+        todo = {each for path in todo for each in _read(path)[1]} - found
+    content = hashlib.sha256()
+    for path in sorted(found):
+        content.update(b"%s\0%s\0" % (os.fsencode(path.relative_to(_PACKAGE)), _read(path)[0]))
+    return content.hexdigest()[:12]
+
+
+@functools.cache
+def _read(path: Path) -> tuple[bytes, frozenset[Path]]:
+    """The digest of a file, and the files of this package that it imports: `from grailbench.a import b` names a.py,
+    a/__init__.py and a/b.py."""
+    text, found = path.read_bytes(), set()
+    for module, names in _IMPORT.findall(text):
         at = _PACKAGE.joinpath(*module.decode().split("."))
-        yield at.with_suffix(".py")
-        yield from (at / f"{name}.py" for name in re.findall(r"\w+", names.decode()))
+        inside = (at / name for name in re.findall(r"\w+", names.decode()))
+        found |= {file for each in (at, *inside) for file in (each.with_suffix(".py"), each / "__init__.py")}
+    return hashlib.sha256(text).digest(), frozenset(filter(Path.is_file, found))
+
+
+# ------------------------------------------------------------------ folders
 
 
 @functools.cache
 def folder() -> Path:
-    """The folder of compiled kernels: in the package, or else in the user's cache, or else, with a warning, a temporary
-    one of this process. Raises InputError if none can be written.
-
-    This process then uses it until it ends. If the folder is new, those of `STATES` - 1 former states of the code stay,
-    and of the others those that a running process uses.
-    """
-    for where in _places():
-        found = where / f"{_NAME}{digest()}"
-        try:
-            new = not found.exists()
-            _held.append(_made(found))
+    """The folder of all compiled kernels: in the package, or else in the user's cache, or else, with a warning, a
+    temporary one of this process. Raises InputError if none can be written."""
+    for found in _places():
+        with suppress(OSError):
+            found.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=found).close()
-        except OSError:
-            continue
-        if new:
-            remove(sorted(former(), key=_used)[: 1 - STATES])
-        return found
+            return found
     return _of_this_process()
 
 
@@ -89,9 +105,9 @@ def _of_this_process() -> Path:
     try:
         made = temporary.Folder("kernels")
     except OSError:
-        remedy = f"{_VARIABLE} names a folder for them"
         raise InputError(
-            f"compiled kernels cannot be kept: neither {places} nor TMPDIR can be written", remedy=remedy
+            f"no folder for compiled kernels: neither {places} nor TMPDIR can be written",
+            remedy=f"{_VARIABLE} names one",
         ) from None
     _temporary.append(made)
     _log.warning(
@@ -102,52 +118,44 @@ def _of_this_process() -> Path:
 
 
 def _places() -> Iterator[Path]:
-    yield _PACKAGE / "__pycache__"
-    yield paths.user_cache()
-
-
-def _made(found: Path) -> int:
-    """Makes the folder, and returns a handle of it, open and locked together with others who use it."""
-    while True:
-        found.mkdir(parents=True, exist_ok=True)
-        handle = os.open(found, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(handle, fcntl.LOCK_SH)
-        if found.exists() and os.path.samestat(os.fstat(handle), found.stat()):
-            with suppress(OSError):
-                os.utime(handle)
-            return handle
-        os.close(handle)  # another process removed it meanwhile
+    yield _PACKAGE / "__pycache__" / _FOLDER
+    yield paths.user_cache() / _FOLDER
 
 
 def folders() -> list[Path]:
-    """The folders of compiled kernels, of this state of the code and of former ones."""
-    found = (path for where in _places() for path in where.glob(f"{_NAME}*"))
-    return sorted(path for path in found if _OURS.fullmatch(path.name) and path.is_dir())
+    """The folders of compiled kernels, one for each state of a module's code, present and former."""
+    found = [path for where in _places() for path in where.glob("*") if _STATE.fullmatch(path.name)]
+    found += [path for where in _places() for path in where.parent.glob("kernels-*") if _FORMER.fullmatch(path.name)]
+    return sorted(path for path in found if path.is_dir())
 
 
 def former() -> list[Path]:
     """Those of former states of the code, or of another installation."""
-    return [path for path in folders() if path.name != f"{_NAME}{digest()}"]
+    return [path for path in folders() if not _is_present(path)]
 
 
-def remove(found: Iterable[Path], dry: bool = False) -> list[Path]:
-    """Removes folders of compiled kernels that no running process uses, and returns them.
+def _is_present(path: Path) -> bool:
+    names, state = path.name.rsplit("-", 1)
+    modules = [_PACKAGE.joinpath(*name.split(".")) for name in names.partition("@")[0].split("+")]
+    files = frozenset(each.with_suffix(".py") if each.with_suffix(".py").is_file() else each / "__init__.py"
+                      for each in modules)  # fmt: skip
+    return all(file.is_file() for file in files) and digest(files) == state
 
-    dry  only tell which would be
-    """
-    gone = []
+
+def remove(found: Iterable[Path]) -> None:
+    """Removes folders of compiled kernels. A process that uses one meanwhile compiles its kernels again."""
     for path in found:
-        with suppress(OSError):
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises where another process uses it
-                if not dry:
-                    shutil.rmtree(path)
-                gone.append(path)
-            finally:
-                os.close(handle)
-    return gone
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@functools.cache
+def _state(files: frozenset[Path], compiler: str) -> Path:
+    """The folder of the kernels with code in some files, used now from here on."""
+    modules = "+".join(sorted(".".join(file.relative_to(_PACKAGE).with_suffix("").parts) for file in files))
+    found = folder() / f"{modules}{compiler and '@'}{compiler}-{digest(files)}"
+    with suppress(OSError):  # it is not there yet
+        os.utime(found)
+    return found
 
 
 def _used(path: Path) -> float:
@@ -160,11 +168,12 @@ def _used(path: Path) -> float:
 class Locator:
     """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
-    beside = ""  #: the folder in that of this package, for a compiler whose entries have the same names
+    compiler = ""  #: '' for numba, or a word for another one, whose entries have the same names
 
     def __init__(self, function, file: str):
         self._py_file = file  # numba reads it for its warnings
         self._line = function.__code__.co_firstlineno
+        self._path = _state(files_of(function), self.compiler)
 
     @classmethod
     def from_function(cls, function, file: str) -> Locator | None:
@@ -176,28 +185,31 @@ class Locator:
         return cls(function, file)
 
     def get_cache_path(self) -> str:
-        """The folder of the entries; there is one for each folder of the package."""
-        return str(folder().joinpath(self.beside, "-".join(Path(self._py_file).relative_to(_PACKAGE).parent.parts)))
+        """The folder of the entries."""
+        return str(self._path)
 
     def ensure_cache_path(self) -> None:
-        """Creates that folder."""
-        Path(self.get_cache_path()).mkdir(parents=True, exist_ok=True)
+        """Creates that folder. Of the former states of its code, `STATES` - 1 stay, those used last."""
+        if not self._path.exists():
+            self._path.mkdir(parents=True, exist_ok=True)
+            names = self._path.name.rpartition("-")[0]
+            states = [path for path in folders() if path.name.rpartition("-")[0] == names]
+            remove(sorted(states, key=_used)[:-STATES])
 
     def get_source_stamp(self) -> str:
         """A text that changes when entries are outdated: the name of the folder, which contains the hash."""
-        return folder().name
+        return self._path.name
 
     def get_disambiguator(self) -> str:
         """A text that distinguishes functions of the same name in one file."""
         return str(self._line)
 
 
-def adopt(implementation: type | None = None, beside: str = "") -> None:
-    """Puts `Locator` in front of the locators of numba, or of the package that compiles kernels for a GPU, which has
-    entries of its own in a folder `beside`; call it before kernels are decorated.
+def adopt(implementation: type | None = None, compiler: str = "") -> None:
+    """Puts `Locator` in front of the locators of numba, or of another compiler; call it before kernels are decorated.
 
-    implementation: the class of caches that has the locators, that of numba if None. Raises MachineLacks if `ulimit`
-    leaves too little memory to load numba.
+    implementation: the class of caches that has the locators, that of numba if None; `compiler` as in `Locator`. Raises
+    MachineLacks if `ulimit` leaves too little memory to load numba.
     """
     memory.require_loadable()
     if implementation is None:
@@ -207,7 +219,7 @@ def adopt(implementation: type | None = None, beside: str = "") -> None:
             _name_apart(files)
     locators = implementation._locator_classes
     if not issubclass(locators[0], Locator):
-        locators.insert(0, type("Locator", (Locator,), {"beside": beside}) if beside else Locator)
+        locators.insert(0, type("Locator", (Locator,), {"compiler": compiler}))
 
 
 def _name_apart(files: type) -> None:
@@ -220,11 +232,8 @@ def _name_apart(files: type) -> None:
     def save(self, key, data) -> None:
         from numba.core import config
 
-        mine = folder()
-        if not config.CACHE_DIR and (mine is None or self._source_stamp != mine.name):
+        if not config.CACHE_DIR and not Path(self._cache_path).is_relative_to(folder()):
             return numbered(self, key, data)
-        import hashlib
-
         name = self._data_name(int(hashlib.sha256(self._dump(key)).hexdigest()[:16], 16))
         self._save_data(name, data)  # before the index, which another process may read at once
         overloads = self._load_index()

@@ -111,9 +111,8 @@ def atomic_file(
 ) -> Iterator[IO[bytes]]:  # fmt: skip
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
 
-    If the system supports it, the file has no name until then, so that a killed process leaves no file behind. An
-    OSError without a file name, such as that of a full disk, gets the name of this file. A pipe or a character device
-    is opened for writing instead. Raises InputError as `require_writable` does, with `seeks` and `over`.
+    An OSError without a file name, such as that of a full disk, gets the name of this file. A pipe or a character
+    device is opened for writing instead. Raises InputError as `require_writable` does, with `seeks` and `over`.
 
     durable  wait until the file is on the disk, first its content and then its name, so that a loss of power leaves the
              old file or the new one; not for what is made anew when it is found damaged
@@ -123,42 +122,30 @@ def atomic_file(
     """
     require_writable(path, seeks, over)
     output, path = path, _followed(path) if follow else path
-    made = temporary.name_beside(path)
     try:
         if (follow or not output.is_symlink()) and _special(output) is not None:
             with open(_opened(output), "wb") as stream:
                 yield stream
             return
         make_folder(path.parent)
-        temporary.sweep_once(path.parent)
-        handle = nameless = _nameless(path.parent)
-        if handle is None:
-            made, handle = temporary.new_beside(path)
-        with temporary.locked(handle), ExitStack() as naming:  # until it has its name
-            with open(handle, "r+b") as stream:
+        with temporary.File(path) as made, ExitStack() as naming:
+            with open(os.dup(made.handle), "r+b") as stream:
                 yield stream
                 stream.flush()
                 if durable:
                     os.fsync(stream.fileno())
-                require_writable(output, seeks, over)  # which may have been read meanwhile
-                if check is not None:
-                    naming.enter_context(temporary.exclusive(path.parent.parent))
-                    check()
-                written = os.fstat(stream.fileno())
-                # src_dir_fd has no effect on an absolute path, but follow_symlinks works only with it
-                named = nameless is not None and _named(f"/proc/self/fd/{nameless}", path, made, src_dir_fd=nameless)
-            if not named:
-                os.replace(made, path)
-        _remember(written, "")
+            require_writable(output, seeks, over)  # which may have been read meanwhile
+            if check is not None:
+                naming.enter_context(temporary.exclusive(path.parent.parent))
+                check()
+            _remember(os.fstat(made.handle), "")
+            os.replace(made.path, path)
         if durable:
             sync(path.parent)
     except OSError as error:
-        if error.filename in (None, str(path), str(made)):
+        if error.filename in (None, str(path)) or str(error.filename).endswith(".tmp"):
             error.filename = str(output)
         raise
-    finally:
-        with suppress(OSError):
-            made.unlink(missing_ok=True)
 
 
 def _opened(path: Path) -> int:
@@ -186,34 +173,13 @@ def link_file(file: Path, path: Path, over: bytes | None = None) -> None:
     made = temporary.name_beside(path)
     make_folder(path.parent)
     try:
-        if not _named(file, path, made):
-            os.replace(made, path)
+        os.link(file, made)
+        os.replace(made, path)
         sync(path.parent)
     except OSError:  # another file system, or one without links
+        made.unlink(missing_ok=True)
         with open(file, "rb") as source, atomic_file(path, over=over) as copy:
             shutil.copyfileobj(source, copy, 1 << 20)
-    finally:
-        with suppress(OSError):
-            made.unlink(missing_ok=True)
-
-
-def _named(file: str | Path, path: Path, made: Path, **how: int) -> bool:
-    """Gives a file its name if that is free, else a temporary one; returns whether it was free."""
-    for name in (path, made):
-        with suppress(FileExistsError):
-            os.link(file, name, follow_symlinks=True, **how)
-            return name == path
-    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(made))
-
-
-def _nameless(folder: Path) -> int | None:
-    """Opens a new file without a name in a folder; None if the operating system or file system does not support it."""
-    if not hasattr(os, "O_TMPFILE") or not os.path.isdir("/proc/self/fd"):
-        return None
-    try:
-        return os.open(folder, os.O_TMPFILE | os.O_RDWR, 0o666)
-    except OSError:
-        return None  # if the folder cannot be written, opening a named file in it raises the right error
 
 
 # ------------------------------------------------------------------ on the disk

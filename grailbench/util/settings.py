@@ -18,10 +18,6 @@ from grailbench.util.files import read_text
 from grailbench.util.words import did_you_mean
 
 Model = TypeVar("Model", bound=BaseModel)
-_TABLE = re.compile(r"\s*(\[\[?)\s*((?:\"[^\"]*\"|'[^']*'|[^\]\"'])+?)\s*\]\]?\s*(?:#|$)")
-# what may hold quotes or brackets that are none; texts of several lines first
-_TEXT = re.compile(r'''"""(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*''', re.DOTALL)
-_KEY = re.compile(r"\s*([\w\-.\"']+)\s*=")
 
 
 def read(
@@ -132,35 +128,9 @@ def _models(annotation: object) -> Iterator[type[BaseModel]]:
 
 
 def _line(text: str, place: tuple[str | int, ...]) -> int | None:
-    """The line (1-based) of the key at a place, or of its table if the key is missing; None if neither is found."""
-    best, line_of_best, table, seen = 0, None, (), {}
-    for number, line in enumerate(_TEXT.sub(_without_lines, text).split("\n"), 1):
-        if (header := _TABLE.match(line)) and (parts := _parts(header[2])):
-            *parents, name = parts
-            table = ()
-            for part in parents:
-                table = (*table, part)
-                table = (*table, seen[table]) if table in seen else table
-            table = (*table, name)
-            if header[1] == "[[":
-                seen[table] = seen.get(table, -1) + 1
-                table = (*table, seen[table])
-            found = table
-        elif key := _KEY.match(line):
-            found = (*table, *_parts(key[1]))
-        else:
-            continue
-        shared = found[: len(place)]  # a line may say more than the key, as 'a.b = 1' of 'a'
-        if best < len(shared) and shared == place[: len(shared)]:
-            best, line_of_best = len(shared), number
-    return line_of_best
-
-
-def _without_lines(found: re.Match[str]) -> str:
-    """A text of several lines without what it says; any other as it is."""
-    return "\n" * found[0].count("\n") if found[0][:3] in ('"""', "'''") else found[0]
-
-
-def _parts(key: str) -> list[str]:
-    """The parts of a dotted key; quoted parts may contain dots."""
-    return [part.strip("\"'") for part in re.findall(r"\"[^\"]*\"|'[^']*'|[^.\s]+", key)]
+    """The line (1-based) of the key at a place, if only one line of the file has it; else None."""
+    if not place:
+        return None
+    key = re.compile(rf"(?<![\w-])[\"']?{re.escape(str(place[-1]))}[\"']?\s*[=.\]]")
+    lines = [number for number, line in enumerate(text.split("\n"), 1) if key.search(line)]
+    return lines[0] if len(lines) == 1 else None

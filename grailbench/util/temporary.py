@@ -1,10 +1,10 @@
 """Temporary files and folders: their names, the lock that their process holds on them, and the removal of stale ones.
 
-One is stale when the process that made it is gone. That process holds a lock (flock) on it from before anybody can see
-it until it is renamed or removed, and the system releases the lock with the process, however that ends; numbers of
-processes, which are given out again, and clocks, which are set, decide nothing. The name has a mark of this start of
-the system. Where the mark is another one, on a file system that other machines may share, or where there are no locks,
-one is stale only if nothing was written to it for a long time, by the clock of that file system.
+One is stale when the process that made it is gone. That process holds a lock (flock) on it until it is renamed or
+removed, and the system releases the lock with the process, however that ends; process ids, which are given out again,
+and clocks, which are set, decide nothing. The name has a mark of this start of the system. With the mark of another
+start, which may be that of another machine on a shared file system, or where there are no locks, one is stale only if
+nothing was written to it for a long time, by the clock of its file system.
 
 Each folder that gets a temporary file is swept once by each process that puts one there.
 """
@@ -32,9 +32,6 @@ QUIET_FOLDER_S = 7 * QUIET_S  #: the same of a folder, whose files may be read f
 _LONGEST = 40  # characters of a name that its temporary file shows: names have at most 255 bytes
 _FILE = re.compile(r"\..*\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
 _FOLDER = re.compile(r"grailbench-[a-z]+-([0-9a-f]{8})-\d+-[0-9a-f]{8}")
-#: file systems that no other machine writes to
-_OWN = {"apfs", "bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "hfs", "jfs", "overlay", "ramfs", "tmpfs",
-        "vfat", "xfs", "zfs"}  # fmt: skip
 _swept: set[tuple[int, str]] = set()
 _MOST_SWEPT = 1_000  # folders that are remembered: a process that runs for weeks writes into ever new ones
 
@@ -80,31 +77,26 @@ def lock(handle: int) -> bool:
     return True
 
 
-def new_beside(path: Path) -> tuple[Path, int]:
-    """A new empty file in the folder of a path, opened and locked. Raises OSError, which names the path, if it cannot
-    be made."""
-    while True:
-        made = name_beside(path)
-        try:
-            handle = os.open(made, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
-        except OSError as error:
-            error.filename = str(path)
-            raise
-        if lock(handle) and os.fstat(handle).st_nlink:
-            return made, handle
-        os.close(handle)  # whoever swept took it before it was locked
-
-
 class File:
-    """A new empty file beside `path` that others may write to by its name, `.path`; it is locked until `close`.
+    """A new empty file beside `path`, with the name `.path` and the open `handle`; it is locked, and removed by `close`
+    or at the end of a `with` block unless it was renamed.
 
-    Raises OSError if it cannot be made.
+    Raises OSError, which names `path`, if it cannot be made.
     """
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
         sweep_once(path.parent)
-        self.path, self.handle = new_beside(path)
+        while True:
+            self.path = name_beside(path)
+            try:
+                self.handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            except OSError as error:
+                error.filename = str(path)
+                raise
+            if lock(self.handle) and os.fstat(self.handle).st_nlink:
+                return
+            os.close(self.handle)  # whoever swept took it before it was locked
 
     def close(self) -> None:
         """Removes the file unless it was renamed."""
@@ -114,16 +106,11 @@ class File:
             os.close(self.handle)
         self.handle = -1
 
+    def __enter__(self) -> File:
+        return self
 
-@contextmanager
-def locked(handle: int) -> Iterator[None]:
-    """Holds the lock of an open file until the block ends, also if the file is closed before."""
-    held = os.dup(handle)
-    try:
-        lock(held)
-        yield
-    finally:
-        os.close(held)
+    def __exit__(self, *raised: object) -> None:
+        self.close()
 
 
 @contextmanager
@@ -202,7 +189,7 @@ def sweep_once(folder: Path) -> None:
 def sweep(folder: Path, dry: bool = False) -> list[Leftover]:
     """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
 
-    dry  only tell what would be removed
+    dry  only list it
 
     What cannot be read or removed stays, without a word.
     """
@@ -213,30 +200,29 @@ def sweep(folder: Path, dry: bool = False) -> list[Leftover]:
     except OSError:
         return []
     for name in sorted(names):
-        if name.startswith("grailbench-") and (match := _FOLDER.fullmatch(name)):
-            found.append(_swept_one(folder / name, match[1], dry, whole=True))
-        elif name.startswith(".") and (match := _FILE.fullmatch(name)):
-            found.append(_swept_one(folder / name, match[1], dry, whole=False))
+        if match := _FOLDER.fullmatch(name) or _FILE.fullmatch(name):
+            found.append(_removed(folder / name, match[1], dry, whole=match.re is _FOLDER))
     return [left for left in found if left is not None]
 
 
-def _swept_one(path: Path, mark: str, dry: bool, whole: bool) -> Leftover | None:
+def _removed(path: Path, mark: str, dry: bool, whole: bool) -> Leftover | None:
     """Removes a file, or if `whole` a folder, if it is stale; None if it is not."""
     try:
         handle = os.open(path, (os.O_RDONLY | os.O_DIRECTORY if whole else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
-        found, now = os.fstat(handle), os.lstat(path)
+        found = os.fstat(handle)
         mine = found.st_uid == os.geteuid() or not whole
         kind = stat.S_ISDIR if whole else stat.S_ISREG
-        if not mine or not kind(found.st_mode) or (found.st_dev, found.st_ino) != (now.st_dev, now.st_ino):
-            return None
-        if not _stale(handle, path, mark, whole):
+        there = kind(found.st_mode) and os.path.samestat(found, os.lstat(path))
+        if not (mine and there and _stale(handle, path, mark)):
             return None
         left = Leftover(path, size_of(path))
-        if not dry:
-            _take_away(path, whole)
+        if not dry and whole:
+            shutil.rmtree(path, ignore_errors=True)
+        elif not dry:
+            path.unlink()
         return left
     except OSError:
         return None
@@ -244,51 +230,21 @@ def _swept_one(path: Path, mark: str, dry: bool, whole: bool) -> Leftover | None
         os.close(handle)
 
 
-def remove_stale(path: Path, mark: str) -> bool:
-    """Removes a file, whose process holds a lock on it, if it is stale; `mark` is the `boot` of that process. Returns
-    whether it is gone."""
-    return _swept_one(path, mark, dry=False, whole=False) is not None
-
-
-def _take_away(path: Path, whole: bool) -> None:
-    if whole:
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink()
-
-
-def _stale(handle: int, path: Path, mark: str | None, whole: bool) -> bool:
+def _stale(handle: int, path: Path, mark: str) -> bool:
     """Whether the process that made an open file or folder is gone. If so, the handle has its lock."""
+    locks = True
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:
-        mark = None
-    if mark is not None and (mark == boot() or file_system(path) in _OWN):
+        locks = False
+    if locks and mark == boot():
         return True
-    return _age(path) > (QUIET_FOLDER_S if whole else QUIET_S)
-
-
-def _age(path: Path) -> float:
-    """Seconds since something was written to a file, or into a folder, by the clock of its file system."""
     written = max(each.lstat().st_mtime for each in _within(path))
-    with tempfile.TemporaryFile(dir=path.parent) as probe:
-        return os.fstat(probe.fileno()).st_mtime - written
-
-
-def file_system(path: Path) -> str:
-    """The type of the file system that a path is on, such as 'ext4'; '' if it is not known."""
-    import psutil  # here, as few need it
-
-    best, kind = -1, ""
-    where = os.path.realpath(path)
-    with suppress(OSError, psutil.Error):
-        for each in psutil.disk_partitions(all=True):
-            root = each.mountpoint.rstrip("/") + "/"
-            if len(root) > best and f"{where}/".startswith(root):
-                best, kind = len(root), each.fstype
-    return kind
+    with tempfile.TemporaryFile(dir=path.parent) as probe:  # has the time of the file system
+        age = os.fstat(probe.fileno()).st_mtime - written
+    return age > (QUIET_FOLDER_S if path.is_dir() else QUIET_S)
 
 
 def size_of(path: Path) -> int:

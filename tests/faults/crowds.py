@@ -108,7 +108,8 @@ class Place:
                 os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
                 paths.datasets_dir = lambda: self.folder / "datasets"
                 paths.runs_dir = lambda: self.folder / "runs"
-                caches._register, caches._seen = caches._Register(), caches._Seen()
+                caches._seen = caches._Seen()
+                caches._in_use.clear()
                 os.close(begin)
                 os.read(start, 1)  # until all are there
                 first()
@@ -149,19 +150,16 @@ def _call(words: tuple[str, ...], to: Path) -> None:
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a cache by its path; dates of notes and of the lock file do not count, nor whether a
-    checksum was the first here or compared with that of the process that was first."""
+    """The checksum of each file of a cache by its path; dates of notes do not count."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if not path.is_file() or name.startswith(f"{caches._USING}/"):
+        if not path.is_file():
             continue
         content = path.read_bytes()
         if name.endswith(".json"):
             note = json.loads(content)
             content = json.dumps({key: note[key] for key in sorted(note) if key not in UNLIKE}).encode()
-        if name == "datasets.lock.toml":
-            content = b"\n".join(line for line in content.splitlines() if not line.startswith(b"first_fetched"))
         found[name] = hashlib.sha256(content).hexdigest()
     return found
 

@@ -32,7 +32,7 @@ FLAGS = (*crowds.FLAGS, "--trials", "2")
 STREAMED = ("build", "graph.edges", "--impl", "streamed", "--memory", "500MB", "--out")
 #: folders that exist before, with what is put there beside what is grailbench's own
 OWN = (
-    "cache", *(f"cache/{name}" for name in (*caches.KINDS, "using")), "runs", "made", "made/report", "made/figures",
+    "cache", *(f"cache/{name}" for name in caches.KINDS), "runs", "made", "made/report", "made/figures",
     "base", "base/report", "site", "begun.build", "begun.build/1-edges", "home/grailbench", "temporary", ".",
 )  # fmt: skip
 USERS = ("folder", "folder/.git/objects", "folder/1-edges", "base.before", "base.next", "base.making", "x.build")

@@ -29,7 +29,7 @@ from tasks import Stage, Task, Wrong
 LOST = ("all", "synced", "zeros", "half")  #: what is there of bytes that were not synced
 #: what is made anew when it is needed and is not there or damaged, and so is not synced; marks of use of processes that
 #: are gone are swept by the next one that uses the cache, which a command that has nothing left to do is not
-CACHED = ("cache/dags", "cache/queries", "cache/using")
+CACHED = ("cache/dags", "cache/queries")
 DROPPED = 4  #: so many of the last names that were not synced are left out one by one
 
 

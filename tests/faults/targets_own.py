@@ -29,7 +29,7 @@ from own_files import (
 from targets import mark
 
 from grailbench.compare import gate
-from grailbench.data import cache, registry, sources
+from grailbench.data import registry, sources
 from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import profile
@@ -185,7 +185,6 @@ TARGETS = (
     Target("gate", of_path(gate.load_gate), "gates of comparisons"),
     Target("registry", of_path(registry._read), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
-    Target("lock", of_path(lambda path: settings.read(path, cache._Lock)), "checksums of first downloads"),
     Target("program", of_path(description.read), "descriptions of programs"),
     Target("printed", _printed, "what programs print", files=("stdout",), names=None, lines=False),
     Target("outline", of_path(profile.read), "outlines of graphs"),

@@ -305,9 +305,7 @@ def _keys(content: bytes) -> object:
 VARYING: dict[str, Callable[[bytes], object]] = {
     "trials.jsonl": repeatable,
     "environment.json": lambda content: "earlier" in _keys(content) or "code" in _keys(content),
-    # a checksum that was locked before the kill is compared with, and no first one
-    ".gra.json": _without("fetched", "sum", "checked"),
-    "datasets.lock.toml": lambda content: [line for line in content.splitlines() if b"first_fetched" not in line],
+    ".gra.json": _without("fetched", "sum"),
 }
 
 

@@ -196,10 +196,9 @@ def save(recipe: Recipe, graph: Graph) -> Path:
                 remedy = f"another name, or delete {path}"
                 raise InputError(f"{name!r} was generated before, with other parameters", remedy=remedy)
 
-    caches.use(path, coming=True)
     about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
     save_graph(path, graph, about, check=check)
-    caches.keep_bound(path)
+    caches.added(path)
     return path
 
 

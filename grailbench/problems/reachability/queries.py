@@ -169,7 +169,7 @@ class QuerySet:
         try:
             with atomic_file(self.path, durable=False) as stream:
                 np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
-            caches.keep_bound(self.path)
+            caches.added(self.path)
         except OSError as error:
             _log.warning("%s: the query set was not stored: %s", self.path, error)
 

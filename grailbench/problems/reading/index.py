@@ -30,11 +30,11 @@ class Text:
     def file(self, form: str) -> Path:
         """The file with the graph in a format of `FORMS`; it is written on first use."""
         path = paths.cache_dir() / "texts" / f"{self._sha256[:16]}.{form}"
-        caches.use(path, coming=True)
+        caches.use(path)
         if not path.is_file():
             with atomic_file(path) as stream:
                 stream.write(FORMS[form](self.graph).encode())
-            caches.keep_bound(path)
+            caches.added(path)
         return path
 
 

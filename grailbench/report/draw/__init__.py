@@ -7,17 +7,15 @@ length is in inches.
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files as resources
 
-from markupsafe import Markup, escape
+from markupsafe import escape
 
-from grailbench.report.figure import Bars, Figure, of_trials, seen
+from grailbench.report.figure import Bars, Figure, seen
 from grailbench.util.visible import visible
 
 DPI = 300
-_WIDE, _TALL, _EDGE = 160, 14, 4  # pixels of a strip, and free at its borders
 
 
 def svg(figure: Figure) -> str:
@@ -45,34 +43,6 @@ def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str
     yield f"{figure.name}.csv", figure.csv.encode()
 
 
-def strip(times: Sequence[float], low: float | None, median: float, high: float | None) -> Markup:
-    """An SVG of 160 x 14 pixels for a table of a page, without text: a dot a trial from the least to the
-    greatest on a log axis, the first trial lowest, over the interval and the median; its numbers are its accessible
-    name. Empty without times. Its colours follow the page's theme by the rules of `styles`."""
-    if not times:
-        return Markup("")
-    least, most = min(times), max(times)
-    scale = math.log if least > 0 else float
-    span = scale(most) - scale(least)
-
-    def at(ms: float) -> str:
-        share = (scale(min(max(ms, least), most)) - scale(least)) / span if span > 0 else 0.5
-        return f"{_EDGE + share * (_WIDE - 2 * _EDGE):.1f}".removesuffix(".0")
-
-    up = (_TALL - 4) / max(1, len(times) - 1)
-    dots = "".join(f"M{at(ms)} {_TALL - 2 - up * number:.0f}h0" if len(times) > 1 else f"M{at(ms)} {_TALL // 2}h0"
-                   for number, ms in enumerate(times))  # fmt: skip
-    bar = ""
-    if low is not None and high is not None:
-        wide = f"{max(float(at(high)) - float(at(low)), 1):.1f}".removesuffix(".0")
-        bar = f'<rect x="{at(low)}" width="{wide}" height="{_TALL}"/>'
-    name = escape(of_trials(times, median, low, high))
-    return Markup(  # noqa: S704 - numbers, and a name that is escaped above
-        f'<svg class="strip" role="img" aria-label="{name}" width="{_WIDE}" height="{_TALL}">{bar}'
-        f'<path class="m" d="M{at(median)} 0v{_TALL}"/><path d="{dots}"/></svg>'
-    )
-
-
 def script() -> str:
     """JavaScript of a page's figures, which does not use eval."""
     return resources(__name__).joinpath("figures.js").read_text("utf-8")
@@ -84,30 +54,26 @@ def styles() -> str:
 
 
 def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
-    """Each page of a figure, and its bytes from matplotlib by kind."""
+    """Each page of a figure, and its bytes from matplotlib by kind, without dates."""
     from grailbench.report.draw import forms
     from grailbench.report.draw.sheet import Sheet, page, styled
 
     figure, source = seen(figure), visible(source)
     form = figure.form
-    names = () if form.empty else form.names
     with styled(figure.name):
         pages = page(forms.blocks(form)) or [[]]
+    about = {"Title": figure.title, "Description": figure.caption}
+    more = {"svg": {"Date": None, "Creator": "grailbench"}, "png": {"Software": "grailbench"}}
     for number, own in enumerate(pages, 1):
         with styled(f"{figure.name}-{number}"):
+            names = form.names if form.panels else ()
             sheet = Sheet(figure, names, isinstance(form, Bars), sum(block.height for block in own), words, source)
-            top = 0.0
+            top, drawn = 0.0, {}
             for block in own:
                 block.draw(sheet, top)
                 top += block.height
-            drawn = {kind: _drawn(sheet, kind) for kind in kinds}
+            for kind in kinds:
+                out = io.BytesIO()
+                sheet.picture.savefig(out, format=kind, dpi=DPI, metadata=about | more[kind])
+                drawn[kind] = out.getvalue()
         yield sheet, drawn
-
-
-def _drawn(sheet, kind: str) -> bytes:
-    """A sheet's bytes from matplotlib, without dates."""
-    about = {"Title": sheet.figure.title, "Description": sheet.figure.caption}
-    about |= {"Date": None, "Creator": "grailbench"} if kind == "svg" else {"Software": "grailbench"}
-    out = io.BytesIO()
-    sheet.picture.savefig(out, format=kind, dpi=DPI, metadata=about)
-    return out.getvalue()

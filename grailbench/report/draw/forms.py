@@ -1,41 +1,38 @@
-"""Draws the three forms of figures, panel by panel: `Marks`, `Bars` and `Grid` of `report.figure`."""
+"""Draws the two forms of figures, panel by panel: `Marks` and `Bars` of `report.figure`."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Meaning, Sheet, box, inches, rows
-from grailbench.report.figure import Axis, Bar, Bars, Grid, Mark, Marks, Panel, Part, Tile
+from grailbench.report.figure import Axis, Bar, Bars, Mark, Marks, Panel, Part
 from grailbench.util.words import clip
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def blocks(form: Marks | Bars | Grid) -> list[Block]:
+def blocks(form: Marks | Bars) -> list[Block]:
     """The blocks of a form from top to bottom, each of which stays on one page."""
-    if form.empty:
-        return []
-    return {Marks: _marks, Bars: _bars, Grid: _grid}[type(form)](form)
+    return (_marks if isinstance(form, Marks) else _bars)(form) if form.panels else []
 
 
 # ------------------------------------------------------------------ marks on axes
 
 _PLOT = 1.9, 2.6  # height in inches of a panel with two numeric axes: side by side with others, or alone
 _LETTERS = 48, 26  # most letters of a name on an axis: of a panel alone, or side by side with others
-_MOST = TALL - 0.7  # inches: height of the axes of a panel of trials; a longer one goes on below, on the same axis
+_MOST = TALL - 0.7  # inches: height of the axes of a panel of names; a longer one goes on below, on the same axis
 _SPREAD = 0.62  # share of the height of a line from its first trial to its last
 
 
 def _marks(form: Marks) -> list[Block]:
     """A block for each row of panels."""
     named = form.y.scale == "names"
-    if any(mark.trials for panel in form.panels for mark in panel.items):
+    if named:
         form = replace(form, panels=tuple(part for panel in form.panels for part in _parts(panel)))
     across = max(1, min(form.across, len(form.panels)))
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
@@ -57,7 +54,7 @@ def _marks(form: Marks) -> list[Block]:
 
 
 def _parts(panel: Panel) -> list[Panel]:
-    """A panel of trials in parts that fit a page, with one range of values."""
+    """A panel of names in parts that fit a page, with one range of values."""
     found = rows(_names(panel), max(1, int(_MOST / _line(panel))))
     shared = panel.shared or f"{panel.title} {id(panel)}"
     return [replace(panel, items=tuple(mark for mark in panel.items if str(mark.y) in names), shared=shared)
@@ -113,8 +110,7 @@ def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall
         _lines_of_names(axes, form, panel)
     else:
         up = _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
-    if form.guided is None or panel.title in form.guided:
-        _guides(axes, panel.guides or form.guides, across or 0.0, up or 0.0)
+    _guides(axes, panel.guides, across or 0.0, up or 0.0)
     _steps(axes, [(_put(x, across), _put(y, up)) for x, y in panel.steps])
     bounds = across if named else up
     for at, name in enumerate(form.names):
@@ -382,86 +378,3 @@ def _fill(sheet: Sheet, axes: Axes, series: int, own: list[tuple[float, float, P
         )  # fmt: skip
         axes.add_collection(found, autolim=False)
         sheet.stand_for(found, Meaning(series, tuple(part.hint for _, _, part in some)))
-
-
-# ------------------------------------------------------------------ a grid of tinted texts
-
-_TILE, _ROW, _LEAD = 0.6, 0.19, 0.12  # inches: width and height of a tile, height of a further line of text
-_NAME = 32  # letters in a line of a name
-_HEADS = 2.2  # inches: the most height for the names of columns
-
-
-def _grid(form: Grid) -> list[Block]:
-    """Blocks with as many columns as fit the width and as many lines as fit a page; the other columns come below."""
-    left = max((inches(line) for name, tiles in form.lines if tiles for line in _wrapped(name)), default=0.0) + 0.15
-    most = max(1, int((WIDTH - left) / _TILE))
-    across = math.ceil(len(form.columns) / math.ceil(len(form.columns) / most)) if form.columns else 1
-    found = []
-    for lines in _pages(form.lines):
-        for own in rows(range(len(form.columns)), across):
-            heads = [textwrap.wrap(form.columns[i], 26) for i in own]
-            above = max(inches(line) for head in heads for line in head) + 0.12
-
-            def draw(sheet: Sheet, top: float, own=own, lines=lines, heads=heads, above=above):
-                shown = [(name, [tiles[i] for i in own] if tiles else []) for name, tiles in lines]
-                _tiles(sheet, top + above, shown, [_high(line) for line in lines], heads, left)
-
-            found.append(Block(above + sum(map(_high, lines)) + 0.2, draw))
-    return found
-
-
-def _wrapped(name: str) -> list[str]:
-    return textwrap.wrap(name, _NAME) or [""]
-
-
-def _high(line: tuple[str, tuple[Tile, ...]]) -> float:
-    """Height of a line in inches, by the number of lines of text in its name and its tiles."""
-    name, tiles = line
-    texts = [len(_wrapped(name)) if tiles else 1, *(tile.lines.count("\n") + 1 for tile in tiles)]
-    return _ROW + _LEAD * (max(texts) - 1)
-
-
-def _pages(lines: Iterable[tuple]) -> list[list[tuple]]:
-    """The lines in groups that fit a page. A heading stays with the line below it, and is repeated on the next page if
-    its lines go on there."""
-    found, left, heading = [], 0.0, []
-    for line in lines:
-        if not line[1]:
-            heading = [line]
-        if _high(line) + (0 if line[1] else _ROW) > left:
-            found.append(list(heading) if line[1] else [])
-            left = TALL - _HEADS - _ROW * len(found[-1])
-        found[-1].append(line)
-        left -= _high(line)
-    return found
-
-
-def _tiles(sheet: Sheet, top: float, lines: list, heights: list[float], heads: list[list[str]], left: float) -> None:
-    """Draw lines of these heights (inches) below the names of columns; `left` is the width of the names of lines."""
-    from matplotlib.collections import PolyCollection
-    from matplotlib.colors import LinearSegmentedColormap
-
-    axes = sheet.axes(0, top, WIDTH, sum(heights))
-    axes.set_axis_off()
-    axes.set(xlim=(0, WIDTH), ylim=(sum(heights), 0))
-    shades = LinearSegmentedColormap.from_list("shades", [style.SLOWER, style.PAPER, style.FASTER])
-    small = {"fontsize": SMALL, "linespacing": 1.1}
-    corners, colours = [], []
-    for column, head in enumerate(heads):
-        axes.text(left + _TILE * (column + 0.5), -0.05, "\n".join(head), rotation=90, ha="center", va="bottom",
-                  color=style.SOFT, **small)  # fmt: skip
-    for i, (name, tiles) in enumerate(lines):
-        y, tall = sum(heights[:i]), heights[i]
-        if not tiles:
-            axes.text(0.05, y + tall / 2, name, va="center", fontsize=SMALL, fontweight="bold")
-            continue
-        axes.text(left - 0.08, y + tall / 2, "\n".join(_wrapped(name)), ha="right", va="center", **small)
-        for column, tile in enumerate(tiles):
-            x = left + _TILE * column
-            corners.append(box(x, y, _TILE, tall))
-            colours.append(shades(0.5 + tile.depth * 0.31))  # light enough for dark text
-            axes.text(x + _TILE / 2, y + tall / 2, tile.lines, ha="center", va="center",
-                      color=style.BAD if tile.bad else style.INK, fontweight="bold" if tile.bad else "normal",
-                      **small)  # fmt: skip
-    found = PolyCollection(corners, facecolors=colours, edgecolors=style.PAPER, linewidths=0.6, clip_on=False, zorder=0)
-    axes.add_collection(found, autolim=False)

@@ -10,13 +10,10 @@ import math
 #: eight colours of series with a contrast of at least 3 to the white page and to the dark page
 LIGHT = ("#1f6fb4", "#b8560b", "#1a7f4b", "#7a4bb8", "#c0362c", "#0f7884", "#86592c", "#5b6675")
 DARK = ("#6db3f2", "#f0a35e", "#5fc992", "#b99bf0", "#f2857b", "#56c7d6", "#d1a06f", "#a9b4c2")
-FASTER, SLOWER = "#1f6fb4", "#b8560b"
 #: marks of series in matplotlib's notation
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: patterns of bars in matplotlib's notation; '' is plain
 HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "++++")
-LEVELS = 20  #: number of tints of a heat map on a page, each a class of its style sheet
-DEEPEST = 16.0  #: the speed-up (or its inverse) that has the darkest colour of a heat map
 #: colours of text, lines and page
 INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"
 #: the background of text on top of a drawing
@@ -31,11 +28,6 @@ def colour(index: int) -> int:
 def mark(index: int) -> int:
     """The position in `MARKS` and `HATCHES` of a series; mark and colour together are unique for 64 series."""
     return (index + index // len(LIGHT)) % len(MARKS)
-
-
-def depth(ratio: float) -> float:
-    """The depth of a speed-up's colour from 0 to 1, on a log scale."""
-    return min(1.0, abs(math.log(ratio)) / math.log(DEEPEST))
 
 
 def log_range(values: list[float]) -> tuple[float, float]:

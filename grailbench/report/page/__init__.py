@@ -18,7 +18,6 @@ from pathlib import Path
 from markupsafe import Markup
 
 from grailbench.errors import InputError
-from grailbench.harness.statistics import PENALTY
 from grailbench.report import draw, stalls
 from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import FOLDER, Report
@@ -32,12 +31,10 @@ COLOURS = {
     "light": {
         "page": "#ffffff", "raised": "#f3f5f7", "ink": "#1a1f24", "soft": "#56606b",
         "line": "#dfe3e8", "edge": "#8a949f", "link": "#14599b", "good": "#17703f", "bad": "#b3261e",
-        "faster": "31 111 180", "slower": "200 98 20",
     },
     "dark": {
         "page": "#14181d", "raised": "#1f252c", "ink": "#e8ecf0", "soft": "#a3adb8",
         "line": "#2e3640", "edge": "#6d7883", "link": "#7cbcf7", "good": "#6ccf97", "bad": "#ff8f85",
-        "faster": "64 140 220", "slower": "205 110 40",
     },
 }  # fmt: skip
 
@@ -118,14 +115,9 @@ def _style() -> str:
     for name, series in (("light", style.LIGHT), ("dark", style.DARK)):
         colours = {**COLOURS[name], **{f"s{i}": colour for i, colour in enumerate(series)}}
         sheet = sheet.replace(f"@{name.upper()}@", " ".join(f"--{key}: {value};" for key, value in colours.items()))
-    tints = [f".t{i} {{ --depth: {0.55 * i / style.LEVELS:.4g}; }}" for i in range(1, style.LEVELS + 1)]
-    return "\n".join((sheet, *tints, draw.styles()))
+    return "\n".join((sheet, draw.styles()))
 
 
 @cache
 def _script() -> str:
-    known = {"DEEPEST": f"{style.DEEPEST:g}", "PENALTY": f"{PENALTY:g}", "LEVELS": str(style.LEVELS)}
-    script = asset("report.js").replace("// @FIGURES@", draw.script())
-    for name, value in known.items():
-        script = script.replace(f"@{name}@", value)
-    return script
+    return asset("report.js").replace("// @FIGURES@", draw.script())

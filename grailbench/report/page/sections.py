@@ -8,24 +8,16 @@ from typing import NamedTuple
 
 from grailbench.compare import answer
 from grailbench.errors import InputError
-from grailbench.harness.cells import NOT_FROM_EDGES
-from grailbench.harness.statistics import PENALTY
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import figures, floors, frames, measured
 from grailbench.report.document import Report
-from grailbench.report.figure import Figure, Grid
-from grailbench.report.papers.feeds import THESIS_GPU
+from grailbench.report.figure import Figure
 from grailbench.report.render.csv import csv
 from grailbench.report.render.html import TALL
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import count, gib, listing, times
+from grailbench.util.words import count, gib, listing
 
-MEANS = (
-    "Means are geometric, over the graphs that a configuration ran on and the reference has a time on; a lost cell "
-    f"counts as {times(1 / PENALTY)}, or as the configuration's worst where that is worse. Means over other graphs "
-    "than those of another column are not to be compared with it."
-)
 #: the kind of a block, as the template names it, and its content
 Block = tuple[str, object]
 
@@ -46,16 +38,6 @@ class Folded(NamedTuple):
     open: bool
 
 
-class Heat(NamedTuple):
-    """The heat map: speed-ups as numbers on tinted cells, which the page's script recalculates for another of the
-    columns as reference, or another phase."""
-
-    grid: Grid
-    reference: str
-    phase: str
-    phases: list[str]
-
-
 def of_report(report: Report, reference: str | None, phase: str, profile: Path | None) -> list[Section]:
     """The sections that have content: the summary, each part of the report with its figures, other figures, all cells
     and trials, the environment.
@@ -72,12 +54,15 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
             cells = blocks
         else:
             found.append(Section(part.name, part.title or tables[0].title, blocks))
-    strips, speedup = drawn.pop(figures.TRIALS), drawn.pop("speedup", None)
+    strips = drawn.pop(figures.TRIALS)
+    for problem in (name for name in references if name != USUAL):
+        first = next(iter(contract.problem(problem).ranked))
+        faster = figures.speedup(report.run.of(problem), references[problem], first, problem=problem)
+        drawn[faster.name] = faster
     counted = [cell for cell in frames.ordered(report.cells) if cell.counters and cell.status != "wrong"]
     work = _tables([floors.table(floors.COUNTERS, floors.counters(counted))] if counted else [])
     found += [Section(name, figure.title, _figure(figure) + work * (name == "counters"))
               for name, figure in drawn.items()]  # fmt: skip
-    found += [Section(name, title, blocks) for name, title, blocks in _speedups(report, references, phase, speedup)]
     strip_count = sum(len(panel.items) for panel in strips.form.panels)
     trials = [_folded(count(strip_count, "strip"), _figure(strips), strip_count)] if strip_count else []
     every = _folded("Every cell and phase with its statistics", _tables([report.details]), len(report.details.lines))
@@ -87,29 +72,6 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
         Section("environment", "Environment", list(environment(report.run.environment))),
     ]
     return [section for section in found if section.blocks]
-
-
-def _speedups(
-    report: Report, references: Mapping[str, str], phase: str, figure: Figure | None
-) -> Iterator[tuple[str, str, list[Block]]]:
-    """The heat map of each problem whose configurations can be compared: its name, its title and its blocks. `figure`
-    has the speed-ups of reachability."""
-    for problem, reference in references.items():
-        cells, phases = report.run.of(problem), list(contract.problem(problem).ranked)
-        chosen = phase if problem == USUAL else phases[0]
-        grid = figures.speedups(cells, reference, chosen, phases)
-        if grid.empty:
-            continue
-        timed = {name for _, tiles in grid.lines for tile in tiles for name, _ in tile.times}
-        heat = Heat(grid, reference, chosen, [name for name in dict.fromkeys([*phases, chosen]) if name in timed])
-        blocks: list[Block] = [("heat", heat), ("text", MEANS)]
-        if problem == USUAL and figure is not None:
-            on_gpu = any(config.startswith(THESIS_GPU) for config in grid.columns)
-            whole = "ready is the way from edges" if "ready" in heat.phases else f"from edges: {NOT_FROM_EDGES}"
-            said = f" Phase label on a GPU is of a graph that is there already; {whole}." * on_gpu
-            blocks = [("text", f"{figure.caption} {figure.note}{said}"), *blocks, ("data", (figure.name, figure.csv))]
-        ending = "" if problem == USUAL else problem
-        yield f"speedup{'-' * bool(ending)}{ending}", f"Speed-up{', ' * bool(ending)}{ending}", blocks
 
 
 def _references(report: Report, wanted: str | None) -> dict[str, str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from statistics import median
@@ -17,25 +18,23 @@ from typing import TYPE_CHECKING
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
 from grailbench.report import stalls
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Panel, Part, bounded, panels
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Marks, Part, alone, marks, panels, stacked
 from grailbench.report.papers import closures as fenz
 from grailbench.report.papers import traversals as pathak
-from grailbench.report.papers.beside import Entry, Filled
+from grailbench.report.papers.beside import Filled
 from grailbench.report.papers.computation import Point, chosen, of_paper, points
 from grailbench.report.papers.feeds import CPU, FEEDS, WEIGHTS
 from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.util.words import count, short, times
+from grailbench.util.words import count
 
 if TYPE_CHECKING:
     import pandas
 
-Bounds = tuple[float | None, float | None]
 
-
-def _one(marks: Iterable[Mark], names: Iterable[str], x: Axis, y: Axis, lines: bool = False) -> Marks:
-    """One panel of marks without a title; no panel if there are no marks."""
-    return Marks(panels(("", mark) for mark in marks), tuple(names), x, y, lines=lines, across=1)
+def _noted(frame: pandas.DataFrame, sampled: str, *notes: str) -> str:
+    """Notes, and the sentence on sampled times if the frame has such."""
+    return " ".join(filter(None, (*notes, sampled if (frame.status == "sampled").any() else "")))
 
 
 # ------------------------------------------------------------------ the thesis: print against measured
@@ -43,66 +42,42 @@ def _one(marks: Iterable[Mark], names: Iterable[str], x: Axis, y: Axis, lines: b
 
 def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
     """A panel per printed column with a series per table; a mark is open if its printed value has an erratum."""
-    tables = list(tables)
     frame = printed_frame(tables)
-    bounds = {(name, dataset, column): _bounds(name, column, entry) for name, dataset, column, entry in _times(tables)}
     shown = frame[frame.ratio.notna() & (frame.printed > 0)]
-    marks = [
-        (str(row.column), Mark(
-            f"table {row.table}", row.printed, row.measured,
-            f"{row.title}: printed {short(row.printed)} ms, measured {short(row.measured)} ms, "
-            f"{times(row.ratio)}" + (f" ({row.erratum})" if row.erratum else ""),
-            *bounds[row.table, row.dataset, row.column], bool(row.erratum),
-        ))
-        for row in shown.itertuples()
-    ]  # fmt: skip
-    names = tuple(dict.fromkeys(f"table {name}" for name in shown.table))
+    shown = shown.assign(series="table " + shown.table, odd=shown.erratum != "")
     guides = tuple((10.0**k, "equal" if k == 0 else f"{10.0**k:g}×") for k in range(-9, 10))
-    form = Marks(panels(marks), names, Axis("printed ms"), Axis("measured ms"), square=True, guides=guides)
-    odd = "An open mark: print is known to be odd there." if shown.erratum.any() else ""
-    return Figure("printed", frame, form, _noted(odd, sampled if (frame.status == "sampled").any() else ""))
-
-
-def _noted(*texts: str) -> str:
-    return " ".join(filter(None, texts))
-
-
-def _times(tables: Iterable[Filled]) -> Iterable[tuple[str, str, str, Entry]]:
-    """The printed times of tables 2.4-2.6 and 6.1-6.6 as table, dataset, column, entry; columns of 6.4-6.6 that repeat
-    2.4-2.6 are left out."""
-    for table in tables:
-        for row in table.rows if table.name in TIME_TABLES else ():
-            for column, feed in FEEDS[table.name].items():
-                entry = row.entries[column]
-                if not (feed.counts or entry.printed is None or (table.name in GPU_TABLES and column in CPU)):
-                    yield table.name, row.dataset, column, entry
-
-
-def _bounds(table: str, column: str, entry: Entry) -> Bounds:
-    """The 95 % interval of a measured mean, or Nones."""
-    stats = None if entry.measured is None or entry.cell is None else FEEDS[table][column].stats(entry.cell)
-    return (None, None) if stats is None else (stats.low, stats.high)
+    found = marks(shown, "series", "printed", "measured", panel="column", name="title", opened="odd")
+    found = tuple(replace(panel, guides=guides) for panel in found)
+    form = Marks(found, tuple(dict.fromkeys(shown.series)), Axis("printed ms"), Axis("measured ms"), square=True)
+    odd = "An open mark: print is known to be odd there." if shown.odd.any() else ""
+    return Figure("printed", frame, form, _noted(frame, sampled, odd))
 
 
 def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
-    """One row per printed time of `_times`: table, dataset, title, column, config, measured (mean ms, missing if not
-    measured), printed (ms), ratio, status, measured_notes, erratum.
+    """One row per printed time of tables 2.4-2.6 and 6.1-6.6: table, dataset, title, column, config, measured (mean ms,
+    missing if not measured) and the bounds of its 95 % interval, printed (ms), ratio, status, measured_notes, erratum.
 
-    All graphs are real, because only real graphs fill published rows.
+    Columns of 6.4-6.6 that repeat 2.4-2.6 are left out. All graphs are real, because only real graphs fill published
+    rows.
     """
     import pandas
 
-    tables = list(tables)
-    columns = ["table", "dataset", "title", "column", "config", "measured", "printed", "ratio", "status",
+    columns = ["table", "dataset", "title", "column", "config", "measured", "low", "high", "printed", "ratio", "status",
                "measured_notes", "erratum"]  # fmt: skip
-    titles = {(table.name, row.dataset): row.title for table in tables for row in table.rows}
-    rows = [
-        (name, dataset, titles[name, dataset], column, entry.cell.label if entry.cell else None, entry.measured,
-         float(entry.printed), entry.ratio, entry.status, "; ".join(entry.measured_notes),
-         "; ".join(entry.printed_notes))
-        for name, dataset, column, entry in _times(tables)
-    ]  # fmt: skip
-    return pandas.DataFrame(rows, columns=columns).astype(dict.fromkeys(("measured", "printed", "ratio"), float))
+    rows = []
+    for table, row in ((each, row) for each in tables if each.name in TIME_TABLES for row in each.rows):
+        for column, feed in FEEDS[table.name].items():
+            entry = row.entries[column]
+            if feed.counts or entry.printed is None or (table.name in GPU_TABLES and column in CPU):
+                continue
+            stats = None if entry.measured is None or entry.cell is None else feed.stats(entry.cell)
+            rows.append((
+                table.name, row.dataset, row.title, column, entry.cell.label if entry.cell else None, entry.measured,
+                stats and stats.low, stats and stats.high, float(entry.printed), entry.ratio, entry.status,
+                "; ".join(entry.measured_notes), "; ".join(entry.printed_notes),
+            ))  # fmt: skip
+    frame = pandas.DataFrame(rows, columns=columns)
+    return frame.astype(dict.fromkeys(("measured", "low", "high", "printed", "ratio"), float))
 
 
 # ------------------------------------------------------------------ the thesis: weight of sub algorithms
@@ -114,14 +89,7 @@ WEIGHTS_FRAME = ("level", "table", "name", "generated", "source", "graphs", "pha
 def weights(tables: Iterable[Filled], sampled: str = "") -> Figure:
     """A panel per data set or graph with two bars of shares: measured and printed."""
     frame = weights_frame(tables)
-    bars = []
-    for (_, name, source), own in frame.groupby(["level", "name", "source"], sort=False):
-        parts = (
-            Part(row.phase, row.share, f"{name}, {source}, {row.phase}: {row.share:.0%}") for row in own.itertuples()
-        )
-        bars.append((str(name), Bar(str(source), tuple(parts))))
-    found = panels(bars) if (frame.source != "printed").any() else ()
-    form = Bars(found, tuple(dict.fromkeys(frame.phase)), whole=True)
+    form = stacked(frame, "name", "source", "phase", 2) if (frame.source != "printed").any() else Bars()
     return Figure("weights", frame, form, "" if frame.empty else sampled)
 
 
@@ -135,33 +103,27 @@ def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
     """
     import pandas
 
-    sets: dict[tuple, list[dict[str, float]]] = {}
-    single = []
+    rows, set_of = [], {}
     tables = [table for table in tables if set(WEIGHTS) <= set(table.columns)]
     titles = Counter(row.title for table in tables for row in table.rows)
-    for table in tables:
-        for row in table.rows:
-            measured = {column: row.entries[column].measured for column in WEIGHTS}
-            if None in measured.values():
-                continue
-            generated = row.entries["Total"].cell.generated
-            name = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
-            title = row.title if titles[row.title] == 1 else f"{row.title} (table {table.name})"
-            in_print = {column: row.entries[column].printed for column in WEIGHTS}
-            for source, bar in (("measured", measured), ("printed", in_print)):
-                if None in bar.values():
-                    continue
+    for table, row in ((each, row) for each in tables for row in each.rows):
+        measured = {column: row.entries[column].measured for column in WEIGHTS}
+        if None in measured.values():
+            continue
+        generated = row.entries["Total"].cell.generated
+        title = row.title if titles[row.title] == 1 else f"{row.title} (table {table.name})"
+        set_of[title] = "Generated graphs" if generated else _DATA_SETS.get(table.name, "Other graphs")
+        for source, bar in (("measured", measured), ("printed", {c: row.entries[c].printed for c in WEIGHTS})):
+            if None not in bar.values():
                 ms = {column: float(value) for column, value in bar.items()}
-                shares = {column: value / (sum(ms.values()) or 1.0) for column, value in ms.items()}
-                sets.setdefault((table.name, name, generated, source), []).append(shares)
-                single += [("graph", table.name, title, generated, source, 1, column, ms[column], shares[column])
-                           for column in WEIGHTS]  # fmt: skip
-    grouped = [
-        ("data set", table, f"{name}, {count(len(graphs), 'graph')}", generated, source, len(graphs), column, None,
-         sum(shares[column] for shares in graphs) / len(graphs))
-        for (table, name, generated, source), graphs in sets.items() for column in WEIGHTS
-    ]  # fmt: skip
-    return pandas.DataFrame([*grouped, *single], columns=WEIGHTS_FRAME).astype({"ms": float, "share": float})
+                rows += [("graph", table.name, title, generated, source, 1, *each, each[1] / (sum(ms.values()) or 1.0))
+                         for each in ms.items()]  # fmt: skip
+    single = pandas.DataFrame(rows, columns=WEIGHTS_FRAME).astype({"ms": float, "share": float})
+    sets = single.assign(name=single.name.map(set_of)).groupby(
+        ["table", "name", "generated", "source", "phase"], sort=False).share  # fmt: skip
+    means = sets.agg(graphs="size", share="mean").reset_index().assign(level="data set", ms=float("nan"))
+    means["name"] = [f"{name}, {count(graphs, 'graph')}" for name, graphs in zip(means.name, means.graphs, strict=True)]
+    return pandas.concat([means, single], ignore_index=True)[list(WEIGHTS_FRAME)] if rows else single
 
 
 # ------------------------------------------------------------------ Computation 2020
@@ -189,96 +151,84 @@ def computation(cells: Iterable[Cell], sampled: str = "", profile: Path | None =
     untimed = "Unavailable: no GPU implementation of the run has timed phases."
     unread = "" if steps.empty or "read" in set(steps.part) else "Reading was not timed in this run."
     unprofiled = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
-    noted = _noted(unread, "" if steps.empty else sampled)
+    noted = " ".join(filter(None, (unread, "" if steps.empty else sampled)))
+    bars = steps.assign(bar=[f"{row.set}{', generated' * row.generated}: {row.of} ({count(row.cells, 'cell')})"
+                             for row in steps.itertuples()])  # fmt: skip
     return [
-        _by_d("computation-4", labeling(once), "mean s", map(_labeling_bounds, once), sampled=sampled),
-        _by_d("computation-5", peaks, "MiB", [(None, None)] * len(peaks),
-              note="" if not taken or peaks.value.notna().any() else shared),
-        _by_d("computation-6", queries(found), "mean ms", map(_query_bounds, found), sampled=sampled),
-        Figure("computation-7", steps, _shares(steps), untimed if taken and steps.empty else noted),
+        _by_d("computation-4", labeling(once), "mean s", sampled),
+        _by_d("computation-5", peaks, "MiB", note=shared if taken and peaks.value.isna().all() else ""),
+        _by_d("computation-6", queries(found), "mean ms", sampled),
+        Figure("computation-7", steps, stacked(bars, "series", "bar"), untimed if taken and steps.empty else noted),
         Figure("computation-8", stalled, _stalls(stalled), unprofiled if taken and profile is None else ""),
-    ]  # fmt: skip
+    ]
 
 
-def _by_d(
-    name: str, frame: pandas.DataFrame, unit: str, bounds: Iterable[Bounds], note: str = "", sampled: str = ""
-) -> Figure:
+def _by_d(name: str, frame: pandas.DataFrame, unit: str, sampled: str = "", note: str = "") -> Figure:
     """A panel per set and series, with a line per graph and a mark per number of label pairs. The panels of a set have
     the same range of values. Batches of queries of another size than the paper's have panels of their own at the end.
     """
-    kinds = ["set", "series", *(["memory"] if "memory" in frame else [])]
-    limits = dict(zip(frame.index, bounds, strict=True))
+    kinds = ["series", *(["memory"] if "memory" in frame else [])]
+    shown = frame.assign(graph=[batch_label(row) for row in frame.itertuples()], by=[f"d = {d}" for d in frame.d])
+    shown["value"] = shown.value.where(shown.value > 0)
+    shown = shown.assign(title=shown[kinds].agg(" ".join, axis=1) + ": " + shown.set) if len(shown) else shown
     found = []
-    for number, part in enumerate([] if note else by_batch(frame)):
-        for key, own in part.groupby(kinds, sort=False):
-            if own.value.notna().any() or (~own.status.isin(SOUND)).any():
-                marks = tuple(_mark(row, unit, limits[row.Index]) for row in own.itertuples())
-                found.append(Panel(f"{' '.join(key[1:])}: {key[0]}", marks, shared=f"{key[0]} {number}"))
-    drawn = {panel.shared for panel in found if any(not mark.word for mark in panel.items)}
-    found = tuple(panel for panel in found if panel.shared in drawn)
-    form = Marks(found, tuple(f"d = {d}" for d in sorted(set(frame.d))), Axis(unit), Axis(scale="names"))
+    for number, part in enumerate([] if note else by_batch(shown)):
+        for of, own in part.groupby("set", sort=False):
+            kept = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
+            if own.value.notna().any():
+                found += [replace(panel, shared=f"{of} {number}")
+                          for panel in marks(kept, "by", "graph", "value", panel="title", name="graph", unit=" " + unit,
+                                             opened="generated", named=True)]  # fmt: skip
+    form = Marks(tuple(found), tuple(f"d = {d}" for d in sorted(set(frame.d))), Axis(unit), Axis(scale="names"))
     missing = lost(frame)
     missing = f"Lost: {missing[:900]}{'…' if len(missing) > 900 else ''}." if missing else ""
-    return Figure(name, frame, form, _noted(note, sampled if (frame.status == "sampled").any() else ""), missing)
-
-
-def _mark(row, unit: str, bounds: Bounds) -> Mark:
-    graph, series = batch_label(row), f"d = {row.d}"
-    if row.value is None or not row.value > 0:
-        return Mark(series, None, graph, word="OOM" if row.status == "out of memory" else row.status.upper())
-    hint = f"{graph}, {series}: {short(row.value)} {unit.removeprefix('mean ')}"
-    return Mark(series, row.value, graph, hint, *bounds, row.generated)
-
-
-def _labeling_bounds(point: Point) -> Bounds:
-    """Bounds of `Point.labeling_ms` in seconds: sums of the bounds of its phases, at least as wide as exact ones."""
-    if point.labeling_ms is None:
-        return None, None
-    parts = [point.cell.phases["", name] for name in ("label", *point.beside)]
-    return sum(part.low for part in parts) / 1e3, sum(part.high for part in parts) / 1e3
-
-
-def _query_bounds(point: Point) -> Bounds:
-    """Bounds of the mean of a batch in milliseconds."""
-    query = point.cell.stats("query") if point.cell.sound else None
-    return (None, None) if query is None else (query.low, query.high)
+    return Figure(name, frame, form, _noted(frame, sampled, note), missing)
 
 
 def _frame(rows: Iterable[tuple[Point, dict]], *columns: str) -> pandas.DataFrame:
-    """A row per point: `HEAD`, then values of its own."""
+    """A row per point: `HEAD`, then values of its own with the bounds of their 95 % interval."""
     import pandas
 
-    rows = [
+    lines = [
         {name: getattr(point.cell, name, None) for name in HEAD}
         | {"set": point.set, "series": point.series.name, "d": point.d, **own} for point, own in rows
     ]  # fmt: skip
-    return pandas.DataFrame(rows, columns=[*HEAD, *columns])
+    frame = pandas.DataFrame(lines, columns=[*HEAD, *columns, "low", "high"])
+    return frame.astype(dict.fromkeys(("value", "low", "high"), float))
 
 
 def labeling(found: list[Point]) -> pandas.DataFrame:
     """Figure 4, one row per cell: `HEAD`, trials, mean seconds of labeling with (`value`) and without (`label_s`)
-    transfer and allocation."""
-    rows = ((p, {"trials": p.cell.trials, "value": _scaled(p.labeling_ms, 1e-3),
-                 "label_s": _scaled(p.mean("label"), 1e-3)}) for p in found)  # fmt: skip
-    return _frame(rows, "trials", "value", "label_s")
+    transfer and allocation. Bounds are sums of those of the phases, at least as wide as exact ones."""
+
+    def line(p: Point) -> dict:
+        if p.labeling_ms is None:
+            return {"trials": p.cell.trials}
+        parts = [p.cell.phases["", name] for name in ("label", *p.beside)]
+        low, high = (sum(getattr(part, end) for part in parts) / 1e3 for end in ("low", "high"))
+        return {"trials": p.cell.trials, "value": p.labeling_ms / 1e3, "label_s": p.mean("label") / 1e3,
+                "low": low, "high": high}  # fmt: skip
+
+    return _frame(((p, line(p)) for p in found), "trials", "value", "label_s").astype({"label_s": float})
 
 
 def memory(found: list[Point]) -> pandas.DataFrame:
     """Figure 5, one row per cell and memory ('host', on GPUs also 'device'): `HEAD`, memory, peak in MiB (`value`)."""
-    rows = []
-    for p in found:
-        peaks = {"host": p.cell.host_peak_bytes}
-        peaks |= {"device": p.cell.device_peak_bytes} if p.series.impl.startswith("gpu") else {}
-        for name, peak in peaks.items():
-            rows.append((p, {"memory": name, "value": _scaled(peak if p.cell.sound else None, 1 / MIB)}))
+    peaks = ((p, name, getattr(p.cell, f"{name}_peak_bytes")) for p in found for name in ("host", "device")
+             if name == "host" or p.series.impl.startswith("gpu"))  # fmt: skip
+    rows = ((p, {"memory": name, "value": peak / MIB if peak is not None and p.cell.sound else None})
+            for p, name, peak in peaks)  # fmt: skip
     return _frame(rows, "memory", "value")
 
 
 def queries(found: list[Point]) -> pandas.DataFrame:
     """Figure 6, one row per cell: `HEAD`, trials, number of queries in the batch, positive queries, mean ms of the
     batch (`value`)."""
-    rows = ((p, {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives,
-                 "value": p.mean("query")}) for p in found)  # fmt: skip
+    rows = []
+    for p in found:
+        s = p.cell.stats("query") if p.cell.sound else None
+        rows.append((p, {"trials": p.cell.trials, "queries": p.cell.batch, "positives": p.cell.positives,
+                         "value": s and s.mean, "low": s and s.low, "high": s and s.high}))  # fmt: skip
     return _frame(rows, "trials", "queries", "positives", "value").astype({"queries": "Int64", "positives": "Int64"})
 
 
@@ -311,17 +261,6 @@ def lost(frame: pandas.DataFrame) -> str:
     )
 
 
-def _shares(frame: pandas.DataFrame) -> Bars:
-    """A panel per series: for each set a bar of the steps of labeling and a bar with reading, allocation and transfer;
-    real and generated graphs have separate bars."""
-    bars = []
-    for (series, name, generated, of), own in frame.groupby(["series", "set", "generated", "of"], sort=False):
-        label = f"{name}{', generated' if generated else ''}: {of} ({count(own.cells.iloc[0], 'cell')})"
-        parts = (Part(r.part, r.share, f"{series}, {label}, {r.part}: {r.share:.0%}") for r in own.itertuples())
-        bars.append((str(series), Bar(label, tuple(parts))))
-    return Bars(panels(bars), tuple(dict.fromkeys(frame.part)), whole=True, across=1)
-
-
 def shares(found: list[Point]) -> pandas.DataFrame:
     """Figure 7: series, set, generated, of ('steps': the labeling; 'all': also reading, allocation and transfer),
     number of cells, part, and the mean over the cells of the part's share.
@@ -337,20 +276,13 @@ def shares(found: list[Point]) -> pandas.DataFrame:
     rows = []
     for key, own in groups.items():
         reading = all(point.cell.read_ms is not None for point in own)
-        for of in ("steps", "all"):
-            parts = [_parts(point, of, reading) for point in own]
+        read = [{"read": point.cell.read_ms} if reading else {} for point in own]
+        whole = [{**each, **point.beside, **point.steps} for each, point in zip(read, own, strict=True)]
+        for of, parts in (("steps", [point.steps for point in own]), ("all", whole)):
             for name in dict.fromkeys(name for part in parts for name in part):
                 mean = sum(part.get(name, 0.0) / sum(part.values()) for part in parts) / len(parts)
                 rows.append((*key, of, len(own), name.replace("_", " "), mean))
     return pandas.DataFrame(rows, columns=["series", "set", "generated", "of", "cells", "part", "share"])
-
-
-def _parts(point: Point, of: str, reading: bool) -> dict[str, float]:
-    """The parts of a point's time by name, in ms."""
-    if of == "steps":
-        return point.steps
-    read = {"read": point.cell.read_ms or 0.0} if reading else {}
-    return {**read, **point.beside, **point.steps}
 
 
 def _stalls(frame: pandas.DataFrame) -> Bars:
@@ -364,10 +296,6 @@ def _stalls(frame: pandas.DataFrame) -> Bars:
         part = Part(row.word, row.share, f"{row.reason}: {row.share:.1%}")
         bars.append(("by stall reason", Bar(f"{row.reason}: {row.meaning}", (part,), f"{row.share:.1%}")))
     return Bars(panels(bars), tuple(words.index), whole=True, across=1)
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
 
 
 # ------------------------------------------------------------------ Fenz et al. 2022: closures
@@ -385,6 +313,11 @@ def closures(measured: Iterable[Cell]) -> dict[str, Figure]:
     band the 95 % bootstrap interval of the mean."""
     measured = fenz.ordered(measured)
     found = fenz.cells(measured)
+    bounds = {(cell.dataset, cell.impl, cell.threads or None, phase): (s.low, s.high) for cell in measured
+              if cell.sound for (under, phase), s in cell.phases.items() if under != "ready"}  # fmt: skip
+    keys = [(r.dataset, r.impl, None if r.threads != r.threads else r.threads, r.phase) for r in found.itertuples()]
+    ends = [bounds.get(key, (None, None)) for key in keys]
+    found = found.assign(low=[low for low, _ in ends], high=[high for _, high in ends])
     solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
     copied = found[found.phase.isin(list(_COPIES)) & (found.kind != "")]
     renyi = solved[solved.kind == "erdos-renyi"]
@@ -395,47 +328,32 @@ def closures(measured: Iterable[Cell]) -> dict[str, Figure]:
         "closure-8": solved[solved.impl.isin(FAST) & (solved.vertices >= SMALL) & (solved.vertices > SMALL).any()],
         "closure-kernels": found[(found.phase == "kernel") & found.kind.isin(list(TITLES))],
     }
-    bounds = {
-        (cell.dataset, cell.impl, cell.threads or None, phase): (stats.low, stats.high)
-        for cell in measured if cell.sound for (under, phase), stats in cell.phases.items()
-        if phase in ("solve", "kernel") and under != "ready"
-    }  # fmt: skip
-    return {name: Figure(name, frame, _by_vertices(name, frame, bounds)) for name, frame in frames.items()}
+    return {name: Figure(name, frame, _by_vertices(name, frame)) for name, frame in frames.items()}
 
 
 def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """One row per phase, implementation and number of vertices: the times over all kinds of graphs."""
-    import pandas
-
-    lines = [
-        ("", None, vertices, impl, phase, own.trials.sum(), own["mean"].mean(), own.least.min(), own.most.max())
-        for (phase, impl, vertices), own in frame.groupby(["phase", "impl", "vertices"], sort=False)
-    ]
-    columns = ["kind", "density", "vertices", "impl", "phase", "trials", "mean", "least", "most"]
-    return pandas.DataFrame(lines, columns=columns)
+    """One row per phase, implementation and number of vertices: the times over all kinds of graphs, whose bounds are
+    the least and the greatest."""
+    groups = frame.groupby(["phase", "impl", "vertices"], sort=False)
+    found = groups.agg(trials=("trials", "sum"), mean=("mean", "mean"), least=("least", "min"), most=("most", "max"))
+    return found.reset_index().assign(low=found.least.array, high=found.most.array)
 
 
-def _by_vertices(name: str, frame: pandas.DataFrame, bounds: dict[tuple, tuple[float, float]]) -> Marks:
+def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     """A panel per kind of graph (in figure 6 per direction of copying), with a line per implementation."""
-    copies, marks = name == "closure-6", []
-    for row in frame[frame["mean"] > 0].itertuples():
-        series = fenz.series_name(row.impl)
-        if copies:
-            title, (low, high) = _COPIES[row.phase], (row.least, row.most)
-        else:
-            density = "" if row.density is None or row.density != row.density else f", density {row.density:g}"
-            threads = int(row.threads) if row.threads == row.threads and row.threads is not None else None
-            title, (low, high) = f"{TITLES[row.kind]}{density}", bounds[row.dataset, row.impl, threads, row.phase]
-        hint = f"{series}, {row.vertices:,} vertices: {short(row.mean)} ms ({short(low)} to {short(high)})"
-        marks.append((title, Mark(series, float(row.vertices), row.mean, hint, low, high)))
+    frame = frame[frame["mean"] > 0]
+    if name == "closure-6":
+        titles = frame.phase.map(_COPIES)
+    else:
+        titles = [TITLES[row.kind] + (f", density {row.density:g}" if row.density == row.density else "")
+                  for row in frame.itertuples()]  # fmt: skip
+    frame = frame.assign(title=titles, series=frame.impl.map(fenz.series_name), graph=frame.vertices.map(str))
+    found = marks(frame, "series", "vertices", "mean", panel="title", name="graph")
     across = Axis("vertices", "log" if name == "closure-kernels" else "linear")
-    names = tuple(map(fenz.series_name, fenz.order(frame.impl)))
-    return Marks(panels(marks), names, across, Axis("ms"), lines=True)
+    return Marks(found, tuple(map(fenz.series_name, fenz.order(frame.impl))), across, Axis("ms"), lines=True)
 
 
 # ------------------------------------------------------------------ Pathak et al.: searches and shortest paths
-
-_MILLION = 1e6
 
 
 def traversals(measured: Iterable[Cell]) -> dict[str, Figure]:
@@ -443,33 +361,29 @@ def traversals(measured: Iterable[Cell]) -> dict[str, Figure]:
     cell, with its 95 % bootstrap interval."""
     found = pathak.cells(measured, full=True)
     timed = found[found.ms.notna()]
-    shown = [(f"traversal-{problem}", timed[timed.problem == problem], _searches) for problem in pathak.PROBLEMS]
-    shown += [("traversal-coarsening", _coarsening(timed), _coarse)]
-    shown += [("traversal-teps", timed[timed.rate.notna()], _rates)]
-    notes = {"traversal-sssp": "; ".join(pathak.wrong_shares(found))}
-    return {
-        name: Figure(name, frame.drop(columns=list(pathak.MORE)), form(frame), notes.get(name, ""))
-        for name, frame, form in shown
-    }
+    wrong = {"traversal-sssp": "; ".join(pathak.wrong_shares(found))}
+    figures = []
+    for problem in pathak.PROBLEMS:
+        own = timed[timed.problem == problem]
+        form = alone(marks(own, "impl", "dataset", "ms", named=True), Axis("ms"), Axis(scale="names"), _ranked(own))
+        figures.append((f"traversal-{problem}", own, form))
+    coarse = _coarsening(timed)
+    shown = coarse.assign(low=coarse.low * coarse.relative / coarse.ms, high=coarse.high * coarse.relative / coarse.ms)
+    x, y = Axis("vertices a thread", "log2"), Axis("time over that of one vertex a thread", "linear")
+    form = alone(marks(shown, "dataset", "factor", "relative", name="impl", unit=""), x, y, lines=True)
+    figures.append(("traversal-coarsening", coarse, form))
+    rated = timed[timed.rate.notna()]
+    shown = rated.assign(graph=rated.problem + " " + rated.dataset, rate=rated.rate / 1e6, low=rated.rate_low / 1e6,
+                         high=rated.rate_high / 1e6)  # fmt: skip
+    found = marks(shown, "impl", "graph", "rate", name="graph", unit=" million edges a second", named=True)
+    form = alone(found, Axis("million edges a second"), Axis(scale="names"), _ranked(rated))
+    figures.append(("traversal-teps", rated, form))
+    return {name: Figure(name, frame.drop(columns=list(pathak.MORE)), form, wrong.get(name, ""))
+            for name, frame, form in figures}  # fmt: skip
 
 
-def _searches(frame: pandas.DataFrame) -> Marks:
-    """A line per graph with a mark per implementation, in ms."""
-    marks = [Mark(row.impl, row.ms, row.dataset, f"{row.impl} on {row.dataset}: {bounded(row.ms, row.low, row.high)}",
-                  row.low, row.high) for row in frame.itertuples()]  # fmt: skip
-    return _one(marks, sorted(set(frame.impl), key=pathak.rank), Axis("ms"), Axis(scale="names"))
-
-
-def _rates(frame: pandas.DataFrame) -> Marks:
-    """A line per problem and graph with a mark per implementation, in million edges a second."""
-    marks = [
-        Mark(row.impl, row.rate / _MILLION, f"{row.problem} {row.dataset}",
-             f"{row.impl}, {row.problem} on {row.dataset}: {short(row.rate / _MILLION)} million edges a second",
-             row.rate_low / _MILLION, row.rate_high / _MILLION)
-        for row in frame.itertuples()
-    ]  # fmt: skip
-    names = sorted(set(frame.impl), key=pathak.rank)
-    return _one(marks, names, Axis("million edges a second"), Axis(scale="names"))
+def _ranked(frame: pandas.DataFrame) -> list[str]:
+    return sorted(set(frame.impl), key=pathak.rank)
 
 
 def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
@@ -477,20 +391,8 @@ def _coarsening(timed: pandas.DataFrame) -> pandas.DataFrame:
     factor 1 on the same graph."""
     part = timed[timed.impl.str.startswith("coarsened-")].copy()
     part["factor"] = [int(impl.rpartition("-")[2]) for impl in part.impl]
-    one = part[part.factor == 1].set_index("dataset").ms.to_dict()
-    part["relative"] = [ms / one[name] if name in one else None for name, ms in zip(part.dataset, part.ms, strict=True)]
+    part["relative"] = part.ms / part.dataset.map(part[part.factor == 1].set_index("dataset").ms)
     return part[part.relative.notna()]
-
-
-def _coarse(frame: pandas.DataFrame) -> Marks:
-    """A line per graph of relative times, whose bounds are those of the time divided by the median with factor 1."""
-    marks = [
-        Mark(row.dataset, float(row.factor), row.relative, f"{row.dataset}, {row.factor} vertices a thread: "
-             f"{row.relative:.2f}", row.low * row.relative / row.ms, row.high * row.relative / row.ms)
-        for row in frame.itertuples()
-    ]  # fmt: skip
-    x, y = Axis("vertices a thread", "log2"), Axis("time over that of one vertex a thread", "linear")
-    return _one(marks, dict.fromkeys(frame.dataset), x, y, lines=True)
 
 
 # ------------------------------------------------------------------ reading
@@ -503,18 +405,13 @@ def reading(measured: Iterable[Cell]) -> dict[str, Figure]:
     """The figure of problem `read` by its name: the time to read a graph from its file."""
     import pandas
 
-    lines, marks = [], []
-    for cell in measured:
-        if cell.problem != "read":
-            continue
-        head = (cell.dataset, cell.vertices, cell.edges, cell.impl, cell.status, cell.reason)
+    lines = []
+    for cell in (cell for cell in measured if cell.problem == "read"):
         s = cell.stats("solve") if cell.sound else None
-        if s is None:
-            lines.append((*head, 0, None, None, None, None))
-            continue
-        rate = median(cell.rates.values()) if cell.rates else None
-        lines.append((*head, s.trials, s.median, s.median_low, s.median_high, rate))
-        hint = f"{cell.dataset}, {cell.impl}: {short(s.median)} ms" + (f", {short(rate)} MB/s" if rate else "")
-        marks.append(Mark(cell.impl, float(cell.edges), s.median, hint, s.median_low, s.median_high))
-    form = _one(marks, sorted({mark.series for mark in marks}), Axis("edges"), Axis("median ms"))
-    return {"reading": Figure("reading", pandas.DataFrame(lines, columns=list(_READING)), form)}
+        rate = median(cell.rates.values()) if s and cell.rates else None
+        times = (s.trials, s.median, s.median_low, s.median_high, rate) if s else (0, None, None, None, None)
+        lines.append((cell.dataset, cell.vertices, cell.edges, cell.impl, cell.status, cell.reason, *times))
+    frame = pandas.DataFrame(lines, columns=list(_READING))
+    timed = frame[frame["median"].notna()].sort_values("impl", kind="stable")
+    found = marks(timed, "impl", "edges", "median", bounds=("median_low", "median_high"))
+    return {"reading": Figure("reading", frame, alone(found, Axis("edges"), Axis("median ms")))}

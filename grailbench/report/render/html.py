@@ -12,13 +12,11 @@ import jinja2
 from markupsafe import Markup
 
 from grailbench.harness.rows import SOUND, STATUSES
-from grailbench.report.draw import style
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
-from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
-    from grailbench.report.figure import Figure, Tile
+    from grailbench.report.figure import Figure
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -46,7 +44,6 @@ def templates() -> jinja2.Environment:
         "data_url": data_url,
         "drawing": drawing,
         "linked": linked,
-        "tint": tint,
         "TALL": TALL,
     }
     return found
@@ -61,17 +58,6 @@ def drawing(figure: Figure) -> Markup:
     from grailbench.report import draw
 
     return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
-
-
-def tint(tile: Tile) -> str:
-    """The CSS classes of a cell of a heat map."""
-    if tile.bad:
-        return "fault"
-    if tile.text in ("", BLANK):
-        return "none"
-    level = round(abs(tile.depth) * style.LEVELS)
-    kind = "faster" if tile.depth > 0 else "slower" if tile.depth < 0 else "same"
-    return f"{kind} t{level}" if level else kind
 
 
 class Cell(NamedTuple):

@@ -45,57 +45,6 @@
   }
 
   // @FIGURES@
-  // ---- heat maps: another reference, another phase
-  for (const heat of document.querySelectorAll("table.heat")) {
-    const pick = (name) => heat.closest(".speedup").querySelector(`[data-heat="${name}"]`);
-    const DEEPEST = Number("@DEEPEST@"), LEVELS = Number("@LEVELS@"), PENALTY = Number("@PENALTY@");
-    const times = (x) => (x >= 99.5 ? Math.round(x).toLocaleString("en-US") : x >= 9.95 ? x.toFixed(1)
-      : x >= 0.095 ? x.toFixed(2) : x >= 0.0005 ? x.toFixed(3) : "<0.001") + "×";
-    const paint = (cell, ratio) => {
-      cell.className = ratio === null ? "none" : ratio > 1 ? "faster" : ratio < 1 ? "slower" : "same";
-      cell.textContent = ratio === null ? "–" : times(ratio);
-      const level = ratio === null ? 0 : Math.round(Math.min(1, Math.abs(Math.log(ratio)) / Math.log(DEEPEST)) * LEVELS);
-      if (level) cell.classList.add(`t${level}`);
-    };
-    const mean = (cell, ratios, lost) => {
-      const graphs = ratios.length + lost;
-      if (!ratios.length) { paint(cell, null); return; }
-      const slowdowns = ratios.map((ratio) => 1 / ratio), penalty = Math.max(PENALTY, ...slowdowns);
-      const logs = slowdowns.reduce((sum, each) => sum + Math.log(each), 0) + lost * Math.log(penalty);
-      paint(cell, Math.exp(-logs / graphs));
-      const small = document.createElement("small");
-      small.textContent = `${graphs} graph${graphs === 1 ? "" : "s"}${lost ? `, ${lost} lost` : ""}`;
-      cell.append(small);
-    };
-    const update = () => {
-      const phase = pick("phase").value, heads = [...heat.tHead.rows[0].cells].slice(1);
-      const at = heads.findIndex((head) => head.dataset.config === pick("reference").value);
-      heads.forEach((head, i) => { i === at ? head.setAttribute("aria-current", "true") : head.removeAttribute("aria-current"); });
-      for (const body of heat.tBodies) {
-        const found = heads.map(() => ({ ratios: [], lost: 0 }));
-        for (const row of body.rows) {
-          const cells = [...row.cells].slice(1);
-          if (row.classList.contains("means")) {
-            cells.forEach((cell, i) => mean(cell, found[i].ratios, found[i].lost));
-            continue;
-          }
-          const base = Number(cells[at].dataset[phase] || NaN);
-          cells.forEach((cell, i) => {
-            if ("absent" in cell.dataset) return;
-            const ms = Number(cell.dataset[phase] || NaN), ratio = base / ms;
-            const sound = ratio > 0 && Number.isFinite(ratio);
-            if (sound) found[i].ratios.push(ratio);
-            if (cell.classList.contains("fault")) { found[i].lost += !Number.isNaN(base); return; }
-            paint(cell, sound ? ratio : null);
-            cell.title = Number.isNaN(ms) ? "" : `${Number(ms.toPrecision(3))} ms`;
-          });
-        }
-      }
-    };
-    for (const name of ["reference", "phase"]) pick(name).addEventListener("change", update);
-    update();
-  }
-
   // ---- what is folded is printed too
   addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details")) each.open = true; });
 })();
