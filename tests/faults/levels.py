@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import sys
@@ -24,7 +23,6 @@ WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fil
 VARYING = {"peak": 3 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
 LEAST = 9  #: samples that a verdict needs
 SHARE = 0.01  #: the growth of what varies in an hour that is called level, as a part of it
-AT_REST = ("rss", "anonymous")  #: what is told but has no verdict
 #: what must be exactly level
 EXACT = ("descriptors", "threads", "children", "temporary files", "temporary bytes", "cached files", "cached bytes",
          "figures", "signals", "variables", "folders")  # fmt: skip
@@ -34,20 +32,18 @@ def sample(temporary: Path, cached: Path) -> dict[str, float]:
     """What this process holds now: memory in bytes, counts of the rest.
 
     `peak` is the most memory that was resident since the last sample, or since a trial from edges in between set it
-    back. What is resident at rest, `rss`, is less, by as much as malloc and Python happened to give back: Python only
-    gives back whole MiB, each of which one object that lives long keeps, so that this may rise for hours below a peak
-    that is level. It is measured after malloc gave back what it can. What is `anonymous` belongs to no file.
+    back. What is resident at rest may rise for hours below a peak that is level, as Python only gives back whole MiB,
+    each of which one object that lives long keeps; so it is not judged.
     """
     peak = _peak()
     gc.collect()
-    _given_back()
     me = psutil.Process()
-    resident, (maps, anonymous) = me.memory_info().rss, _maps(me)
+    maps = len(me.memory_maps(grouped=False))
     files, size = held(temporary)
     kept, bytes_ = held(cached)
     figures = sys.modules.get("matplotlib.pyplot")
     return {
-        "at": monotonic(), "peak": peak, "rss": resident, "anonymous": anonymous,
+        "at": monotonic(), "peak": peak,
         "objects": len(gc.get_objects()),
         "blocks": sys.getallocatedblocks(), "maps": maps,
         "descriptors": me.num_fds(), "threads": threading.active_count(),
@@ -63,18 +59,6 @@ def _peak() -> int:
     found = peaks.host_peak()
     peaks.restart_host()
     return found
-
-
-def _given_back() -> None:
-    """Has malloc give back what is free in it, where it is that of glibc."""
-    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
-
-
-def _maps(process: psutil.Process) -> tuple[int, int]:
-    """The number of the mappings of a process, and the bytes of memory in them that belong to no file."""
-    found = process.memory_maps(grouped=False)
-    return len(found), sum(each.anonymous for each in found)
 
 
 def _handlers() -> int:
@@ -136,7 +120,7 @@ def judge(samples: list[Mapping[str, float]]) -> list[Level]:
     hours = np.array([each["at"] - kept[0]["at"] for each in kept]) / HOUR
     third = len(kept) // 3
     found = []
-    for name in (*VARYING, *AT_REST, *EXACT):
+    for name in (*VARYING, *EXACT):
         values = np.array([each[name] for each in kept], float)
         slope, _, low, high = theilslopes(values, hours, 0.95)
         first, last, middle = (float(np.median(part)) for part in (values[:third], values[-third:], values))

@@ -93,16 +93,16 @@ def main(minutes, nightly, only) -> record.Found:
     found = levels.judge(samples)
     for each in found:
         rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
-        verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
+        verdict = "LEAKS" if each.fault else "level"
         print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
     wrong = record.warn([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
     leaks = [each.fault for each in found if each.fault]
     by_name, seconds = {each.name: each for each in found}, samples[-1]["at"] - samples[0]["at"]
-    peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"
-                  for each in (by_name["peak"], by_name["rss"]))  # fmt: skip
+    peak = by_name["peak"]
     exact = sum(each.fault is None for each in found if each.name in levels.EXACT)
     figure = (f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
-              f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
+              f"{100 * peak.hourly / peak.middle:+.2f} % an hour at {peak.middle / MIB:.0f} MiB; "
+              f"{exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
     details = {"rounds": len(samples), "leaks": leaks, "wrong": wrong, "work": [*WORK],
                **{each.name: each.record() for each in found if each.name not in levels.EXACT},
                "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}}  # fmt: skip

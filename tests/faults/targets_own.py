@@ -16,12 +16,10 @@ from judge import Place, Target
 from own_files import (
     dag,
     dag_file,
-    environment,
     graph_and_ids,
     graph_file,
     index_file,
     pack_of,
-    plan_of,
     query_set,
     rows,
     stored_file,
@@ -197,7 +195,5 @@ TARGETS = (
     Target("index-file", index_file, "saved indexes", lines=False, few=80),
     Target("query-file", query_set, "query sets in the cache", names=None, lines=False, files=(), few=50),
     Target("rows", rows, "rows of runs", 1_500, files=(folder.ROWS,)),
-    Target("environment", environment, "environments of runs", 800, files=(folder.ENVIRONMENT,)),
-    Target("plan", plan_of, "plans of runs", 800, files=(folder.PLAN,)),
     Target("pack", pack_of, "packs of runs", 1_500, files=(f"input{pack.SUFFIX}",), few=80),
 )  # fmt: skip
