@@ -29,11 +29,7 @@ MIB = 1 << 20
 
 
 def soak(
-    minutes: float,
-    folder: Path,
-    report: Callable[[dict], None],
-    only: tuple[str, ...] = (),
-    least: int = 0,
+    minutes: float, folder: Path, report: Callable[[dict], None], only: tuple[str, ...] = (), least: int = 0
 ) -> list[dict]:
     """Rounds of work in a folder until so many minutes have passed and there are `least` samples; returns the
     samples, each of which `report` got as it was taken."""

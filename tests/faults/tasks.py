@@ -27,6 +27,9 @@ from pathlib import Path
 import failpoints
 from failpoints import Order
 
+from grailbench.harness import provenance
+from grailbench.util import paths
+
 #: fields of a row that a second measurement of the same cell has equal
 REPEATED = (
     "dataset", "kind", "impl", "dim", "search", "filters", "order", "seed", "query_set", "phase", "under", "trial",
@@ -98,12 +101,11 @@ class Stage:
         tempfile.tempdir = None
         (self.home / "tmp").mkdir()
         self._registry()
-        redirect(self.home)
+        paths.datasets_dir = lambda: self.home / "registry"
+        provenance.baselines = lambda: self.work / "recorded"
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
-        from grailbench.util import paths
-
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.datasets_dir(), where)
         mirror.mkdir()
@@ -222,15 +224,6 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
             except (OSError, ValueError):
                 code = code or 96
         os._exit(code)
-
-
-def redirect(home: Path | str) -> None:
-    """Have the registry and the recorded runs in the folder of a stage."""
-    from grailbench.harness import provenance
-    from grailbench.util import paths
-
-    paths.datasets_dir = lambda: Path(home, "registry")
-    provenance.baselines = lambda: Path(home, "work", "recorded")
 
 
 def command(words: Sequence[str]) -> None:

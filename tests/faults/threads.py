@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import partial
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
@@ -248,18 +247,11 @@ def library(digraph: Digraph, folder: Path) -> Callable[[int], dict]:
 
 
 def sweep(
-    threads: tuple[int, ...],
-    repeats: int,
-    vertices: int,
-    only: tuple[str, ...],
-    until: float,
-    gpu: bool = False,
-    tell: Callable[[str], None] = lambda said: None,
+    threads: tuple[int, ...], repeats: int, vertices: int, only: tuple[str, ...], until: float, gpu: bool = False
 ) -> dict:
     """Everything on every graph: a `Tally` by name. Stops after the thing at hand once the clock shows `until`.
 
-    gpu: implementations on a GPU, which have no number of threads of their own, so that `threads` is `ONE`. tell: told
-    what is begun, and how long it took.
+    gpu: implementations on a GPU, which have no number of threads of their own, so that `threads` is `ONE`.
     """
     found: dict[str, Tally] = {}
     with small_pieces(everywhere=True), condensing(gpu), tempfile.TemporaryDirectory() as made:
@@ -275,13 +267,11 @@ def sweep(
             others = [] if gpu else [*machinery(digraph), ("library", library(digraph, Path(made)))]
             things += [(what, ask) for what, ask in others if not only or what in only]
             for what, ask in things:
-                tally, began = found.setdefault(what, Tally()), monotonic()
-                tell(f"{name}: {what} ")
+                tally = found.setdefault(what, Tally())
                 try:
                     tally.same(name, ask, threads, repeats, 1000 * number)
                 except Exception as error:
                     tally.faults.append(f"{name}: {type(error).__name__}: {error}")
-                tell(f"{monotonic() - began:.1f} s\n")
                 if monotonic() > until:
                     return found
     return found
@@ -307,7 +297,7 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
 def main(nightly, gpu, vertices, repeats, only, seconds) -> record.Found:
     began = monotonic()
     threads = ONE if gpu else EVERY if nightly else FEW
-    found = sweep(threads, repeats, vertices, only, began + seconds, gpu, partial(print, end="", flush=True))
+    found = sweep(threads, repeats, vertices, only, began + seconds, gpu)
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
         record.warn(tally.faults[:5])
