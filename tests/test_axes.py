@@ -12,7 +12,6 @@ from grailbench.harness import axes
 from grailbench.harness.axes import label
 from grailbench.harness.cells import cells
 from grailbench.problems.reachability.index import CHOICES
-from grailbench.report.papers.feeds import Feed, Series
 
 ENTRY = """
     Axis("width", "width", "Words a vertex", 64, "W", least=1, words=lambda w: f"{w} wide", unsaid=(None, 64),
@@ -100,15 +99,3 @@ def cell(values):
     """A cell of implementation x with these values by axis."""
     (found,) = cells(trials(impl="x", **values)[:1])
     return found
-
-
-def test_columns_beside_print_keep_apart_configurations_that_differ_in_any_axis_but_label_pairs_and_child_order():
-    other = {axis.name: 3 if axis.number else "lexicographic" for axis in axes.AXES}
-    plain = dict.fromkeys(axes.NAMES, None)
-    found = {name: cell(plain | {name: value}) for name, value in other.items()}
-    alone = Series("x")
-    apart = {name for name, each in found.items() if Series.of(each, searching=True) != alone}
-    assert apart == set(axes.NAMES) - {"dim", "order"}
-    assert Series.of(found["search"], searching=False) == Series.of(cell(plain), searching=True) == alone
-    taken = {name for name, each in found.items() if Feed("x", "query").takes(each)}
-    assert taken == {"dim", "search", "threads", "order"}

@@ -21,11 +21,11 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.models import chain, comb, commits, layers, papers, releases
-from grailbench.graph.generate.profiles import positive_rate
 from grailbench.graph.generate.uniform import random_digraph
 from grailbench.graph.hashing import permutation, stream
+from grailbench.graph.profile import reach
 from grailbench.harness.plan import Config, make_plan
-from grailbench.problems.reachability.profile import ends
+from grailbench.problems.reachability.core.peel import peel
 
 FAMILIES = ("dense-random", "citations", "commits", "dependencies", "layered")
 SMALL = catalogue.sets()["hard-small"].members
@@ -192,7 +192,7 @@ def test_a_digraph_has_one_giant_component_and_is_the_same_everywhere():
     dag = condense(graph)
     assert (graph.vertices, graph.edges) == (stated.vertices, stated.edges)
     assert np.bincount(dag.component).max() == stated.giant
-    assert (dag.depth - 1, ends(dag).core) == (stated.levels, stated.core)
+    assert (dag.depth - 1, peel(dag).core.size) == (stated.levels, stated.core)
     assert (graph.sources != graph.targets).all()
     digest = sha256(graph.sources.astype("<i4").tobytes() + graph.targets.astype("<i4").tobytes()).hexdigest()
     assert digest[:32] == "5cc8bb617d39478f0f8cbbb09449a271"
@@ -207,7 +207,7 @@ def test_a_digraph_has_one_giant_component_and_is_the_same_everywhere():
 @pytest.mark.parametrize("name", SMALL)
 def test_pairs_of_both_answers_are_common(name):
     # the least are 6 % of the pairs, of dependencies
-    assert 0.04 < positive_rate(made(name)).value < 0.4
+    assert 0.04 < reach(condense(made(name))).rate < 0.4
 
 
 def test_papers_cite_older_ones_within_the_window_and_what_these_cite():

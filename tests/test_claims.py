@@ -80,7 +80,7 @@ def test_of_two_files_of_one_stem_that_are_asked_at_once_one_is_refused(files, m
 
 COMMANDS = (
     ("ask", "{}", "0", "8"), ("build", "{}", "--out", "{}.index"), ("profile", "{}"),
-    ("generate", "--measure", "{}", "--out", "measured"), ("advise", "{}", "--impl", "dfs", "--out", "advised"),
+    ("advise", "{}", "--impl", "dfs", "--out", "advised"),
 )  # fmt: skip
 
 

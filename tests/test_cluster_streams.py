@@ -295,8 +295,8 @@ def test_workers_with_a_gpu_each_answer_as_gpu_fused(diamond):
 
 
 def test_wrong_labels_on_one_gpu_are_told():
-    told = {"fault": [None, "edge 3 -> 4: not contained"]}
-    spread = SimpleNamespace(told=told.get, close=lambda: None)
+    found = {"fault": [None, "edge 3 -> 4: not contained"]}
+    spread = SimpleNamespace(attribute=found.get, close=lambda: None)
     assert SpreadIndex(spread, None, 8, None).check_labels(None) == "edge 3 -> 4: not contained"
 
 

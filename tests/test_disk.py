@@ -140,7 +140,7 @@ def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", ["report", "plot", "export", "limits", "generate"])
+@pytest.mark.parametrize("command", ["report", "plot", "export", "limits"])
 def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_path, command):
     if command in ("report", "plot"):
         assert call(capsys, *RUN, "--out", tmp_path / "run")[0] == 0
@@ -154,13 +154,6 @@ def test_what_cannot_be_written_is_named(capsys, monkeypatch, diamond, gra, tmp_
         "plot": ("plot", tmp_path / "run"),
         "export": ("export", "diamond", f"{gra}/below"),
         "limits": ("limits", "--json", "--out", f"{gra}/below"),
-        "generate": (
-            "generate",
-            "--measure",
-            "diamond",
-            "--out",
-            gra.parent / "run" / "x" / ".." / ".." / "g.gra" / "x",
-        ),
     }[command]
     one_line(call(capsys, *words), 2)
 

@@ -35,7 +35,6 @@ REPLACED = (
     (r" [|>] .*", ""),  # the shell's part
     (r"^fetch\b(.*)", r"fetch\1 --offline"),
     (r" --mirror \S+", ""),
-    (r"^generate --measure kegg\b", "generate --measure held"),
     (r"^profile kegg$", "profile kegg-like"),
     (r"\b(citeseer|uniprotenc_150)-like\b", "kegg-like"),
     (r"--vertices \d+ --degree \d+", "--vertices 300 --degree 3"),

@@ -153,13 +153,6 @@ def test_stem_of_a_file(path, name):
     assert stem(path) == name
 
 
-def test_generate_measures_the_graph_of_a_file(capsys, tmp_path):
-    code, out, err = call(capsys, "generate", "--measure", gra(tmp_path), "--out", tmp_path, "--json")
-    assert (code, err) == (0, "imported as mine\n")
-    assert json.loads(out) == {"name": "mine", "path": str(tmp_path / "mine.json")}
-    assert (tmp_path / "mine.json").exists()
-
-
 def test_a_folder_is_read_again_when_it_has_other_content(tmp_path):
     said, folder = [], tmp_path / "my tree"
     folder.mkdir()

@@ -147,25 +147,11 @@ def test_a_run_that_is_not_whole_and_sound_is_not_packed(tmp_path, capsys, rows,
     assert not (tmp_path / "pack").exists()
 
 
-def test_what_is_wrong_as_printed_is_packed(tmp_path):
-    rows = lost("wrong", "1 of 10 searches is wrong", problem="sssp", impl="harish-racy")
-    assert submission.submit(str(stored(tmp_path / "run", rows)), tmp_path / "pack").run.cells[0].status == "wrong"
-
-
 def test_a_cell_that_was_asked_the_first_pairs_of_its_set_is_of_the_plan(tmp_path):
     whole, part = trials(), trials(query_set="random-100000-s1-first-1000")
     assert part[0]["query_set"].startswith(whole[0]["query_set"]), "the set of the plan is another one"
     (cell,) = submission.submit(str(stored(tmp_path / "run", part, planned=whole)), tmp_path / "pack").run.cells
     assert (cell.whole_set, cell.part) == ("random-100000-s1", 1000)
-
-
-@pytest.mark.parametrize("sitting", [{"dirty": True}, {"commit": None, "dirty": None}, {"earlier": [{"dirty": True}]}])
-def test_uncommitted_code_is_packed_and_said(tmp_path, capsys, sitting):
-    folder = stored(tmp_path / "run", sound(), sitting)
-    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "pack")
-    assert (code, "NOT FROM A CLEAN COMMIT" in out) == (0, True)
-    with pack.unpacked(tmp_path / "pack") as (_, said):
-        assert not said.clean
 
 
 def test_another_file_is_not_overwritten(run, tmp_path, capsys):
@@ -270,11 +256,6 @@ def test_members_twice_missing_in_another_order_or_beyond_the_manifest_are_refus
     ):  # fmt: skip
         refused(archived(members))
     refused(archived(sealed({**files, "extra.json": b"{}"})))
-
-
-@pytest.mark.parametrize("content", [b"", b"\x1f\x8b", b"PK\3\4" + bytes(99), bytes(2000), b"PK\5\6" + bytes(18)])
-def test_what_is_no_pack_is_refused(content):
-    refused(content)
 
 
 @pytest.mark.parametrize(

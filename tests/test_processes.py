@@ -16,12 +16,10 @@ from toys import GREED, TOYS
 from watchers import Silent
 
 from grailbench.harness import folder as results
-from grailbench.harness import peaks, processes, session
+from grailbench.harness import processes, session
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run, verify
 from grailbench.problems.contract import Checks
-from grailbench.problems.reachability.index import implementation
-from grailbench.problems.reachability.problem import FEW, Reachability
 from grailbench.problems.reachability.queries import QuerySpec
 
 pytestmark = [
@@ -140,14 +138,6 @@ def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, m
     assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))
 
 
-def test_of_a_large_graph_a_search_on_the_host_is_asked_a_few_pairs():
-    solved, spec = Reachability(), QuerySpec("random", 100_000, 1)
-    asked = {name: solved.part(spec, implementation(name), large=True).name for name in ("parallel", "gpu-fused")}
-    assert asked == {"parallel": f"{spec.name}-first-{FEW}", "gpu-fused": spec.name}
-    assert solved.part(spec, implementation("parallel")) == spec
-    assert solved.part(spec.head(10), implementation("parallel"), large=True) == spec.head(10)
-
-
 def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):
     monkeypatch.setattr(TOYS["toy:forever"], "process", "own")
     done = apart("forever", "dfs", process=None, time_limit=1)
@@ -195,7 +185,6 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     from grailbench.harness import passes
     from grailbench.harness.plan import Cell
     from grailbench.problems.reachability.cpu import search, traverse
-    from grailbench.problems.reachability.queries import QuerySpec
 
     params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
     params |= {"threads": None, "devices": None, "memory": None}
@@ -281,9 +270,3 @@ def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
     rows, damage = results.read_rows(folder)
     assert damage == results.Damage()
     assert sorted(row["trial"] for row in queries(rows, "toy:slow")) == list(range(60))
-
-
-def test_peak_of_this_process_grows_with_what_it_holds():
-    before = peaks.host_peak()
-    held = np.ones(before + (64 << 20), np.uint8)  # more than was ever resident
-    assert peaks.host_peak() > held.size

@@ -32,8 +32,8 @@ def grid(columns, lines=3, **kw):
     return Grid("a title of several words", heads, cells, **kw)
 
 
-@pytest.mark.parametrize("width", [10, 20, 40, 79, 80, 81, 120, 200])
-@pytest.mark.parametrize("columns", [1, 2, 5, 12])
+@pytest.mark.parametrize("width", [10, 40, 80, 200])
+@pytest.mark.parametrize("columns", [1, 5, 12])
 @pytest.mark.parametrize("keys", [0, 1, 3])
 @pytest.mark.parametrize("right", [frozenset(), frozenset({"column number 1", "column number 4"})])
 def test_every_line_fits_and_every_word_is_whole_at_any_width(width, columns, keys, right):
@@ -156,10 +156,8 @@ def run(tmp_path_factory):
 
 COMMANDS = [
     ("report", "RUN", "--details", "--counters"),
-    ("report", "RUN", "--table", "2.4", "--table", "6.1", "--table", "6.4"),
     ("compare", "RUN", "RUN", "--all"),
     ("list",),
-    ("info", "quickstart"),
     ("plan", "--config", "quickstart"),
 ]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grailbench.api import engine
-from grailbench.api.engine import restored
+from grailbench.api.engine import Engine
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.graph.csr import Dag
@@ -21,6 +21,7 @@ from grailbench.outofcore.blocks import EDGES
 from grailbench.outofcore.build import build_in, file_of
 from grailbench.outofcore.index import Streamed, allowed_memory
 from grailbench.problems.reachability.index import Params
+from grailbench.problems.reachability.stored import here
 from grailbench.util import temporary
 
 
@@ -45,7 +46,8 @@ def built(
 
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
         graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag)  # type: ignore[arg-type,return-value]
-        engine.write(graph, restored(Streamed, params, dag, arrays, lambda: None), path)
+        made = Engine(Streamed, params, lambda: Streamed.restored(dag, params, arrays), here, lambda: None)
+        engine.write(graph, made, path)
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
         kept = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)

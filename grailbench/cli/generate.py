@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli import completion, options
-from grailbench.cli.printing import note, show, table
+from grailbench.cli.printing import show, table
 from grailbench.util.words import BLANK, grouped
 
 if TYPE_CHECKING:
@@ -26,21 +26,13 @@ if TYPE_CHECKING:
 @click.option("--compare/--no-compare", "compared", default=True, help="Measure the differences from the graph.")
 @click.option("--list", "listed", is_flag=True, help="List the look-alikes.")
 @click.option(
-    "--measure",
-    type=completion.GRAPH_OR_FILE,
-    metavar="GRAPH",
-    help="Write the profile of a graph, a name or a file, instead.",
-)
-@click.option("--out", type=options.Output(file_okay=False, path_type=Path), default=".",
-              help="Folder for that profile.")  # fmt: skip
-@click.option(
     "--stream",
     type=options.Output(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Of 'random': write a Parquet file as edges are made, which may be more than memory holds.",
 )
 @options.as_json
-def command(names, seed, vertices, degree, window, name, compared, listed, measure, out, stream, as_json):
+def command(names, seed, vertices, degree, window, name, compared, listed, stream, as_json):
     """Generate look-alikes (NAMES) or, as 'random', a uniform random DAG, as 'citations' a DAG of citations, and store
     them for runs.
 
@@ -62,11 +54,8 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
       grailbench generate citations --vertices 3800000 --degree 4.6 --window 500000
       grailbench generate erdos-renyi-1000-0.1 scale-free-1000
       grailbench generate commits-small layered-small
-      grailbench generate --measure kegg --out profiles
     """
     from grailbench.data import generating
-    from grailbench.data.imported import named
-    from grailbench.data.library import open_graph
 
     if listed:
         found = list(generating.listing())
@@ -76,10 +65,6 @@ def command(names, seed, vertices, degree, window, name, compared, listed, measu
 
         record = streamed(names, seed, vertices, degree, stream)
         show(as_json, [record], [f"{stream}: {record['vertices']:,} vertices, {record['edges']:,} edges"])
-    elif measure:
-        graph = open_graph(*named(measure, note))
-        path = str(generating.profile_file(graph, out))
-        show(as_json, [{"name": graph.name, "path": path}], [path])
     else:
         for record in generating.records(names, seed, vertices, degree, window, name, compared):
             show(as_json, [record], account(record))

@@ -16,8 +16,8 @@ from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
-    from grailbench.graph.profile import Outline, Structure
-    from grailbench.problems.reachability.profile import Ends, Profile, Reach
+    from grailbench.graph.profile import Reach
+    from grailbench.problems.reachability.profile import Profile
     from grailbench.report.table import Table
 
 
@@ -44,7 +44,7 @@ def command(graphs, seed, out, form, record, as_json):
     pairs      which step of `sequential` answers random, near and balanced pairs, and what is left to a search
 
     A file is imported under its stem. The same seed gives the same profile. With --out also figures of the ends, the
-    levels, the degrees and the pairs, each with its data as CSV.
+    levels, the degrees, the components and the pairs, each with its data as CSV.
 
     An outline is sizes, components, trees, levels in at most 64 bins and degrees in powers of two, for pages that show
     graphs which are not at hand. Lines of other graphs stay in the file, and one of the same graph is replaced.
@@ -66,17 +66,16 @@ def command(graphs, seed, out, form, record, as_json):
 def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.problems.reachability.profile import outline, profile, remarks
+    from grailbench.problems.reachability.profile import profile, remarks
     from grailbench.util.visible import quoted
 
-    opened = open_graph(*named(graph, note))
-    found = profile(opened, seed)
+    found = profile(open_graph(*named(graph, note)), seed)
     parts = [part for table in tables(found) for part in (table, *([""] if table.notes else []))]
     parts += [*([] if found.reach is None else [reached(found.reach)]), *remarks(found)]
-    parts += [f"next: grailbench advise {quoted(found.name)}"] if found.structure.vertices else []
+    parts += [f"next: grailbench advise {quoted(found.name)}"] if found.vertices else []
     show(as_json, [found.record()], parts)
     if out is not None:
-        for path in draw(found, outline(opened), out, form):
+        for path in draw(found, out, form):
             note(f"written: {path}")
 
 
@@ -85,26 +84,26 @@ def _record(graphs: Iterable[str], path: Path) -> None:
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.graph import profile as outlines
-    from grailbench.problems.reachability.profile import outline
+    from grailbench.problems.reachability.profile import profile
 
     found = outlines.read(path)
     for name, _ in (named(graph, note) for graph in graphs):
-        found[name] = outline(open_graph(name))
+        found[name] = profile(open_graph(name), pairs=0)
         outlines.write(path, found.values())
         note(f"recorded: {name}")
 
 
-BINS = 12  #: most lines of the table of levels
+BINS = 16  #: most lines of the table of levels, a divisor of the bins of an outline
 _BAR = 40  # characters of its longest bar
 
 
 def tables(profile: Profile) -> Iterator[Table]:
     """The tables of a profile; those that would have no line are left out."""
-    yield _structure(profile.name, profile.structure)
-    if profile.structure.vertices:
-        yield _ends(profile.ends)
-        yield _levels(profile.structure)
-        yield _degrees(profile.structure)
+    yield _structure(profile)
+    if profile.vertices:
+        yield _ends(profile)
+        yield _levels(profile)
+        yield _degrees(profile)
         yield _settled(profile)
 
 
@@ -133,7 +132,7 @@ _numbers = partial(
 )  # fmt: skip
 
 
-def _structure(name: str, graph: Structure) -> Table:
+def _structure(graph: Profile) -> Table:
     def shares(whole: int, of: str, lines: dict[str, int]) -> list[tuple[str, int, str]]:
         return [(what, number, f"{share(number, whole)} of {of}" if whole else "") for what, number in lines.items()]
 
@@ -154,48 +153,50 @@ def _structure(name: str, graph: Structure) -> Table:
         *shares(graph.components, "the components", components), ("weak components", graph.weak, ""),
         *shares(graph.components, "the components", widest),
     ]  # fmt: skip
-    return _numbers(f"{name}: structure", things=lines, ends=frozenset({3, 7}))
+    return _numbers(f"{graph.name}: structure", things=lines, ends=frozenset({3, 7}))
 
 
-def _ends(ends: Ends) -> Table:
+def _ends(graph: Profile) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
     parts = {
-        "trees above, peeled from the sources": ends.sources, "trees below, peeled from the sinks": ends.sinks,
-        "core": ends.core,
+        "trees above, peeled from the sources": graph.above, "trees below, peeled from the sinks": graph.below,
+        "core": graph.core,
     }  # fmt: skip
-    lines = [(what, number, f"{share(number, ends.vertices)} of the components") for what, number in parts.items()]
-    verdict = "fits `core` here" if ends.fits else "more than `core` takes here"
-    lines.append(("  closure of the core, as bits", size(ends.closure_bytes), verdict))
+    lines = [(what, number, f"{share(number, graph.components)} of the components") for what, number in parts.items()]
+    verdict = "fits `core` here" if graph.fits else "more than `core` takes here"
+    lines.append(("  closure of the core, as bits", size(graph.closure_bytes), verdict))
     notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
-    kind = f"an {ends.forest}: {FORESTS[ends.forest]}" if ends.forest else "no forest"
+    kind = f"an {graph.forest}: {FORESTS[graph.forest]}" if graph.forest else "no forest"
     return _numbers(f"trees at the ends: {kind}", things=lines, notes=notes)
 
 
-def _levels(graph: Structure) -> Table:
+def _levels(graph: Profile) -> Table:
     import numpy as np
 
     from grailbench.graph.profile import level_bins
 
     bins = list(pairwise(level_bins(graph.depth, BINS)))
-    means = {each: float(graph.widths[slice(*each)].mean()) for each in bins}
+    places = np.searchsorted(level_bins(graph.depth), bins)
+    until = np.concatenate(([0], np.cumsum(graph.levels)))[places]
+    means = {each: float(end - begin) / (each[1] - each[0]) for each, (begin, end) in zip(bins, until, strict=True)}
     columns = {
         "level": lambda each: f"{each[0] + 1:,}" + (f" to {each[1]:,}" if each[1] > each[0] + 1 else ""),
         "components" if graph.depth <= BINS else "components a level":
             lambda each: short(means[each]) if means[each] % 1 else grouped(int(means[each])),
         "": lambda each: "█" * round(_BAR * means[each] / max(means.values())),
     }  # fmt: skip
-    widths = f"widest {graph.widths.max():,}, median {np.median(graph.widths):,.10g}"
+    widths = f"widest {graph.widest:,}, median {graph.median_level:,.10g}"
     title = f"{count(graph.depth, 'level')} by longest path from a root: {widths}"
     return table(title, columns, bins, list(columns)[:2])
 
 
-def _degrees(graph: Structure) -> Table:
+def _degrees(graph: Profile) -> Table:
     from grailbench.graph.profile import QUANTILES
 
     columns = {
         "": lambda line: line[0], "mean": lambda line: f"{line[1].mean:.2f}",
-        **{f"{q} %": lambda line, at=at: line[1].quantiles[at] for at, q in enumerate(QUANTILES)},
+        **{f"{q} %": lambda line, q=str(q): line[1].quantiles[q] for q in QUANTILES},
         "most": lambda line: line[1].most, "of the edges at 1 %": lambda line: share(line[1].top, 1),
     }  # fmt: skip
     notes = ["90 %: that many components have no more. At 1 %: at the components with most (at least one)."]
@@ -227,7 +228,7 @@ def _settled(profile: Profile) -> Table:
     return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
 
 
-def draw(profile: Profile, outline: Outline, folder: Path, form: str) -> list[Path]:
+def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
     """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
 
     Raises InputError if they cannot be written.
@@ -237,6 +238,6 @@ def draw(profile: Profile, outline: Outline, folder: Path, form: str) -> list[Pa
     from grailbench.report.profiled import of_answers, of_outline
 
     source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    drawn = [*of_outline(outline), of_answers(map(vars, profile.settled))]
-    drawn = [each for each in drawn if each.drawable]
+    figures = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
+    drawn = [figure for figure in figures if figure.drawable]
     return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

@@ -131,8 +131,8 @@ def _of(ranking: Ranking) -> Iterator[str]:
 
 
 def _none_is_faster(names: str, word: str) -> str:
-    """'the first two are about equal', 'which of the first two is faster cannot be told, by unstable times,'."""
-    return f"{names} are {EQUAL}" if word == EQUAL else f"which of {names} is faster {UNCLEAR}, by unstable times,"
+    """'the first two are about equal', 'which of the first two is faster is unclear, by unstable times,'."""
+    return f"{names} are {EQUAL}" if word == EQUAL else f"which of {names} is faster is {UNCLEAR}, by unstable times,"
 
 
 def _over(ranking: Ranking, first: Place, *others: Place) -> str:

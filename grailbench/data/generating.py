@@ -5,17 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from grailbench.data.imported import check_name
-from grailbench.data.library import BenchGraph
 from grailbench.errors import InputError
 from grailbench.graph import generate
 from grailbench.graph.generate import catalogue
-from grailbench.graph.generate.profiles import Profile, measure, save
-from grailbench.graph.generate.tune import tune, tune_width
-
-TUNED_BY_ROUNDS = 1_000_000  # edges; for larger graphs only the width is tuned
+from grailbench.graph.generate.profiles import Profile
 
 
 def records(
@@ -95,16 +90,3 @@ def listing() -> Iterator[dict]:
             "positive_rate": profile.positive_rate if profile else None,
             "notes": list(profile.notes) if profile else [],
         }
-
-
-def profile_file(opened: BenchGraph, folder: Path) -> Path:
-    """Measure a graph, tune the parameters of its look-alike, and write NAME.json to `folder`.
-
-    Returns the path of the file.
-    """
-    profile = measure(opened.dag, opened.name, f"sha256 {opened.sha256}")
-    if profile.edges:
-        profile = tune(profile) if profile.edges <= TUNED_BY_ROUNDS else tune_width(profile)
-    path = folder / f"{opened.name}.json"
-    save(profile, path)
-    return path

@@ -100,7 +100,7 @@ class IndexHolder:
                 self._copy.unlink(missing_ok=True)  # to be sent again
                 raise
 
-    def tell(self, what: str) -> Any:
+    def attribute(self, what: str) -> Any:
         """An attribute of the index."""
         return getattr(self._index, what)
 

@@ -199,9 +199,9 @@ class Spread:
         """
         return _Stream(self, iter(shards)).run()
 
-    def told(self, what: str) -> list[Any]:
+    def attribute(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
-        asked = [(each, self._started(each, "tell", what)) for each in self._workers.values()]
+        asked = [(each, self._started(each, "attribute", what)) for each in self._workers.values()]
         return [self._result(*each) for each in asked]
 
     def _ask(self, worker: _Worker, shard: Shard) -> Future:

@@ -1,18 +1,18 @@
-"""What a graph is, in numbers: the characteristics that papers print, its whole structure, and its outline.
+"""What a graph is, in numbers: the characteristics that papers print, degrees, reach, and its outline.
 
-`Structure` is measured from a graph at hand. `Outline` keeps the part of it that fits a line of JSON, for pages about
-graphs that are not at hand: `results/published/graph-profiles.jsonl` has the outline of each graph of the recorded runs
-that could be had, and `grailbench profile --record` writes it. `grailbench.problems.reachability.profile` measures
-outlines, how much is reachable, and what answers pairs.
+An `Outline` is a line of JSON, for pages about graphs that are not on this machine:
+`results/published/graph-profiles.jsonl` has those of graphs of the recorded runs, and `grailbench profile --record`
+writes such files. `grailbench.problems.reachability.profile` measures an outline and what answers pairs.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -60,96 +60,35 @@ def degrees(dag: Dag) -> tuple[np.ndarray, np.ndarray]:
     return np.bincount(inner, minlength=dag.vertices - 1), np.diff(dag.offsets[:-1])
 
 
-@dataclass(frozen=True)
-class Tail:
+class Degrees(NamedTuple):
     """A distribution of degrees, of the parents or of the children of the vertices of a condensed graph.
 
     mean, most  the mean and the largest degree
-    quantiles   the degrees at `QUANTILES`: that many per cent of the vertices have no larger one
+    quantiles   the degrees at `QUANTILES`, by these as text: that many per cent of the vertices have no larger one
     top         the share of the edges at the 1 % of the vertices (at least one) with the largest degrees
     at_most_one number of vertices with degree 0 or 1
-    counts      int64[distinct, 2]: each degree that occurs, ascending, and its number of vertices
     """
 
     mean: float
     most: int
-    quantiles: tuple[int, ...]
+    quantiles: dict[str, int]
     top: float
     at_most_one: int
-    counts: np.ndarray
 
-
-@dataclass(frozen=True)
-class Structure:
-    """The structure of a graph and of its condensed graph, without the super-root.
-
-    vertices, edges      of the file
-    duplicates, loops    edges of the file that repeat another; edges from a vertex to itself
-    components           strong components, which are the vertices of the condensed graph
-    largest              vertices of the largest of them
-    nontrivial, cyclic   components of more than one vertex, and the number of vertices in them
-    weak, widest_weak    weak components of the condensed graph, and the vertices (of it) of the largest of these
-    dag_edges            distinct edges of the condensed graph
-    roots, sinks, isolated
-                         its vertices without parents, without children, and without both
-    widths               int64[depth]: its vertices on each level, from the roots' on
-    parents, children    its degrees
-    """
-
-    vertices: int
-    edges: int
-    duplicates: int
-    loops: int
-    components: int
-    largest: int
-    nontrivial: int
-    cyclic: int
-    weak: int
-    widest_weak: int
-    dag_edges: int
-    roots: int
-    sinks: int
-    isolated: int
-    widths: np.ndarray
-    parents: Tail
-    children: Tail
-
-    @property
-    def depth(self) -> int:
-        """Number of levels."""
-        return int(self.widths.shape[0])
-
-    @property
-    def beyond_forest(self) -> int:
-        """Edges of the condensed graph that a spanning forest of it, directions ignored, does not need."""
-        return self.dag_edges - self.components + self.weak
-
-
-def structure(graph: Graph, dag: Dag) -> Structure:
-    """Measures a graph and its condensed graph."""
-    sizes = component_sizes(dag)
-    parents, children = degrees(dag)
-    weak = _weak_components(dag)
-    measured = characteristics(dag)
-    return Structure(
-        vertices=graph.vertices,
-        edges=graph.edges,
-        duplicates=int(_repeated(*rows_of(graph))),
-        loops=int(np.count_nonzero(graph.sources == graph.targets)),
-        components=dag.vertices - 1,
-        largest=int(sizes.max(initial=0)),
-        nontrivial=int(np.count_nonzero(sizes > 1)),
-        cyclic=int(sizes[sizes > 1].sum()),
-        weak=int(weak.shape[0]),
-        widest_weak=int(weak.max(initial=0)),
-        dag_edges=int(dag.offsets[-2]),
-        roots=measured["roots"],
-        sinks=measured["sinks"],
-        isolated=int(np.count_nonzero((parents == 0) & (children == 0))),
-        widths=np.bincount(dag.levels[:-1])[1:],
-        parents=_tail(parents),
-        children=_tail(children),
-    )
+    @classmethod
+    def of(cls, degree: np.ndarray) -> Degrees:
+        """The distribution of the degrees of all vertices, int[n]."""
+        if degree.size == 0:
+            return cls(0.0, 0, dict.fromkeys(map(str, QUANTILES), 0), 0.0, 0)
+        ascending = np.sort(degree)
+        top = int(ascending[-max(1, degree.size // 100) :].sum())
+        return cls(
+            mean=float(degree.mean()),
+            most=int(ascending[-1]),
+            quantiles={str(q): int(ascending[math.ceil(q / 100 * degree.size) - 1]) for q in QUANTILES},
+            top=top / max(1, int(degree.sum())),
+            at_most_one=int(np.count_nonzero(degree <= 1)),
+        )
 
 
 def component_sizes(dag: Dag) -> np.ndarray:
@@ -157,8 +96,8 @@ def component_sizes(dag: Dag) -> np.ndarray:
     return np.bincount(dag.component, minlength=dag.vertices - 1)
 
 
-def _weak_components(dag: Dag) -> np.ndarray:
-    """The number of vertices of each weak component, without the super-root."""
+def weak_components(dag: Dag) -> np.ndarray:
+    """The number of vertices of each weak component, int64[k], without the super-root."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -170,23 +109,9 @@ def _weak_components(dag: Dag) -> np.ndarray:
     return np.bincount(connected_components(adjacency, directed=True, connection="weak")[1])
 
 
-def _tail(degree: np.ndarray) -> Tail:
-    if degree.size == 0:
-        return Tail(0.0, 0, (0,) * len(QUANTILES), 0.0, 0, np.empty((0, 2), np.int64))
-    vertices = np.bincount(degree)
-    occurring = np.flatnonzero(vertices)
-    reached = np.cumsum(vertices)
-    quantiles = tuple(int(np.searchsorted(reached, np.ceil(q / 100 * degree.size))) for q in QUANTILES)
-    few = max(1, degree.size // 100)
-    top = int(np.partition(degree, degree.size - few)[degree.size - few :].sum())
-    return Tail(
-        mean=float(degree.mean()),
-        most=int(degree.max()),
-        quantiles=quantiles,
-        top=top / max(1, int(degree.sum())),
-        at_most_one=int(vertices[:2].sum()),
-        counts=np.stack((occurring, vertices[occurring]), axis=1),
-    )
+def repeated(graph: Graph) -> int:
+    """The number of edges of a raw graph that repeat another."""
+    return int(_repeated(*rows_of(graph)))
 
 
 @njit(cache=True)
@@ -197,6 +122,64 @@ def _repeated(offsets, targets):
         for k in range(offsets[u] + 1, offsets[u + 1]):
             found += targets[k] == targets[k - 1]
     return found
+
+
+# ---------------------------------------------------------------------------------------- reach
+
+
+SOURCES, BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
+
+
+class Reach(NamedTuple):
+    """How much the vertices reach, by searches from `sources` random ones; `whole` if these are all.
+
+    mean, error, most  other vertices reached from a vertex: mean, its standard error (0 if `whole`), the most
+    rate, rate_error   share of the ordered pairs (u, v), including u = v, with a path from u to v; its standard error
+    """
+
+    sources: int
+    whole: bool
+    mean: float
+    error: float
+    most: int
+    rate: float
+    rate_error: float
+
+
+def reach(dag: Dag, seed: int = 1, sources: int = SOURCES) -> Reach:
+    """Searches a graph with vertices from `sources` random ones, or from fewer once `BUDGET` edges were scanned."""
+    vertices = dag.component.shape[0]
+    drawn = np.random.default_rng(seed).permutation(vertices)[:sources]
+    found = _reached_from(dag.offsets, dag.children, dag.component[drawn], BUDGET, component_sizes(dag))
+    whole = found.size == vertices
+    error = 0.0 if whole else float(found.std() / np.sqrt(found.size))
+    mean = float(found.mean())
+    return Reach(int(found.size), whole, mean - 1, error, int(found.max()) - 1, mean / vertices, error / vertices)
+
+
+@njit(cache=True, nogil=True)
+def _reached_from(offsets, children, sources, budget, sizes):
+    """The number of vertices that each source reaches, including itself, int64[k], until so many edges are scanned;
+    a vertex counts as `sizes` (int64[n]) says."""
+    stamp, stack = np.full(offsets.shape[0] - 1, -1, np.int32), np.empty(offsets.shape[0] - 1, np.int32)
+    reached, scanned = np.empty(sources.shape[0], np.int64), 0
+    for k in range(sources.shape[0]):
+        if scanned > budget:
+            return reached[:k]
+        stack[0], stamp[sources[k]] = sources[k], k
+        top, reached[k] = 1, sizes[sources[k]]
+        while top > 0:
+            top -= 1
+            u = stack[top]
+            scanned += offsets[u + 1] - offsets[u]
+            for e in range(offsets[u], offsets[u + 1]):
+                v = children[e]
+                if stamp[v] != k:
+                    stamp[v] = k
+                    reached[k] += sizes[v]
+                    stack[top] = v
+                    top += 1
+    return reached
 
 
 # ---------------------------------------------------------------------------------------- outlines
@@ -308,7 +291,9 @@ def read(path: Path) -> dict[str, Outline]:
 
 def text(outlines: Iterable[Outline]) -> str:
     """The lines of a file, sorted by name."""
-    dumped = (json.dumps(one.model_dump(), separators=(",", ":")) for one in sorted(outlines, key=lambda one: one.name))
+    fields = set(Outline.model_fields)  # not those of a whole profile
+    ordered = sorted(outlines, key=lambda one: one.name)
+    dumped = (json.dumps(one.model_dump(include=fields), separators=(",", ":")) for one in ordered)
     return "".join(f"{line}\n" for line in dumped)
 
 

@@ -245,12 +245,7 @@ def _environment(tree: Path) -> dict[str, str]:
 @contextmanager
 def _interrupts_ignored() -> Iterator[None]:
     """Ignore interrupts while cleaning up."""
-    before = {}
-    try:
-        for number in INTERRUPTS:
-            before[number] = signal.signal(number, signal.SIG_IGN)
-    except ValueError:  # only the main thread receives signals
-        before.clear()
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in INTERRUPTS}
     try:
         yield
     finally:

@@ -1,10 +1,10 @@
 """Runs on disk, and reading them; `harness.writer` writes them.
 
-A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`; a recorded run has
-`trials.jsonl.gz` in place of the first, the same rows compressed, to which nothing is added. A row has the
-fields of `rows.FIELDS`. A trial of a cell has one row for each phase, with that of the last phase of the problem at the
-end; a trial without that row is incomplete. A cell without times has one row without a phase, with `status` and
-`reason`. Both JSON files and each row have a checksum (`records`), except in runs before `rows.FORMAT` 2.
+A run is a folder with `trials.jsonl` (a JSON object a row, with the fields `rows.FIELDS`), `environment.json` and
+`plan.json`; a recorded run has its rows compressed, in `trials.jsonl.gz`, to which nothing is added. A trial of a cell
+has a row for each phase, that of the problem's last phase at the end; without it a trial is incomplete. A cell without
+times has one row without a phase, with `status` and `reason`. Both JSON files and each row have a checksum (`records`),
+except in runs before `rows.FORMAT` 2.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -288,14 +289,9 @@ def runs() -> list[Path]:
 
 
 def _began(folder: Path) -> str:
+    """When a run began, by its name or by the time of its folder."""
     stamp = re.match(r"\d{8}-\d{6}", folder.name)
-    if stamp:
-        return stamp[0]
-    changed = folder.stat().st_mtime
-    try:
-        return datetime.fromtimestamp(changed).strftime("%Y%m%d-%H%M%S")
-    except (OverflowError, OSError, ValueError):  # a file system may hold years that no calendar has
-        return "99991231-235959" if changed > 0 else "00000101-000000"
+    return stamp[0] if stamp else time.strftime("%Y%m%d-%H%M%S", time.localtime(folder.stat().st_mtime))
 
 
 def latest_run(digest: str | None = None) -> Path:

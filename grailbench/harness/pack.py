@@ -164,13 +164,13 @@ def packed(files: Mapping[str, bytes], is_clean: bool, cells: int, redacted: Seq
         if len(content) > MOST[name]:
             raise InputError(f"{name} has {len(content):,} bytes; a pack takes {MOST[name]:,}")
         listed[name] = _File(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    said = Manifest(format=FORMAT, grailbench=__version__, clean=is_clean, cells=cells, redacted=list(redacted),
+    manifest = Manifest(format=FORMAT, grailbench=__version__, clean=is_clean, cells=cells, redacted=list(redacted),
                     files=listed)  # fmt: skip
-    manifest = (json.dumps(records.sealed(said.model_dump()), indent=1) + "\n").encode()
+    content = (json.dumps(records.sealed(manifest.model_dump()), indent=1) + "\n").encode()
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w") as archive:
-        for name, content in {MANIFEST: manifest, **{name: files[name] for name in FILES}}.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)  # of a fixed time
+        for name, each in {MANIFEST: content, **{name: files[name] for name in FILES}}.items():
+            archive.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED, 9)  # of a fixed time
     return into.getvalue()
 
 
@@ -220,8 +220,8 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
         where = Path(above, "run" if name in ("", ".", "..") else name)
         where.mkdir()
         with file_opened(path, pipes=False) as source:
-            said = read(Bytes(source.raw), source.raw.size, where, path)
-        yield where, said
+            manifest = read(Bytes(source.raw), source.raw.size, where, path)
+        yield where, manifest
 
 
 def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
@@ -229,9 +229,9 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     try:
         with zipfile.ZipFile(stream) as archive:
             members = dict(zip(MEMBERS, _members(archive, size), strict=True))
-            said = _manifest(archive.read(members[MANIFEST]))
+            manifest = _manifest(archive.read(members[MANIFEST]))
             for name in FILES:
-                _unpack(archive, members[name], said.files[name], into / name)
+                _unpack(archive, members[name], manifest.files[name], into / name)
     except (ValueError, *_UNREADABLE) as error:
         what = str(error).partition("\n")[0]
         raise InputError(f"is no whole pack of a run: {what}", path=path, remedy=REMEDY) from None
@@ -242,9 +242,9 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     except InputError as error:  # which names a file that nobody else will see
         raise InputError(str(error).replace(f"{into}{os.sep}", ""), path=path, remedy=REMEDY) from None
     for name, value in found.items():
-        if getattr(said, name) != value:
-            raise InputError(f"its manifest lies: {name} is {value}, not {getattr(said, name)}", path=path)
-    return said
+        if getattr(manifest, name) != value:
+            raise InputError(f"its manifest lies: {name} is {value}, not {getattr(manifest, name)}", path=path)
+    return manifest
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
@@ -264,13 +264,13 @@ def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
     return found
 
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, said: _File, into: Path) -> None:
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: _File, into: Path) -> None:
     """Write a member, of the size and checksum that the manifest says, to a file."""
     with archive.open(member) as packed, open(into, "w+b") as file:
         shutil.copyfileobj(packed, file)
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if (member.file_size, digest) != (said.bytes, said.sha256):
+    if (member.file_size, digest) != (entry.bytes, entry.sha256):
         raise ValueError(f"{into.name} is not the file of which the manifest has the checksum")
 
 
@@ -278,14 +278,14 @@ def _manifest(content: bytes) -> Manifest:
     """The manifest of a pack. Raises ValueError."""
     try:
         value, sealed = records.opened(content)
-        said = Manifest.model_validate(value)
+        manifest = Manifest.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{MANIFEST}: field {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from None
     if not sealed:
         raise ValueError(f"{MANIFEST} has no checksum")
-    if said.format != FORMAT:
-        raise ValueError(f"it is of format {said.format}, this version reads {FORMAT}")
-    if list(said.files) != list(FILES):
-        raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, said.files))}")
-    return said
+    if manifest.format != FORMAT:
+        raise ValueError(f"it is of format {manifest.format}, this version reads {FORMAT}")
+    if list(manifest.files) != list(FILES):
+        raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, manifest.files))}")
+    return manifest

@@ -100,14 +100,15 @@ def run(
     """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
-    to add. `open_graph` replaces the opening of graphs by the problem. `answered` is called once, with the workload and
-    the answers of the first cell that is verified as right; a cell that has all its trials makes no pass. With
-    `elsewhere`, which runs the cells on other machines, neither `open_graph` nor `answered` is used.
+    to add.
 
-    Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
-    a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
-    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed; ClusterLost,
-    with all finished trials on disk, when the scheduler of the workers went away.
+    open_graph  replaces the opening of graphs by the problem
+    answered    called once, with the workload and the answers of the first cell that is verified as right
+    elsewhere   runs the cells on other machines; neither `open_graph` nor `answered` is used then
+
+    Raises Interrupted after Ctrl-C, and ClusterLost when the scheduler of the workers is lost, with all finished trials
+    on disk; InputError for a folder that cannot be used, a run that another process is writing, or a bad query file;
+    MachineLacks, before anything starts, when the machine can run no implementation of the plan, or simulates GPUs.
     """
     if elsewhere is None:
         _require(plan)

@@ -50,8 +50,8 @@ def build_in(
     """
     given = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first}
     with closing(Folder(folder, given | {"dim": dim, "seed": seed}, resume, note)) as held:
-        finished = held.said(SAVED)
-        sorted_before = finished["stages"][STAGES[0]] if finished else held.said(STAGES[0])
+        finished = held.record(SAVED)
+        sorted_before = finished["stages"][STAGES[0]] if finished else held.record(STAGES[0])
         if sorted_before and edges.checksum(stream.blocks(), stream.vertices) != sorted_before["checksum"]:
             raise InputError("it holds a build of other edges", path=folder, remedy="name another folder")
         if finished:

@@ -81,7 +81,7 @@ class Folder:
             self.close()
             raise
 
-    def said(self, name: str) -> dict | None:
+    def record(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
         path = self.path / name / _SAID
         return {key: value for key, value in _said_in(path).items() if key != _FILES} if path.exists() else None
@@ -92,7 +92,7 @@ class Folder:
         room: bytes that it needs on disk. Raises MachineLacks if the disk has too little or is full.
         """
         done, partial = self.path / name, self.path / (name + _PARTIAL)
-        if (known := self.said(name)) is not None:
+        if (known := self.record(name)) is not None:
             return known
         shutil.rmtree(partial, ignore_errors=True)
         if (free := shutil.disk_usage(self.path).free) < room:

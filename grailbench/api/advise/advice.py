@@ -67,7 +67,7 @@ class Option:
     @property
     def part(self) -> int | None:
         """How many pairs it was asked, if it takes one at a time and was asked the first of each query set; or None."""
-        return max((cell.part for cell in self.cells if cell.part is not None), default=None)
+        return self._most("part")
 
     @cached_property
     def build(self) -> float:
@@ -79,16 +79,20 @@ class Option:
         """ms of one query of a batch."""
         return float(np.mean([cell.stats("query").median / cell.queries for cell in self.cells]))
 
+    def _most(self, field: str) -> int | None:
+        """The most of a field of the cells that have it."""
+        return max((value for cell in self.cells if (value := getattr(cell, field)) is not None), default=None)
+
     @property
     def index_bytes(self) -> int | None:
         """Bytes of the index beside the graph; None if not known."""
-        return max((cell.index_bytes for cell in self.cells if cell.index_bytes is not None), default=None)
+        return self._most("index_bytes")
 
     @property
     def peak_bytes(self) -> int | None:
         """The most memory of the process that built and asked it, interpreter and graph included; None if it had no
         process of its own."""
-        return max((cell.host_peak_bytes for cell in self.cells if cell.host_peak_bytes is not None), default=None)
+        return self._most("host_peak_bytes")
 
     @property
     def memory(self) -> int:
@@ -131,16 +135,12 @@ def options(cells: Iterable[Cell]) -> list[Option]:
 
 
 def envelope(found: Iterable[Option]) -> list[Step]:
-    """Which configuration costs least for how many queries, from 0 queries on (`compare.costs.envelope`).
+    """Which of some sound options costs least for how many queries, from 0 queries on (`compare.costs.envelope`).
 
     `since` of a step is the least whole number of queries from which its option is the cheapest: there its dearer
-    build has paid. Raises ValueError for an option without times.
+    build has paid.
     """
-    found = list(found)
-    for option in found:
-        if not option.sound:
-            raise ValueError(f"{option.name}: no times")
-    return costs.envelope(found, _line)
+    return costs.envelope(list(found), _line)
 
 
 def _line(option: Option) -> Cost:

@@ -21,9 +21,8 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.generate import catalogue
 from grailbench.graph.generate.models import citations, parse_citations
 from grailbench.graph.generate.networks import NETWORKS, network
-from grailbench.graph.generate.profiles import Profile, load, profiles_dir
+from grailbench.graph.generate.profiles import Difference, Profile, compare, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
-from grailbench.graph.generate.tune import Difference, compare
 from grailbench.graph.generate.uniform import parse_random, random_dag
 from grailbench.util import caches, paths
 from grailbench.util.words import did_you_mean

@@ -2,13 +2,13 @@
 
 A profile contains no edges. It states the number of edges between each two levels, and the number of vertices of each
 kind; a kind is a combination of level (longest path from a root), height (longest path to a sink), number of parents
-and number of children. `grailbench generate --measure` makes a profile of any graph.
+and number of children. The knobs were chosen so that the positive rate of the look-alike is that of the graph.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -16,13 +16,10 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
+from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.hashing import permutation, stream
+from grailbench.graph.profile import characteristics, reach
 from grailbench.util import paths
-
-EXACT_KINDS = 1000  # if there are more kinds, degrees are grouped by powers of two;
-MOST_KINDS = 2200  # if there are more than this after that, by higher powers, and then by height
-HUBS = 16  # the vertices with the 16 largest in-degrees or out-degrees are never grouped
 
 
 @dataclass(frozen=True)
@@ -88,11 +85,6 @@ class Profile:
         return np.bincount(self.kinds[0], self.kinds[2]).astype(np.int64)
 
     @cached_property
-    def heights(self) -> np.ndarray:
-        """The number of vertices of each height divided by `height_step`, int64[h]."""
-        return np.bincount(self.kinds[1], self.kinds[2]).astype(np.int64)
-
-    @cached_property
     def spans(self) -> np.ndarray:
         """The number of edges that lead 0, 1, 2, ... levels down, int64[l]."""
         source, target = np.nonzero(self.pairs)
@@ -115,79 +107,6 @@ class Profile:
         return int(np.max(-(-self.kinds[4] // self.kinds[2])))
 
 
-def measure(dag: Dag, name: str, origin: str) -> Profile:
-    """Measures the profile of a condensed graph, except for the knobs, which `tune` finds."""
-    graph = plain_graph(dag)
-    n = graph.vertices
-    levels = dag.levels[:-1].astype(np.int64) - 1
-    ins, outs = np.bincount(graph.targets, minlength=n), np.bincount(graph.sources, minlength=n)
-    heights = _heights(dag)[:-1].astype(np.int64)
-    step, kinds = grouped_kinds(levels, heights, ins, outs)
-    rate = positive_rate(graph)
-    depth = int(levels.max(initial=-1)) + 1
-    pairs = np.bincount(levels[graph.sources] * depth + levels[graph.targets], minlength=depth * depth)
-    return Profile(
-        name=name,
-        basis="measured",
-        origin=origin,
-        positive_rate=rate.value,
-        rate_error=rate.error,
-        duplicates=dag.duplicates,
-        triangles=triangles(graph),
-        height_step=step,
-        kinds=kinds,
-        pairs=pairs.reshape(depth, depth),
-    )
-
-
-def _heights(dag: Dag) -> np.ndarray:
-    """The length of the longest path from each vertex to a sink, int32[n]."""
-    heights = np.zeros(dag.vertices, np.int32)
-    bounds = np.searchsorted(dag.levels[dag.order], np.arange(dag.depth + 1))
-    for level in range(dag.depth - 1, -1, -1):
-        row = dag.order[bounds[level] : bounds[level + 1]]
-        row = row[dag.offsets[row + 1] > dag.offsets[row]]
-        counts = dag.offsets[row + 1] - dag.offsets[row]
-        starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        at = np.repeat(dag.offsets[row] - starts[:-1], counts) + np.arange(starts[-1])
-        if row.size:
-            heights[row] = np.maximum.reduceat(heights[dag.children[at]], starts[:-1]) + 1
-    return heights
-
-
-def grouped_kinds(levels, heights, ins, outs) -> tuple[int, np.ndarray]:
-    """The height step and the kinds (`Profile.kinds`), grouped by degree and then by height if there are too many."""
-    kinds = _kinds(levels, heights, ins, outs, None)
-    if kinds.shape[1] <= EXACT_KINDS:
-        return 1, kinds
-    for power in (2, 4, 8):
-        if (kinds := _kinds(levels, heights, ins, outs, power)).shape[1] <= MOST_KINDS:
-            return 1, kinds
-    step = 1
-    while kinds.shape[1] > MOST_KINDS and step <= heights.max():
-        step += 1
-        kinds = _kinds(levels, heights // step, ins, outs, power)
-    return step, kinds
-
-
-def _kinds(levels, heights, ins, outs, power: int | None) -> np.ndarray:
-    """`Profile.kinds`, exact if `power` is None, else with degrees grouped by powers of it, except for hubs."""
-    keys = [levels, heights, ins, outs]
-    if power is not None:
-        above = power ** np.arange(64 // power)
-        hub = np.zeros(ins.size, np.int64)
-        for degrees in (ins, outs):
-            largest = np.argsort(-degrees, kind="stable")[:HUBS]
-            hub[largest] = largest + 1
-        keys = [levels, heights, *(np.searchsorted(above, degrees, "right") for degrees in (ins, outs)), hub]
-    kind = np.zeros(ins.size, np.int64)
-    for key in keys:  # one column at a time, which is ten times as fast as np.unique on rows
-        kind = np.unique(kind * (int(key.max(initial=0)) + 1) + key, return_inverse=True)[1].reshape(-1)
-    first = np.unique(kind, return_index=True)[1]
-    totals = [np.bincount(kind, degrees).astype(np.int64) for degrees in (ins, outs)]
-    return np.stack([levels[first], heights[first], np.bincount(kind), *totals]).astype(np.int64)
-
-
 #: fields that a profile's JSON holds under their own names
 _PLAIN = ("name", "basis", "origin", "notes", "positive_rate", "rate_error", "duplicates", "triangles")
 _COLUMNS = ("level", "height", "vertices", "parents", "children")  # the rows of `kinds`
@@ -196,34 +115,6 @@ _COLUMNS = ("level", "height", "vertices", "parents", "children")  # the rows of
 def profiles_dir() -> Path:
     """The folder of the shipped profiles, one JSON file each."""
     return paths.datasets_dir() / "profiles"
-
-
-def save(profile: Profile, path: Path) -> None:
-    """Writes a profile as JSON atomically, one line for each array."""
-    from grailbench.util.outputs import atomic_file
-
-    facts = {
-        "vertices": profile.vertices,
-        "edges": profile.edges,
-        "roots": profile.roots,
-        "sinks": profile.sinks,
-        "levels": len(profile.levels),
-        "max_in_degree": profile.max_in_degree,
-        "max_out_degree": profile.max_out_degree,
-    }
-    fields = {key: getattr(profile, key) for key in _PLAIN} | {"counts": facts, "knobs": asdict(profile.knobs)}
-    fields["height_step"] = profile.height_step
-    lines = [f" {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in fields.items()]
-    columns = [f'  "{key}": {_packed(row)}' for key, row in zip(_COLUMNS, profile.kinds, strict=True)]
-    lines.append(' "kinds": {\n' + ",\n".join(columns) + "\n }")
-    rows = [f"  {_packed(np.trim_zeros(row[level + 1 :], 'b'))}" for level, row in enumerate(profile.pairs)]
-    lines.append(' "edges_to_the_next_levels": [\n' + ",\n".join(rows) + "\n ]")
-    with atomic_file(path) as stream:
-        stream.write(("{\n" + ",\n".join(lines) + "\n}\n").encode())
-
-
-def _packed(row) -> str:
-    return "[" + ",".join(map(str, row.tolist())) + "]"
 
 
 def load(name: str) -> Profile:
@@ -266,90 +157,66 @@ def _check(profile: Profile, path: Path) -> None:
         raise InputError("faulty profile: vertices and edges disagree", path=path, remedy="reinstall grailbench")
 
 
-# ---------------------------------------------------------------------------------------- reach
+# ---------------------------------------------------------------------------------------- comparing
 
 
-SAMPLES = 20_000
-BUDGET = 1_000_000_000  # edges that may be scanned
-_SAMPLE = 1 << 40  # a random stream that no generator uses: some of those would give a topological order
+PAIRS = 100_000  # the papers' batch
 
 
 @dataclass(frozen=True)
-class Rate:
-    """The share of ordered pairs (u, v), including u = v, with a path from u to v.
+class Difference:
+    """One quantity as wanted by the profile and as found in the generated graph.
 
-    `sources` is the number of vertices from which the graph was searched; `error` is the standard error, which is 0 if
-    these were all vertices.
+    `relative` is generated / wanted - 1, or None if `wanted` is 0 or None.
     """
 
-    value: float
-    error: float
-    sources: int
+    quantity: str
+    wanted: float | None
+    generated: float
+
+    @property
+    def relative(self) -> float | None:
+        return self.generated / self.wanted - 1 if self.wanted else None
 
 
-def plain_graph(dag: Dag) -> Graph:
-    """A condensed graph without its super-root; edges ascend by source and target."""
-    return Graph(dag.vertices - 1, *dag.edges_without_super_root())
+def compare(profile: Profile, graph: Graph) -> list[Difference]:
+    """Measures a look-alike and compares it with its profile.
 
-
-def positive_rate(graph: Graph, samples: int = SAMPLES, budget: int = BUDGET, seed: int = 1) -> Rate:
-    """Measures the positive rate of a graph, whose edges must be grouped by source, by searches from random vertices.
-
-    The searches start from all vertices if these scan at most `budget` edges, otherwise from `samples` vertices or as
-    many as the budget allows.
+    Vertices and edges include the super-root, its edges and duplicate edges, as in the thesis. 'vertices at another
+    level' is the number of vertices that would have to change their level to make the numbers per level equal.
     """
-    n = graph.vertices
-    if n == 0:
-        return Rate(0.0, 0.0, 0)
-    offsets = _offsets(graph)
-    sources = permutation(n, stream(seed, _SAMPLE))
-    found, scanned = reached_from(offsets, graph.targets, sources[: min(n, 2000)], budget)
-    share = budget if scanned / found.size * n <= budget else max(0, budget - scanned)
-    more = sources[found.size :] if share == budget else sources[found.size : samples]
-    if found.size < n:
-        found = np.concatenate((found, reached_from(offsets, graph.targets, more, share)[0]))
-    error = 0.0 if found.size == n else float(found.std() / np.sqrt(found.size) / n)
-    return Rate(float(found.mean() / n), error, int(found.size))
+    dag = condense(graph)
+    found = characteristics(dag)
+    sources, targets = dag.edges_without_super_root()
+    spans = dag.levels[targets] - dag.levels[sources]
+    wanted_span = float(np.average(np.arange(len(profile.spans)), weights=profile.spans)) if profile.edges else 0.0
+    wanted_rate = None if profile.positive_rate is None else PAIRS * profile.positive_rate
+    rows = [
+        ("vertices", profile.printed[0], dag.vertices),
+        ("edges", profile.printed[1], dag.printed_edges),
+        ("distinct edges", profile.edges + profile.roots, dag.edges),
+        ("roots", profile.roots, found["roots"]),
+        ("sinks", profile.sinks, found["sinks"]),
+        ("levels", len(profile.levels), dag.depth - 1),
+        ("vertices at another level", 0, _moved(profile.levels, dag)),
+        ("largest in-degree", profile.max_in_degree, found["max_in_degree"]),
+        ("largest out-degree", profile.max_out_degree, found["max_out_degree"]),
+        ("mean span of an edge", wanted_span, float(spans.mean()) if spans.size else 0.0),
+        ("triangles", profile.triangles, triangles(dag)),
+        ("positives in 100,000 pairs", wanted_rate, PAIRS * reach(dag).rate),
+    ]
+    return [Difference(*row) for row in rows]
 
 
-def _offsets(graph: Graph) -> np.ndarray:
-    """Where the row of each vertex begins, int64[n + 1]."""
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(np.bincount(graph.sources, minlength=graph.vertices))))
+def _moved(wanted: np.ndarray, dag: Dag) -> int:
+    found = np.bincount(dag.levels[:-1] - 1)
+    depth = max(wanted.size, found.size)
+    return int(np.abs(np.pad(wanted, (0, depth - wanted.size)) - np.pad(found, (0, depth - found.size))).sum() // 2)
 
 
-@njit(cache=True, nogil=True)
-def reached_from(offsets, children, sources, budget, sizes=None):
-    """The number of vertices that each source reaches, including itself (int64), until the budget is used up; and the
-    number of edges scanned. With `sizes` (int64[n]) each vertex counts as so many."""
-    n = offsets.shape[0] - 1
-    stamp = np.full(n, -1, np.int32)
-    stack = np.empty(n, np.int32)
-    out = np.empty(sources.shape[0], np.int64)
-    scanned = 0
-    for k in range(sources.shape[0]):
-        if scanned > budget:
-            return out[:k], scanned
-        top, seen = 1, np.int64(1) if sizes is None else sizes[sources[k]]
-        stack[0] = sources[k]
-        stamp[sources[k]] = k
-        while top > 0:
-            top -= 1
-            u = stack[top]
-            scanned += offsets[u + 1] - offsets[u]
-            for e in range(offsets[u], offsets[u + 1]):
-                v = children[e]
-                if stamp[v] != k:
-                    stamp[v] = k
-                    seen += 1 if sizes is None else sizes[v]
-                    stack[top] = v
-                    top += 1
-        out[k] = seen
-    return out, scanned
-
-
-def triangles(graph: Graph) -> int:
-    """The number of triples u -> v -> w with an edge u -> w. Edges must be distinct and grouped by source."""
-    return int(_triangles(_offsets(graph), graph.targets))
+def triangles(dag: Dag) -> int:
+    """The number of triples u -> v -> w with an edge u -> w, without the super-root."""
+    return int(_triangles(dag.offsets[:-1], dag.children))
 
 
 @njit(cache=True, nogil=True)

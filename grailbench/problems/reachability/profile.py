@@ -1,26 +1,26 @@
-"""What decides which index suits a graph: its structure, the trees at its ends and the core between them, how much is
-reachable, and what answers its pairs."""
+"""The profile of a graph, which decides which index suits it: its structure, the trees at its ends and the core between
+them, how much is reachable, and what answers its pairs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from grailbench.data.library import BenchGraph
 from grailbench.graph.csr import VERTEX, Dag
-from grailbench.graph.generate.profiles import reached_from
 from grailbench.graph.profile import (
-    QUANTILES,
+    Degrees,
     Outline,
-    Structure,
-    Tail,
+    Reach,
     bits,
     component_sizes,
     degrees,
     level_bins,
-    structure,
+    reach,
+    repeated,
+    weak_components,
 )
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import fits, needed
@@ -30,12 +30,11 @@ from grailbench.problems.reachability.index import FILTERS, Index, NoTimer, Para
 from grailbench.problems.reachability.queries import draw_balanced, draw_random
 from grailbench.util.words import share, size
 
-#: what `Ends.forest` may be, in words
+#: what `Profile.forest` may be, in words
 FORESTS = {
     "in-forest": "no component has more than one child",
     "out-forest": "no component has more than one parent",
 }
-SOURCES, SOURCES_BUDGET = 20_000, 50_000_000  #: searches that count descendants, and the edges that these may scan
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
 STEPS = 4  #: most steps of the walk to a near target
 INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
@@ -43,57 +42,7 @@ _TOGETHER = 64  # pairs that are asked before the budget is looked at
 _WALKS = 8  # walks that may end where they began
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What is peeled from the ends of a condensed graph, without the super-root, and what is left; see `core.peel`.
-
-    vertices       of the condensed graph
-    sources        vertices of the in-trees, peeled from the end of the sources
-    sinks          vertices of the out-trees, peeled from the end of the sinks
-    core           vertices that are left
-    closure_bytes  of the packed closure of the core: a bit for each pair in one order, about k^2 / 16 bytes for a core
-                   of k vertices
-    needed_bytes   of the closure that `core` makes, as bits; it may be of fewer vertices (`core.rows`), and is packed
-    """
-
-    vertices: int
-    sources: int
-    sinks: int
-    core: int
-    closure_bytes: int
-    needed_bytes: int
-
-    @property
-    def forest(self) -> str:
-        """A key of `FORESTS`, 'out-forest' if the graph is both; '' if it is neither, or has no vertices."""
-        whole = {self.sinks: "out-forest", self.sources: "in-forest"}
-        return whole.get(self.vertices, "") if self.vertices else ""
-
-    @property
-    def fits(self) -> bool:
-        """Whether `core` makes its closure on this machine now, unless it is told otherwise."""
-        return fits(self.needed_bytes, Params())
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How much the vertices reach, by searches from `sources` random ones; `whole` if these are all.
-
-    mean, error, most  other vertices reached from a vertex: mean, its standard error (0 if `whole`), the most
-    rate, rate_error   share of the ordered pairs (u, v), including u = v, with a path from u to v; its standard error
-    """
-
-    sources: int
-    whole: bool
-    mean: float
-    error: float
-    most: int
-    rate: float
-    rate_error: float
-
-
-@dataclass(frozen=True)
-class Settled:
+class Settled(NamedTuple):
     """What answered pairs of a kind: the steps of `sequential` with d = 2 and all filters, in their order.
 
     kind       'random', 'near' or 'balanced', see `profile`
@@ -130,56 +79,72 @@ class Settled:
 
     def record(self) -> dict:
         """The fields but for the kind, and the properties, by name."""
-        counts = {name: value for name, value in vars(self).items() if name != "kind"}
+        counts = {name: value for name, value in self._asdict().items() if name != "kind"}
         return counts | {"rate_error": self.rate_error, "edges_a_search": self.edges_a_search}
 
 
 STAGES = ("component", "level", "labels", "tree", "hubs", "search")  #: the fields of `Settled` that add up to `pairs`
 
 
-@dataclass(frozen=True)
-class Profile:
-    """The profile of a graph. `reach` and `ends` are None and `settled` empty for a graph without vertices."""
+class Profile(Outline):
+    """The profile of a graph: its outline, and what is not recorded of other graphs.
 
-    name: str
-    sha256: str
+    nontrivial          strong components of more than one vertex
+    widest_weak         strong components in the largest weak one
+    isolated            strong components without parents and children
+    median_level        median number of components on a level
+    parents, children   degrees of the condensed graph
+    closure_bytes       of the packed closure of the core: a bit for each pair in one order, about k^2 / 16 bytes for a
+                        core of k vertices
+    needed_bytes        of the closure that `core` makes, as bits; it may be of fewer vertices (`core.rows`), and is
+                        packed
+    reach               None for a graph without vertices
+    settled             by kind of pairs; none for a graph without vertices
+    """
+
     seed: int
-    structure: Structure
-    ends: Ends | None
+    nontrivial: int
+    widest_weak: int
+    isolated: int
+    median_level: float
+    parents: Degrees
+    children: Degrees
+    closure_bytes: int
+    needed_bytes: int
     reach: Reach | None
-    settled: tuple[Settled, ...]
+    settled: tuple[Settled, ...] = ()
+
+    @property
+    def beyond_forest(self) -> int:
+        """Edges of the condensed graph that a spanning forest of it, directions ignored, does not need."""
+        return self.dag_edges - self.components + self.weak
+
+    @property
+    def forest(self) -> str:
+        """A key of `FORESTS`, 'out-forest' if the graph is both; '' if it is neither, or has no vertices."""
+        whole = {self.below: "out-forest", self.above: "in-forest"}
+        return whole.get(self.components, "") if self.components else ""
+
+    @property
+    def fits(self) -> bool:
+        """Whether `core` makes the closure on this machine now, unless its options say otherwise."""
+        return fits(self.needed_bytes, Params())
 
     def record(self) -> dict:
-        """The profile as JSON has it: numbers of the structure, `ends`, `reach`, and `settled` by kind of pairs.
+        """The profile as JSON has it: the fields and properties by name, pairs by kind, and `remarks`, sentences.
 
-        Of the level widths it has `depth`, the most and the median. Shares are between 0 and 1; `remarks` are
-        sentences. `fits` of `ends`, and the remark on it, depend on the memory of this machine.
+        Shares are between 0 and 1. `fits`, and the remark on it, depend on the memory of this machine.
         """
-        graph = self.structure
-        found = {name: value for name, value in vars(graph).items() if name not in ("widths", "parents", "children")}
-        return {
-            "name": self.name,
-            "sha256": self.sha256,
-            "seed": self.seed,
-            **found,
-            "beyond_forest": graph.beyond_forest,
-            "depth": graph.depth,
-            "widest_level": int(graph.widths.max(initial=0)),
-            "median_level": float(np.median(graph.widths)) if graph.depth else 0.0,
-            **{side: _tail_record(getattr(graph, side)) for side in ("parents", "children")},
-            "ends": self.ends and {**vars(self.ends), "forest": self.ends.forest, "fits": self.ends.fits},
-            "reach": self.reach and vars(self.reach),
-            "settled": {each.kind: each.record() for each in self.settled},
-            "remarks": remarks(self),
+        found = {
+            name: value._asdict() if hasattr(value := getattr(self, name), "_asdict") else value
+            for name in type(self).model_fields
         }
+        found["settled"] = {each.kind: each.record() for each in self.settled}
+        more = {name: getattr(self, name) for name in ("beyond_forest", "forest", "fits")}
+        return found | more | {"remarks": remarks(self)}
 
 
-def _tail_record(tail: Tail) -> dict:
-    quantiles = dict(zip(map(str, QUANTILES), tail.quantiles, strict=True))
-    return {name: value for name, value in vars(tail).items() if name != "counts"} | {"quantiles": quantiles}
-
-
-def remarks(profile: Profile) -> list[str]:
+def remarks(graph: Profile) -> list[str]:
     """What the numbers of a profile say of the choice, in sentences; empty where none of these rules holds.
 
     - all vertices are in one strong component, or no edge joins two components
@@ -189,7 +154,7 @@ def remarks(profile: Profile) -> list[str]:
     - at most 1 % of random pairs are reachable
     - searches scan less than one edge a pair on average for every kind of pairs, or at least 10 for some kind
     """
-    graph, found = profile.structure, []
+    found: list[str] = []
     if graph.components == 1 and graph.vertices > 1:
         return ["All vertices are in one strong component: every pair is reachable, and there is nothing to index."]
     if graph.vertices and graph.dag_edges == 0:
@@ -200,10 +165,10 @@ def remarks(profile: Profile) -> list[str]:
     if graph.dag_edges and graph.beyond_forest <= 0.05 * graph.dag_edges:
         but = f" but for {share(graph.beyond_forest, graph.dag_edges)} of its edges" if graph.beyond_forest else ""
         found.append(f"The condensed graph is a forest{but}.")
-    found += [_asked(profile.ends)] if profile.ends is not None else []
-    if profile.reach is not None and graph.vertices > 1 and profile.reach.rate <= 0.01:
+    found += [_asked(graph)] if graph.vertices else []
+    if graph.reach is not None and graph.vertices > 1 and graph.reach.rate <= 0.01:
         found.append("At most 1 % of random pairs are reachable: they time little but saying no.")
-    costs = {each.kind: each.scanned / each.pairs for each in profile.settled}
+    costs = {each.kind: each.scanned / each.pairs for each in graph.settled}
     if not costs:
         return found
     kind = max(costs, key=costs.__getitem__)
@@ -213,7 +178,7 @@ def remarks(profile: Profile) -> list[str]:
             "the time of a query."
         )
     elif costs[kind] >= 10:
-        searched = next(share(each.search, each.pairs) for each in profile.settled if each.kind == kind)
+        searched = next(share(each.search, each.pairs) for each in graph.settled if each.kind == kind)
         found.append(
             f"Searches answer {searched} of {kind} pairs and scan {costs[kind]:,.0f} edges a pair: with many queries "
             "an index that is dearer to build and searches less may pay."
@@ -221,22 +186,24 @@ def remarks(profile: Profile) -> list[str]:
     return found
 
 
-def _asked(ends: Ends) -> str:
-    """What the ends and the core of a graph ask of an index."""
-    if ends.forest:
-        return f"It is an {ends.forest} ({FORESTS[ends.forest]}): `core` answers every pair from an interval a vertex."
-    if not ends.core:
+def _asked(graph: Profile) -> str:
+    """What the trees and the core of a graph ask of an index."""
+    if graph.forest:
+        return (
+            f"It is an {graph.forest} ({FORESTS[graph.forest]}): `core` answers every pair from an interval a vertex."
+        )
+    if not graph.core:
         return "Trees at its ends are all of it: `core` answers every pair from intervals."
-    bits = f"the closure of the {ends.core:,} vertices between its trees takes {size(ends.closure_bytes)}"
-    if ends.fits:
+    bits = f"the closure of the {graph.core:,} vertices between its trees takes {size(graph.closure_bytes)}"
+    if graph.fits:
         return f"`core` answers every pair without a search: {bits}."
     return f"The trees at its ends are not enough: {bits}, more than `core` takes here, so the core needs an index."
 
 
-def profile(graph: BenchGraph, seed: int = 1) -> Profile:
+def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
     """Measures the profile of an opened graph; the same seed gives the same profile on every machine.
 
-    Pairs of original vertices are asked, `PAIRS` of each kind:
+    Pairs of original vertices are asked, this many of each kind:
 
     random    both ends uniform, as with `--queries random`
     near      the source is uniform among the vertices whose strong component has an edge to or from another (among all
@@ -244,51 +211,35 @@ def profile(graph: BenchGraph, seed: int = 1) -> Profile:
               `STEPS` steps from the source's over edges of the condensed graph, in either direction. Of `_WALKS` walks
               the first counts that ends elsewhere than it began
     balanced  half reachable and half not, as with `--queries balanced`
-    """
-    dag = graph.dag
-    measured = structure(graph.raw, dag)
-    if measured.vertices == 0:
-        return Profile(graph.name, graph.sha256, seed, measured, None, None, ())
-    index = Sequential.build(dag, INDEX, NoTimer())
-    drawn = {
-        "random": draw_random(measured.vertices, PAIRS, seed),
-        "near": draw_near(dag, PAIRS, seed),
-        "balanced": draw_balanced(dag, PAIRS, seed)[:2],
-    }
-    settled = tuple(settle(index, kind, *(dag.component[ends] for ends in pairs)) for kind, pairs in drawn.items())
-    return Profile(graph.name, graph.sha256, seed, measured, ends(dag), reach(dag, seed), settled)
-
-
-def ends(dag: Dag) -> Ends:
-    """Peels a condensed graph."""
-    peeled = peel(dag)
-    core = int(peeled.core.shape[0])
-    closure = 8 * words(core) if core else 0
-    return Ends(peeled.vertices, peeled.above, peeled.below, core, closure, needed(dag, peeled))
-
-
-def outline(graph: BenchGraph) -> Outline:
-    """The outline of an opened graph, the same on every machine.
 
     Raises InputError if its file is no longer the one that was opened.
     """
     raw, dag = graph.raw, graph.dag
-    found = structure(raw, dag)
-    trees = ends(dag)
-    reached = reach(dag) if found.vertices else None
-    cuts = level_bins(found.depth)
-    return Outline(
-        name=graph.name, kind=graph.kind, sha256=graph.sha256,
-        vertices=found.vertices, edges=found.edges, duplicates=found.duplicates, loops=found.loops,
-        components=found.components, largest=found.largest, cyclic=found.cyclic, weak=found.weak,
-        dag_edges=found.dag_edges, roots=found.roots, sinks=found.sinks,
-        depth=found.depth, widest=int(found.widths.max(initial=0)),
-        above=trees.sources, below=trees.sinks, core=trees.core,
-        rate=reached and _rounded(reached.rate), rate_error=reached and _rounded(reached.rate_error),
-        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(found.widths)))[cuts]).tolist()),
+    sizes, weak, widths = component_sizes(dag), weak_components(dag), np.bincount(dag.levels[:-1])[1:]
+    parents, children = degrees(dag)
+    peeled = peel(dag)
+    core = int(peeled.core.shape[0])
+    reached = reach(dag, seed) if raw.vertices else None
+    return Profile(
+        name=graph.name, kind=graph.kind, sha256=graph.sha256, seed=seed,
+        vertices=raw.vertices, edges=raw.edges, duplicates=repeated(raw),
+        loops=int(np.count_nonzero(raw.sources == raw.targets)),
+        components=sizes.size, largest=int(sizes.max(initial=0)),
+        nontrivial=int(np.count_nonzero(sizes > 1)), cyclic=int(sizes[sizes > 1].sum()),
+        weak=weak.size, widest_weak=int(weak.max(initial=0)), dag_edges=int(dag.offsets[-2]),
+        roots=dag.roots.size, sinks=int(np.count_nonzero(children == 0)),
+        isolated=int(np.count_nonzero((parents == 0) & (children == 0))),
+        depth=widths.size, widest=int(widths.max(initial=0)),
+        median_level=float(np.median(widths)) if widths.size else 0.0,
+        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(widths)))[level_bins(widths.size)]).tolist()),
+        parents=Degrees.of(parents), children=Degrees.of(children),
         incoming=bits(np.bincount(raw.targets, minlength=raw.vertices)),
         outgoing=bits(np.bincount(raw.sources, minlength=raw.vertices)),
-        strong=bits(component_sizes(dag)),
+        strong=bits(sizes),
+        above=peeled.above, below=peeled.below, core=core,
+        closure_bytes=8 * words(core) if core else 0, needed_bytes=needed(dag, peeled),
+        rate=reached and _rounded(reached.rate), rate_error=reached and _rounded(reached.rate_error),
+        reach=reached, settled=_all_settled(dag, pairs, seed) if raw.vertices and pairs else (),
     )  # fmt: skip
 
 
@@ -297,17 +248,14 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def reach(dag: Dag, seed: int = 1) -> Reach:
-    """Searches a graph with vertices from `SOURCES` random ones, or from fewer once `SOURCES_BUDGET` edges were
-    scanned."""
-    vertices = dag.component.shape[0]
-    sources = np.random.default_rng(seed).permutation(vertices)[:SOURCES]
-    sizes = component_sizes(dag)
-    found, _ = reached_from(dag.offsets, dag.children, dag.component[sources], SOURCES_BUDGET, sizes)
-    whole = found.size == vertices
-    error = 0.0 if whole else float(found.std() / np.sqrt(found.size))
-    mean = float(found.mean())
-    return Reach(int(found.size), whole, mean - 1, error, int(found.max()) - 1, mean / vertices, error / vertices)
+def _all_settled(dag: Dag, pairs: int, seed: int) -> tuple[Settled, ...]:
+    index = Sequential.build(dag, INDEX, NoTimer())
+    drawn = {
+        "random": draw_random(dag.component.size, pairs, seed),
+        "near": draw_near(dag, pairs, seed),
+        "balanced": draw_balanced(dag, pairs, seed)[:2],
+    }
+    return tuple(settle(index, kind, *(dag.component[ends] for ends in each)) for kind, each in drawn.items())
 
 
 def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
