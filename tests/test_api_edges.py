@@ -48,8 +48,7 @@ def reachable(sources, targets, n=7):
     return found
 
 
-@pytest.mark.parametrize("ids", IDS)
-@pytest.mark.parametrize("edges", [CYCLIC, ACYCLIC])
+@pytest.mark.parametrize(("edges", "ids"), [*((CYCLIC, each) for each in IDS), (ACYCLIC, "numbers")])
 def test_the_host_condenses_nothing_for_pairs_of_the_users_ids(edges, ids, condensing):
     graph = gb.Graph(Raw.from_edges(7, *map(np.array, edges)), IDS[ids])
     index = gb.build(graph, "gpu-fused")

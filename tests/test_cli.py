@@ -1,8 +1,6 @@
 """The command line as a user meets it: help, exit codes, machine-readable output."""
 
 import json
-import re
-import shlex
 
 import pytest
 from click.testing import CliRunner
@@ -15,17 +13,6 @@ from grailbench.data.registry import registry
 from grailbench.harness import folder as results
 
 # ------------------------------------------------------------------ help
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_examples_in_the_help_of_every_command_parse(name):
-    command = cli.get_command(None, name)
-    lines = [line.strip() for line in command.help.partition("Example")[2].splitlines()]
-    found = [re.search(rf"grailbench {name}([^|>)]*)", line) for line in lines]
-    shown = [line[1] for line in found if line]
-    assert shown
-    for line in shown:
-        command.make_context(name, shlex.split(line))
 
 
 def test_help_lists_every_command_and_the_exit_codes():
@@ -170,12 +157,6 @@ def test_report_of_a_run_without_times_exits_with_3(capsys, run):
     (run / results.ROWS).write_text("")
     code, _, err = call(capsys, "report", run)
     assert (code, "no rows" in err) == (3, True)
-
-
-def test_report_of_an_unknown_table_names_those_there_are(capsys, run):
-    code, _, err = call(capsys, "report", str(run), "--table", "7.1")
-    assert code == 2
-    assert "2.4" in err
 
 
 def test_the_reason_of_skipped_cells_stands_once_below_the_summary(capsys, monkeypatch, tmp_path):

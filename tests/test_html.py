@@ -155,7 +155,7 @@ def test_look_alike_never_stands_in_a_published_row(tmp_path):
     folder = store(tmp_path / "run", [*unguided(dataset="kegg-like", stands_for="kegg"), *trials(dataset="human")])
     report = document.of_run(str(folder))
     text = page_of(report)
-    table = text[text.index("Table 2.4: Sparse tests") : text.index("Look-alikes and other generated graphs")]
+    table = text[text.index("Table 2.4: Sparse tests") : text.index("Every cell and phase")]
     assert "kegg-like" not in table.partition("</table>")[0]
     assert "40.20" not in table
     assert not re.search(r"<th[^>]*>Kegg", table)

@@ -133,7 +133,6 @@ def test_report_has_no_row_of_a_graph_that_did_not_run_unless_its_table_is_asked
 def test_a_table_of_times_that_no_cell_is_of_is_not_made(change):
     found = report(rows(**change))
     assert [table.name for table in found.tables] == ["2.1"]
-    assert "2.4" in found.left_out
     assert report(rows("mine", **change)).part("printed") == []
 
 

@@ -177,12 +177,12 @@ def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, 
             f"{engine.implementation.name} keeps its index to itself, so it cannot be saved",
             remedy="gb.build(graph) makes one that can",
         )
-    said, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
+    header, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
     numbering, ids = graph.ids.stored()
     if not graph.acyclic:
         arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
     arrays |= {f"ids/{name}": array for name, array in ids.items()}
-    return said | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
+    return header | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
 
 
 def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
@@ -190,11 +190,11 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
     path = content.path
     header, start = mapped.header(content.buffer, path)
     try:
-        said = header["graph"]
-        if graph is not None and graph.checksum != said["checksum"]:
+        of = header["graph"]
+        if graph is not None and graph.checksum != of["checksum"]:
             raise InputError(
-                f"it is the index of another graph, of {said['vertices']:,} vertices with checksum "
-                f"{said['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
+                f"it is the index of another graph, of {of['vertices']:,} vertices with checksum "
+                f"{of['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
                 path=path, remedy=mapped.AGAIN,
             )  # fmt: skip
         arrays = mapped.arrays_of(content.buffer, header, start)
@@ -205,9 +205,11 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
 
             def ids() -> Ids:
                 check()
-                return from_stored(said["vertices"], said["numbering"], mapped.named(arrays, "ids/"))
+                return from_stored(of["vertices"], of["numbering"], mapped.named(arrays, "ids/"))
 
-            graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"], check)
+            graph = Graph.of_parts(
+                dag, (rows["offsets"], rows["targets"]) if rows else None, ids, of["checksum"], check
+            )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise mapped.damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
     return Opened(graph, dag, found, params, own, check)

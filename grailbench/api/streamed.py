@@ -39,7 +39,7 @@ def built(
     folder  as of `outofcore.build.build_in`; None for a temporary one, which is deleted
     resume, note, block  as there
 
-    Returns the index and what the stages said of themselves. Raises InputError and MachineLacks as the stages do.
+    Returns the index and the records of the stages. Raises InputError and MachineLacks as the stages do.
     """
     Streamed.require()
     stream = streams.opened(source, vertices)
@@ -50,7 +50,7 @@ def built(
         engine.write(graph, made, path)
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
-        kept = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
+        place = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
         allowed = allowed_memory(params)
-        stages = build_in(kept, stream, allowed, params.dim, params.seed, save, resume, note, block)
-        return Index(*engine.load(file_of(kept)).restored()), stages
+        stages = build_in(place, stream, allowed, params.dim, params.seed, save, resume, note, block)
+        return Index(*engine.load(file_of(place)).restored()), stages

@@ -374,8 +374,7 @@ class Clock:
         return found
 
     def _judged(self, cells: tuple[Cell, Cell], phase: str, base: _Timed, new: _Timed) -> TimeChange:
-        cell, allowed = cells[0], self.gate.allowed(group_of(cells[0]))
-        most = allowed.ratio if self.same else allowed.across
+        cell, most = cells[0], self.gate.ratio if self.same else self.gate.across
         ms = (new.value - base.value) * new.unit_ms
         ratio, least = new.value / base.value, new.least / base.least
         bounds = statistics.ratio_interval(new.draws, base.draws)
@@ -385,7 +384,7 @@ class Clock:
         return TimeChange(
             dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
             ratio=ratio, bounds=bounds, least=least, allowed=most, ms=ms,
-            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, clear, most),
+            verdict="same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most),
         )  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
@@ -477,16 +476,6 @@ def _beside(reference: Cell, cell: Cell) -> bool:
 def _likeness(one: Cell, other: Cell) -> int:
     """The number of axes on which two configurations have the same value."""
     return sum(one.axes[name] == other.axes[name] for name in one.axes)
-
-
-def group_of(cell: Cell) -> str | None:
-    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None if unknown."""
-    from grailbench.data.registry import registry
-
-    if cell.kind != "real":
-        return cell.kind
-    known = registry().get(cell.dataset)
-    return None if known is None else known.set
 
 
 # ------------------------------------------------------------------ means over graphs

@@ -26,7 +26,7 @@ from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.processes import Named
 from grailbench.harness.progress import Progress
 from grailbench.harness.rows import cell_of, sampled
-from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps
+from grailbench.harness.tasks import Task, cell_key, crowded, implementation_of, new_row, on_gpu, steps
 from grailbench.problems.contract import Checks
 from grailbench.util.words import count, listing
 
@@ -202,10 +202,8 @@ class DaskRunner:
         hosts = dict.fromkeys(worker.slot.host for worker in self.used.values())
         self.watcher.note(f"{count(len(self.used), 'worker')} on {listing(hosts, 4)}")
         most = max((len(worker.slot.cores) for worker in self.used.values()), default=0)
-        many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > most})
-        if many and most:
-            threads = " and ".join(f"{number:,}" for number in many)
-            self.watcher.note(f"{threads} threads on workers of {count(most, 'core')}: they wait for one another")
+        if most and (warning := crowded(plan.cells, most, "workers of ")):
+            self.watcher.note(warning)
 
     def _jobs(self, plan: Plan) -> Iterator[Job]:
         """The cells that are not complete, in the order of the plan."""

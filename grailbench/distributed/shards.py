@@ -218,7 +218,7 @@ def _mapped_npy(path: Path) -> np.ndarray:
             at = stream.tell()
         found: np.ndarray = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
     except npy.FAULTS as error:
-        raise InputError(f"it is no array of numpy that can be read: {error}", path=path) from None
+        raise InputError(f"it is not a readable array of numpy: {error}", path=path) from None
     if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
         return found if found.shape[1] == 2 else found.T
     raise InputError(
@@ -263,7 +263,7 @@ def _parquet(path: Path) -> Any:
     try:
         return ParquetFile(path)
     except (OSError, pyarrow.ArrowInvalid) as error:
-        raise InputError(f"it is no parquet file that can be read: {error}", path=path) from None
+        raise InputError(f"it is not a readable parquet file: {error}", path=path) from None
 
 
 def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str, str]:

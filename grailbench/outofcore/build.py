@@ -53,7 +53,7 @@ def build_in(
         finished = held.record(SAVED)
         sorted_before = finished["stages"][STAGES[0]] if finished else held.record(STAGES[0])
         if sorted_before and edges.checksum(stream.blocks(), stream.vertices) != sorted_before["checksum"]:
-            raise InputError("it holds a build of other edges", path=folder, remedy="name another folder")
+            raise InputError("it has a build of other edges", path=folder, remedy="name another folder")
         if finished:
             return finished["stages"]
         dag, arrays, stages = build(

@@ -98,11 +98,6 @@ class Report:
         return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
 
     @cached_property
-    def left_out(self) -> list[str]:
-        """Names of the published tables that no cell of the run fits."""
-        return thesis.left_out(self._built, self.cells) if self.whole else []
-
-    @cached_property
     def parts(self) -> dict[Part, list[Table]]:
         """The tables of each part that has some, in the order in which they are shown."""
         given = self.run.problems
@@ -213,12 +208,6 @@ def show(report: Report, details: bool = False) -> Iterator:
     if details:
         yield ""
         yield from terminal(report.details)
-    if report.left_out:
-        yield _not_here(report)
-
-
-def _not_here(report: Report) -> str:
-    return f"No cell of the run belongs to table {', '.join(report.left_out)}; --table NUMBER shows one anyway."
 
 
 def as_markdown(report: Report) -> str:
@@ -228,8 +217,6 @@ def as_markdown(report: Report) -> str:
         parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
     for table in report.shown:
         parts.append(markdown(table))
-        if table.name == measured.NAME and report.left_out:
-            parts.append(f"{paragraph(_not_here(report))}\n")
     return "\n".join([*parts, markdown(report.details)])
 
 

@@ -25,7 +25,6 @@ from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
-from grailbench.report.papers.thesis import others
 from grailbench.util.words import clip, short
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def of_cells(
     found = [
         papers.printed(tables, sampled),
         phases(frames.phases(cells), sampled),
-        papers.weights([*tables, *others(cells)], sampled),
+        papers.weights(tables, sampled),
         edges(frames.edges(cells), sampled),
         speedup(cells, frames.choose_reference(cells, reference), phase, sampled),
         counters(frames.counters(cells)),
@@ -235,7 +234,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
 
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
-    noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
+    noted = f"Reference: {reference}. Phase: {phase}."
     title, caption = CAPTIONS["speedup"]
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
     shown = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Meaning, Sheet, box, inches, rows
-from grailbench.report.figure import Axis, Bar, Bars, Mark, Marks, Panel, Part
+from grailbench.report.figure import Axis, Bars, Mark, Marks, Panel
 from grailbench.util.words import clip
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int,
 
 def _trials(sheet: Sheet, axes: Axes, own: list[tuple[Mark, float]], colour: str, series: int) -> None:
     """Draw the intervals as bars with the medians as lines in them, and over them the trials of each mark as one shape
-    of small squares."""
+    of ticks."""
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -252,18 +252,16 @@ def _trials(sheet: Sheet, axes: Axes, own: list[tuple[Mark, float]], colour: str
                   LineCollection(medians, colors=colour, linewidths=1, clip_on=False, zorder=2)):  # fmt: skip
         axes.add_collection(found, autolim=False)
         sheet.stand_for(found, Meaning(series))
-    width = (high / low) ** 0.0038
     for mark, y in own:
         points = []
         for number, ms in enumerate(mark.trials):
-            place, share = max(ms, low), number / (len(mark.trials) - 1) if len(mark.trials) > 1 else 0.5
+            share = number / (len(mark.trials) - 1) if len(mark.trials) > 1 else 0.5
             middle = y + _SPREAD * (0.5 - share)
-            points += [(place / width, middle), (place, middle - 0.095), (place * width, middle),
-                       (place, middle + 0.095), (place / width, middle)]  # fmt: skip
-        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(mark.trials)
-        dots = PathPatch(Path(points, codes), facecolor=colour, linewidth=0, clip_on=False, zorder=3)
-        axes.add_patch(dots)
-        sheet.stand_for(dots, Meaning(series, (mark.hint,), links=(mark.link,)))
+            points += [(max(ms, low), middle + 0.09), (max(ms, low), middle - 0.09)]
+        ticks = PathPatch(Path(points, [Path.MOVETO, Path.LINETO] * len(mark.trials)), edgecolor=colour, fill=False,
+                          linewidth=1.6, clip_on=False, zorder=3)  # fmt: skip
+        axes.add_patch(ticks)
+        sheet.stand_for(ticks, Meaning(series, (mark.hint,), links=(mark.link,)))
 
 
 def _steps(axes: Axes, points: list[tuple[float, float]]) -> None:
@@ -329,52 +327,36 @@ def _bars(form: Bars) -> list[Block]:
 
 
 def _stack(sheet: Sheet, axes: Axes, form: Bars, panel: Panel, wide: float) -> None:
-    """Draw the bars of a panel, each below its text, in axes `wide` inches wide."""
+    """Draw the bars of a panel, each below its text, in axes `wide` inches wide. A part of a whole that is wide enough
+    has its share written into it."""
+    from matplotlib.collections import PolyCollection
+
     axes.set_axis_off()
     axes.set(xlim=(0, wide), ylim=(_STEP * len(panel.items), 0))
     axes.set_title(clip(panel.title, int(wide * 13)))
     room = max((inches(bar.text) for bar in panel.items if bar.text), default=0.0) + 0.08
     longest = 1.0 if form.whole else max((sum(part.size for part in bar.parts) for bar in panel.items), default=0)
     scale = (wide - room) / (longest or 1.0)
-    shapes: dict[str, list[tuple[float, float, Part]]] = {}
+    shapes: dict[str, list[tuple[list, float, str]]] = {}
     for i, bar in enumerate(panel.items):
-        top = _STEP * i
-        axes.text(0, top + 0.08, clip(bar.label, int(wide * 16)), fontsize=SMALL, color=style.SOFT, va="center")
-        end = _lay(axes, bar, top + 0.15, scale, shapes, form.whole)
+        top, start = _STEP * i + 0.15, 0.0
+        axes.text(0, top - 0.07, clip(bar.label, int(wide * 16)), fontsize=SMALL, color=style.SOFT, va="center")
+        for part in bar.parts:
+            size = part.size * scale
+            shapes.setdefault(part.name, []).append((box(start, top, size, _BAR), size, part.hint))
+            if form.whole and size > 0.3:
+                axes.text(start + size / 2, top + _BAR / 2, f"{part.size:.0%}", ha="center", va="center_baseline",
+                          fontsize=SMALL, bbox=style.PATCH | {"boxstyle": "square,pad=0.08"})  # fmt: skip
+            start += size
         if bar.lost:
-            axes.text(0, top + 0.21, clip(bar.lost, int(wide * 14)), fontsize=SMALL, color=style.BAD,
-                      va="center", fontweight="bold")  # fmt: skip
-        axes.text(end + 0.04, top + 0.15 + _BAR / 2, bar.text, fontsize=SMALL, va="center")
+            axes.text(0, top + 0.06, clip(bar.lost, int(wide * 14)), fontsize=SMALL, color=style.BAD, va="center",
+                      fontweight="bold")  # fmt: skip
+        axes.text(start + 0.04, top + _BAR / 2, bar.text, fontsize=SMALL, va="center")
     for name, own in shapes.items():
-        _fill(sheet, axes, form.names.index(name), own, scale)
-
-
-def _lay(axes: Axes, bar: Bar, top: float, scale: float, shapes: dict, whole: bool) -> float:
-    """Add the places of a bar's parts to `shapes` and return the end of the bar. A part that is wide enough has its
-    share written into it."""
-    start = 0.0
-    for part in bar.parts:
-        shapes.setdefault(part.name, []).append((start, top, part))
-        if whole and part.size * scale > 0.3:
-            patch = style.PATCH | {"boxstyle": "square,pad=0.08"}
-            axes.text(start + part.size * scale / 2, top + _BAR / 2, f"{part.size:.0%}", ha="center",
-                      va="center_baseline", fontsize=SMALL, bbox=patch)  # fmt: skip
-        start += part.size * scale
-    return start
-
-
-def _fill(sheet: Sheet, axes: Axes, series: int, own: list[tuple[float, float, Part]], scale: float) -> None:
-    """Draw the parts of one name in its colour and pattern; thin parts have no pattern and no edge."""
-    from matplotlib.collections import PolyCollection
-
-    for thin in (True, False):
-        some = [(x, y, part) for x, y, part in own if (part.size * scale < 0.03) == thin]
-        if not some:
-            continue
+        series = form.names.index(name)
         found = PolyCollection(
-            [box(x, y, part.size * scale, _BAR) for x, y, part in some],
-            facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
-            linewidths=0 if thin else 0.4, hatch="" if thin else style.HATCHES[style.mark(series)], clip_on=False,
+            [corners for corners, _, _ in own], facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
+            linewidths=[0.4 if size > 0.03 else 0 for _, size, _ in own], alpha=style.alpha(series), clip_on=False,
         )  # fmt: skip
         axes.add_collection(found, autolim=False)
-        sheet.stand_for(found, Meaning(series, tuple(part.hint for _, _, part in some)))
+        sheet.stand_for(found, Meaning(series, tuple(hint for _, _, hint in own)))

@@ -234,9 +234,7 @@ def _set(cell: Cell) -> str:
 
 def _machine(source: Source) -> tuple[str, str]:
     """The machine of a run and its words; a run on several machines is one of its own."""
-    if source.machine is not None:
-        return source.machine
-    return f"run {source.name}", f"several machines (run {source.name})"
+    return source.machine or (f"run {source.name}", f"several machines (run {source.name})")
 
 
 def _machines(entries: list[Entry]) -> dict[tuple[str, str], dict]:
@@ -244,11 +242,11 @@ def _machines(entries: list[Entry]) -> dict[tuple[str, str], dict]:
     it is several."""
     having = Counter(_machine(entry.source) for entry in entries)
     mixed = {_machine(entry.source) for entry in entries if entry.source.machine is None}
-    taken, found = {"", "all"}, {}
+    found: dict[tuple[str, str], dict] = {}
     for key in sorted(having, key=lambda key: (-having[key], key)):
         short = key[0] if key[0].startswith("run ") else machines.named(key[0])
+        taken = {"", "all", *(each["id"] for each in found.values())}
         name = next(each for n in range(len(taken) + 1) if (each := f"{short}-{n}" if n else short) not in taken)
-        taken.add(name)
         found[key] = {"id": name, "name": visible(key[1]), "mixed": key in mixed}
     return found
 
