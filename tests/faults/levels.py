@@ -13,7 +13,6 @@ from time import monotonic
 
 import numpy as np
 import psutil
-from scipy.stats import theilslopes
 
 from grailbench.harness import peaks
 
@@ -113,6 +112,8 @@ def judge(samples: list[Mapping[str, float]]) -> list[Level]:
     samples is more than `VARYING` allows and more than `SHARE` an hour. What must be level leaks if its least value in
     the last third is above the greatest in the first third. Raises ValueError for fewer than nine samples that count.
     """
+    from scipy.stats import theilslopes  # which takes a second to load
+
     early = sum(each["at"] < samples[0]["at"] + WARM_S for each in samples)
     kept = samples[max(int(len(samples) * WARM), min(early, len(samples) // 2, len(samples) - LEAST)) :]
     if len(kept) < LEAST:
