@@ -11,7 +11,7 @@ from collections import Counter, deque
 from pathlib import Path
 
 import pytest
-from commands import NO_GPU, ROOT, in_python
+from commands import NO_GPU, PATIENCE, ROOT, in_python
 
 from grailbench.cli import main
 from grailbench.harness import folder as results
@@ -279,7 +279,7 @@ def hears(child):
     return int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1
 
 
-def wait_until(child, what, seconds=120):
+def wait_until(child, what, seconds=PATIENCE):
     ends = time.monotonic() + seconds
     while not what():
         assert child.poll() is None, child.communicate()
