@@ -115,11 +115,8 @@ def cached_file(dataset: Dataset) -> CachedFile | None:
 
 
 def read_note(path: Path) -> dict:
-    """The note about a graph file or an archive; empty when there is none. A damaged note is ignored and logged.
-
-    Notes of older versions have no checksum. The characteristics of the graph (`measured`) are left out of those, so
-    that they are computed again.
-    """
+    """The note about a graph file or an archive; empty when there is none, or one without a checksum, of an older
+    version. A damaged note is ignored and logged."""
     where = note_path(path)
     try:
         note, summed = opened(where.read_bytes())
@@ -128,7 +125,7 @@ def read_note(path: Path) -> dict:
     except (OSError, ValueError) as error:
         _log.warning("%s is damaged and is not used: %s", where, error)
         return {}
-    return note if summed else {name: value for name, value in note.items() if name != "measured"}
+    return note if summed else {}
 
 
 def write_note(path: Path, note: dict) -> None:
