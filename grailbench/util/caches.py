@@ -37,7 +37,7 @@ from grailbench.util.words import count, decimal_size
 SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
 _UNBOUND = "none"
-_MOST_USED = 100  # entries that a process holds locks on, the last it used: a process may open few files
+_MOST_USED = 32  # entries that a process holds locks on, the last it used: a process may open few files
 _MOST_META = 1 << 20  # bytes of what a stored graph says of itself
 _DAMAGED = (
     OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
