@@ -282,7 +282,7 @@ _in_use: OrderedDict[Path, IO[bytes]] = OrderedDict()  # the entries that this p
 
 def use(path: Path) -> None:
     """Says that this process uses an entry of the cache, if it is there, from now on until the process ends: nobody
-    removes it meanwhile. Call it before looking whether the entry is there, and not while this process writes it."""
+    removes it meanwhile. Call it before looking whether the entry is there."""
     if not path.is_relative_to(paths.cache_dir()):
         return
     with suppress(OSError):  # it is not there
