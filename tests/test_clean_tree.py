@@ -58,7 +58,7 @@ def git(folder, *words):
 def checkout(tmp_path_factory):
     """A checkout with the files of this one in a commit of its own."""
     if shutil.which("git") is None or not (ROOT / ".git").exists():
-        pytest.skip("this is no git checkout")
+        pytest.skip("this is not a git checkout")
     folder = tmp_path_factory.mktemp("checkout") / "clone"
     for name in git(ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0"):
         if name and (ROOT / name).is_file():

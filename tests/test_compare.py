@@ -75,18 +75,6 @@ def test_a_change_of_an_unstable_cell_is_unclear_where_trials_overlap(stored):
 # ------------------------------------------------------------------ regressions of time
 
 
-def test_gate_of_a_set_replaces_that_of_all(stored):
-    def slower(name, by, seed):
-        graphs = ("kegg", "arxiv", "uniprotenc_22")
-        return stored(name, *(cell(ms=steady(10.0 * by, seed + i), dataset=d) for i, d in enumerate(graphs)))
-
-    gate = Gate.model_validate({"ratio": 1.5, "sets": {"small-dense": 1.1, "large": {"least_ms": 100.0, "ratio": 1.1}}})
-    found = compare.of_runs(slower("a", 1.0, 0), slower("b", 1.3, 9), gate)
-    assert {each.dataset: each.verdict for each in found.times} == {
-        "kegg": "same", "arxiv": "regression", "uniprotenc_22": "same",
-    }  # fmt: skip
-
-
 def test_drift_of_a_side_is_shown_beside_its_verdict(stored):
     found = compare.of_runs(stored("a", cell()), stored("b", cell(ms=steady(12.0, 1) * np.linspace(1.0, 1.5, 20))))
     assert found.times[0].drifts

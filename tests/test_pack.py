@@ -133,8 +133,8 @@ def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, t
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([], "no whole rows"),
-        (trials()[:-1], "no whole rows"),
+        ([], "no complete trials"),
+        (trials()[:-1], "no complete trials"),
         (trials(status="wrong"), "wrong"),
         (lost("failed", "x"), "failed"),
         ([*trials(graph_sha256=SHA), *trials(dim=3, graph_sha256="6" * 64)], "two graphs of the name 'kegg'"),
@@ -307,7 +307,7 @@ def test_failed_and_wrong_cells_are_refused_though_the_pack_is_whole(tmp_path):
 
 def test_a_pack_that_is_cut_off_is_refused(data):
     for size in (*range(0, len(data), len(data) // 8), len(data) - 1):
-        assert "is no whole pack" in refused(data[:size])
+        assert "is not a complete pack" in refused(data[:size])
 
 
 def test_flipped_bits_are_never_believed(data):
@@ -344,7 +344,7 @@ def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch
     bomb = archived(sealed({**files, results.PLAN: bytes(64 << 20)}))
     lying = declared(bomb, results.PLAN, len(files[results.PLAN]))
     tracemalloc.start()
-    assert "is no whole pack" in refused(lying)
+    assert "is not a complete pack" in refused(lying)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 16 << 20
@@ -373,13 +373,13 @@ def test_check_says_what_is_in_a_pack(data, run, capsys):
     found = json.loads(out)
     assert found["graphs"] == {"kegg": submission.WRONG, HOSTILE: "not registered", "kegg-like": "generated",
                                "human": "not known", "citeseer": "not known"}  # fmt: skip
-    assert (found["sums"], found["clean"], found["verified"]) == (True, True, {"closure": 4})
+    assert (found["clean"], found["verified"]) == (True, {"closure": 4})
     assert found["faults"] == ["not the registered file of the name: kegg"]
     code, _, err = call(capsys, "pack", "--check", path, "--out", "x")
     assert (code, "goes without" in err) == (2, True)
     (run.parent / "cut").write_bytes(data[:-5])
     code, _, err = call(capsys, "pack", "--check", run.parent / "cut")
-    assert (code, "is no whole pack of a run" in err) == (2, True)
+    assert (code, "is not a complete pack of a run" in err) == (2, True)
 
 
 def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):

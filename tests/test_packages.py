@@ -40,7 +40,7 @@ def listed():
     words = ["git", "-C", str(ROOT), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     done = subprocess.run(words, capture_output=True, text=True)
     if done.returncode:
-        pytest.skip("this is no git checkout")
+        pytest.skip("this is not a git checkout")
     return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 

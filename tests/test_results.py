@@ -90,7 +90,7 @@ def test_a_broken_line_is_an_error_at_its_line(run):
         (run / results.ROWS).write_text("".join([*lines[:at], "{oops\n", *lines[at:]]))
         line, said = broken(run)
         assert line == at + 1
-        assert "is no measurement row" in said
+        assert "is not a measurement row" in said
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_what_is_no_plain_json_is_no_row(tmp_path, text):
 )  # fmt: skip
 def test_an_environment_of_other_types_is_an_error_that_names_the_field(run, odd):
     results.write_json(run / results.ENVIRONMENT, odd)
-    with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is no environment's"):
+    with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is wrong in an environment"):
         load(run)
 
 
@@ -315,7 +315,7 @@ def test_new_runs_never_share_a_folder(stored, tmp_path):
     assert one != two
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / results.PLAN).write_text("{}")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         new_run("a", "1", tmp_path / "taken")
 
 

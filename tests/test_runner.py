@@ -182,7 +182,7 @@ def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
 
 def test_out_folder_with_a_run_is_refused_without_resume(measured):
     measured("right")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         measured("right")
 
 
@@ -276,7 +276,7 @@ def test_resume_with_other_code_measures_anew_and_keeps_both_environments(measur
     again, notes = measured("right", trials=2, resume=done.folder)
     assert {row["key"] for row in again.rows}.isdisjoint(row["key"] for row in done.rows)
     assert len(times(again.rows)) == 2
-    assert any("taken anew" in note for note in notes.notes)
+    assert any("measured again" in note for note in notes.notes)
     assert len(json.loads((done.folder / results.ENVIRONMENT).read_text())["earlier"]) == 1
 
 

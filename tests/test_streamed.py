@@ -13,8 +13,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from commands import call
 from dags import hub_words, same_dag
@@ -219,16 +217,6 @@ def test_pieces_of_an_edge_list_end_at_any_line_end(tmp_path, monkeypatch, size)
     (tmp_path / "g.edges").write_bytes(b"0 1\r\n1 2\r2 x\r")
     with pytest.raises(InputError, match=r"g\.edges, line 3"):
         list(streams.opened(tmp_path / "g.edges").blocks())
-
-
-def test_a_stream_of_parquet_goes_by_the_names_of_its_columns(tmp_path):
-    """Holds the fault that the first two columns were edges, whatever their names."""
-    pa.parquet.write_table(pa.table({"edge_id": [7], "to_node": [1], "from_node": [0]}), tmp_path / "g.parquet")
-    (block,) = streams.opened(tmp_path / "g.parquet").blocks()
-    assert [ends.tolist() for ends in block] == [[0], [1]]
-    pa.parquet.write_table(pa.table({"a": [0], "b": [1]}), tmp_path / "g.parquet")
-    with pytest.raises(InputError, match=r"source and target: 'a', 'b' .name the columns source and target"):
-        streams.opened(tmp_path / "g.parquet")
 
 
 def test_what_is_no_stream_is_refused(tmp_path):

@@ -52,8 +52,6 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       metrics = ["label", "query"]
       times = "auto"            # auto, reference or none, as --times
       require_all = true        # as --require-all
-      [sets]
-      large = 1.05              # or { ratio = 1.05, across = 3.0, least_ms = 1.0 }
 
     \b
     Exit codes: 0 no regression, or accepted; 1 a regression, or not accepted for lost, wrong or incomplete cells;

@@ -76,12 +76,11 @@ def put_judged(found: Judged, as_json: bool) -> None:
     """What is in a pack, and what was found of it."""
     facts, lines = _facts(found)
     record = {"path": str(found.path), **facts, "verified": found.methods, "graphs": found.graphs,
-              "sums": found.sums, "faults": found.faults}  # fmt: skip
+              "faults": found.faults}  # fmt: skip
     lines.append(("answers checked by", _counted(found.methods)))
     for status in dict.fromkeys(found.graphs.values()):
         names = [name for name, its in found.graphs.items() if its == status]
         lines.append((f"graphs {status}", words.listing(names, 5)))
-    lines.append(("checksums of rows", "each row has one, and it fits" if found.sums else "none: of an older version"))
     lines += [("FAULT", fault) for fault in found.faults]
     show(as_json, [record], [f"{found.path}: a whole pack", *paired(lines)])
 

@@ -114,7 +114,7 @@ def repository(repo: Path | None = None) -> Path:
         raise InputError("there is no git on this machine")
     found = git(root, "rev-parse", "--show-toplevel")
     if found is None or Path(found).resolve() != root.resolve():
-        raise InputError("is no git checkout, so there are no revisions", path=root)
+        raise InputError("is not a git checkout, so there are no revisions", path=root)
     here = None if repo else git(Path.cwd(), "rev-parse", "--show-toplevel")
     if here is not None and Path(here).resolve() != root.resolve():
         raise InputError(
@@ -255,4 +255,4 @@ def _interrupts_ignored() -> Iterator[None]:
 
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it said nothing"
+    return lines[-1] if lines else "it printed nothing"

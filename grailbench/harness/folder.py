@@ -68,7 +68,7 @@ def read_json(path: Path) -> dict:
     try:
         return opened(path.read_bytes())[0]
     except FileNotFoundError:
-        raise InputError("there is no such file, so this is no run", path=path) from None
+        raise InputError("there is no such file, so this is not a run", path=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     except ValueError as error:
@@ -129,7 +129,7 @@ def read_environment(folder: Path) -> dict:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"field {where!r} is no environment's: {first['msg']}", path=path) from None
+        raise InputError(f"field {where!r} is wrong in an environment: {first['msg']}", path=path) from None
     return found
 
 
@@ -235,7 +235,7 @@ def current(rows: list[dict]) -> list[dict]:
 def require_no_run(folder: Path, remedy: str) -> None:
     """Raise InputError when a folder contains a run, or a file of another origin that a run would write to."""
     if is_run(folder):
-        raise InputError("holds a run already", path=folder, remedy=remedy)
+        raise InputError("contains a run already", path=folder, remedy=remedy)
     require_own(folder / ENVIRONMENT)
     if (folder / ERRORS).exists():
         raise InputError(_FOREIGN, path=folder / ERRORS, remedy=_ELSEWHERE)
@@ -300,7 +300,7 @@ def latest_run(digest: str | None = None) -> Path:
         if digest is None or read_json(folder / PLAN).get("digest") == digest:
             return folder
     which = "no run is stored" if digest is None else "no stored run has this plan"
-    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}")
 
 
 def latest_results() -> Path:
@@ -311,7 +311,7 @@ def latest_results() -> Path:
                 return folder
     found = len(runs())
     which = "no run is stored" if not found else f"none of the {found} stored runs has a row"
-    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}")
 
 
 def now() -> str:

@@ -114,7 +114,7 @@ def require_whole(where: Path) -> list[dict]:
     rows, damage = folder.read_rows(where)
     path = folder.rows_path(where)
     if damage.torn or damage.rows or not rows:
-        raise InputError("holds no whole rows", path=path)
+        raise InputError("has no complete trials", path=path)
     planned = _planned(where / folder.PLAN)
     for number, row in enumerate(rows, 1):
         graphs, asked = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
@@ -186,11 +186,9 @@ def name_of(path: str | os.PathLike) -> str:
 def opened(path: str | os.PathLike) -> Iterator[Path]:
     """The folder of the run in a pack, of that name, while the block lasts; it is removed after.
 
-    The pack is verified whole before the folder is given: nothing but its members, each as the manifest says, and a run
-    as `require_whole` and `require_sound` demand. Nothing is written outside of the folder. Memory and disk are bounded
-    by `MOST` and `RATIO`, whatever the file says of itself.
-
-    Raises InputError, which names the file and what is wrong.
+    The pack is verified before: its members are as the manifest says, and the run as `require_whole` and
+    `require_sound` demand. Nothing is written outside of the folder, and memory and disk are bounded by `MOST` and
+    `RATIO`. Raises InputError, which names the file and what is wrong.
     """
     with unpacked(path) as (where, _):
         yield where
@@ -234,7 +232,7 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
                 _unpack(archive, members[name], manifest.files[name], into / name)
     except (ValueError, *_UNREADABLE) as error:
         what = str(error).partition("\n")[0]
-        raise InputError(f"is no whole pack of a run: {what}", path=path, remedy=REMEDY) from None
+        raise InputError(f"is not a complete pack of a run: {what}", path=path, remedy=REMEDY) from None
     try:
         rows = require_whole(into)
         require_sound(rows, into / folder.ROWS)
@@ -243,7 +241,7 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
         raise InputError(str(error).replace(f"{into}{os.sep}", ""), path=path, remedy=REMEDY) from None
     for name, value in found.items():
         if getattr(manifest, name) != value:
-            raise InputError(f"its manifest lies: {name} is {value}, not {getattr(manifest, name)}", path=path)
+            raise InputError(f"its manifest is wrong: {name} is {value}, not {getattr(manifest, name)}", path=path)
     return manifest
 
 

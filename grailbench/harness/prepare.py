@@ -47,7 +47,7 @@ def stored_config(folder: Path) -> Config:
     try:
         return Config.model_validate(results.read_json(folder / results.PLAN).get("config"))
     except ValidationError:
-        raise InputError("holds no plan of this version", path=folder / results.PLAN) from None
+        raise InputError("has no plan that this version can read", path=folder / results.PLAN) from None
 
 
 def require_same(folder: Path, plan: Plan) -> bool:
@@ -113,11 +113,11 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
     replaced = [name for name in lacking if name in willing and look_alike_of(name)]
     lost = [name for name in lacking if name not in replaced]
     if lost and fetch:
-        note(f"not to be had: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL that has their archives")
+        note(f"cannot be fetched: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL with their archives")
     if not replaced:
         return plan
     names = ", ".join(replaced)
-    note(f"not to be had: {names}; generated look-alikes stand in, under their own names (NAME-like)")
+    note(f"cannot be fetched: {names}; generated look-alikes replace them, under their own names (NAME-like)")
     cells: dict[str, Cell] = {}
     for cell in plan.cells:
         if cell.dataset in replaced and cell.fallback == "like":

@@ -24,12 +24,11 @@ from grailbench.harness.prepare import provide, require_same
 from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.rows import FORMAT, SOUND
 from grailbench.harness.session import Answered, Session
-from grailbench.harness.tasks import implementation_of, on_gpu, steps
+from grailbench.harness.tasks import crowded, implementation_of, on_gpu, steps
 from grailbench.harness.writer import AGAIN, Writer, new_run, only_writer, repair
 from grailbench.problems.contract import Checks, Input, problem
 from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import quoted, visible
-from grailbench.util.words import count
 
 Elsewhere = Callable[[Progress, Plan, Checks], None]  #: runs the cells of a plan that need passes, and adds their rows
 SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
@@ -159,7 +158,7 @@ def _run(
     if known and not progress.new:
         watcher.note("already complete: this run has every trial of its plan")
     if progress.outdated:
-        watcher.note(f"{progress.outdated} cells had rows of other code or another machine and were taken anew")
+        watcher.note(f"{progress.outdated} cells had rows of other code or another machine and were measured again")
     return Finished(folder, provided, results.current(progress.rows), progress.lacking, env)
 
 
@@ -207,11 +206,8 @@ def _require(plan: Plan) -> None:
 
 def _run_graphs(session: Session, plan: Plan) -> None:
     """Run the cells of each graph in turn, after a note on cells that have more threads than there are cores."""
-    cores = session.progress.env["cores"]
-    many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
-    if many:
-        threads = " and ".join(f"{number:,}" for number in many)
-        session.watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
+    if warning := crowded(plan.cells, session.progress.env["cores"], ""):
+        session.watcher.note(warning)
     for solved, name, cells in plan.groups():
         session.run(problem(solved), name, cells)
 

@@ -194,11 +194,11 @@ def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None
     if known != identity:
         keys = [_WORDS.get(key, key) for key in identity if known.get(key) != identity[key]]
         raise InputError(
-            f"it holds a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
+            f"it has a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
         )
     if not resume:
         raise InputError(
-            "it holds a build that was begun", path=path, remedy="--resume goes on with it, or delete the folder"
+            "it has a build that was begun", path=path, remedy="--resume goes on with it, or delete the folder"
         )
 
 

@@ -21,6 +21,8 @@ Link = Callable[[Run, Cell], str]  #: the address of a cell of a run, for pages
 TITLE = "History"
 _PANELS = 12  # of the figure
 _CELLS = 40  # cells without a mark that the table of all has
+COLUMNS = ("machine", "dataset", "configuration", "phase", "number", "runs", "began", "code", "median", "low", "high",
+           "change")  # fmt: skip
 WORDS = {
     (TIME, "regression"): "SLOWER", (TIME, "improvement"): "faster", (COUNTERS, "regression"): "MORE WORK",
     (COUNTERS, "improvement"): "less work", (COUNTERS, "changed"): "changed", (STATUS, "regression"): "LOST",
@@ -207,7 +209,7 @@ def figures(found: History, link: Link | None = None) -> list[Figure]:
     form = Marks(tuple(panels), phases, Axis("run", "linear"), Axis("ms"), lines=True)
     hidden = len(marked) - _PANELS
     missing = f"{words.count(hidden, 'more marked cell')}: see the tables and the CSV." if hidden > 0 else ""
-    data = pandas.DataFrame([line.record for line in lines])
+    data = pandas.DataFrame([line.record for line in lines], columns=COLUMNS)
     return [Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)]
 
 

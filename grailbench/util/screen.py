@@ -86,14 +86,14 @@ class Grid:
     other columns below, in several tables if necessary.
 
     title  printed above the table; '' for none
-    lines  the cells of each line: texts, or a `Text` with a style
+    lines  the cells of each line
     right  headers of right-aligned columns, whose cells are never folded
     ends   indices of the lines that are followed by a blank line
     """
 
     title: str
     headers: list[str]
-    lines: list[list[str | Text]]
+    lines: list[list[str]]
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
@@ -101,7 +101,7 @@ class Grid:
     def __post_init__(self):
         self.title = visible(self.title)
         self.headers = [visible(header) for header in self.headers]
-        self.lines = [[_seen(cell) for cell in line] for line in self.lines]
+        self.lines = [[visible(cell) for cell in line] for line in self.lines]
         self.right = frozenset(map(visible, self.right))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
@@ -110,7 +110,7 @@ class Grid:
         every = list(range(len(self.headers)))
         for line in fold(self.title, width) if self.title else ():
             yield Text(line, style="table.title")
-        filled = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
+        filled = [i for i in every if any(line[i].strip() for line in self.lines)]
         whole = sum(size for _, size in self._sizes) + _GAP * (len(every) - 1) < width
         for columns, gap in ((every, _GAP if whole else _LEAST_GAP), (filled, _LEAST_GAP)):
             if (widths := self._fit(columns, width, gap)) is not None:
@@ -127,9 +127,8 @@ class Grid:
         found = []
         for i, header in enumerate(self.headers):
             cells = [line[i] for line in self.lines]
-            body = max((cell_len(str(cell)) for cell in cells), default=0)
-            fixed = header in self.right or any(isinstance(cell, Text) for cell in cells)
-            folded = body if fixed else max(min(body, _READABLE), *(_longest_word(str(cell)) for cell in cells), 0)
+            body = max(map(cell_len, cells), default=0)
+            folded = body if header in self.right else max(min(body, _READABLE), *map(_longest_word, cells), 0)
             found.append((max(_longest_word(header), folded), max(cell_len(header), body)))
         return found
 
@@ -149,9 +148,9 @@ class Grid:
             parts[-1] = [*parts[-1], i]
         return parts
 
-    def _head(self, line: list[str | Text]) -> str:
+    def _head(self, line: list[str]) -> str:
         """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
-        named = zip(self.headers[: self.keys], map(str, line), strict=False)
+        named = zip(self.headers[: self.keys], line, strict=False)
         words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
         return ", ".join(word.strip() for word in words)
 
@@ -174,11 +173,10 @@ class Grid:
         yield Text()
 
     def _line(
-        self, cells: list[str | Text], columns: list[int], widths: list[int], gap: int, style="", low=False
+        self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="", low=False
     ) -> Iterator[Text]:
         """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
-        stacks = [fold(str(cell), width) for cell, width in zip(cells, widths, strict=True)]
-        styles = [cell.style if isinstance(cell, Text) else style for cell in cells]
+        stacks = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
         tall = max(map(len, stacks), default=0)
         for at in range(tall):
             out = Text(_EDGE)
@@ -187,13 +185,9 @@ class Grid:
                 text = stack[own] if 0 <= own < len(stack) else ""
                 pad = " " * (widths[i] - cell_len(text))
                 text = pad + text if self.headers[column] in self.right else text + pad
-                out.append(text + " " * gap, styles[i])
+                out.append(text + " " * gap, style)
             out.rstrip()
             yield out
-
-
-def _seen(cell: str | Text) -> str | Text:
-    return Text(visible(cell.plain), style=cell.style) if isinstance(cell, Text) else visible(cell)
 
 
 def _longest_word(text: str) -> int:

@@ -42,7 +42,7 @@ SIZES = (2, 8)
 UNLIKE = ("fetched", "sum", "checked")  #: what notes of processes that fetch at once need not have alike
 END = 40  #: the last vertex of the paths of one name
 TAKEN = ("was imported before, from", "graph is named", "another graph has this name now")
-REFUSALS = ("another process is at work on this run", "holds a run already")
+REFUSALS = ("another process is at work on this run", "contains a run already")
 RANDOM = ("generate", "random", "--vertices", "300", "--degree", "2")
 FLAGS = ("--dataset", "path-40", "--impl", "sequential", "--dim", "2", "--queries", "random", "--count", "200")
 REGISTRY = f'''set = "toy"

@@ -38,15 +38,14 @@ def _marks(form: Marks) -> list[Block]:
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
     found = []
     for row in rows(form.panels, across):
-        slanted = max((inches(name) for panel in row for _, name in panel.above), default=0.0)
-        over = slanted * 0.65 + 0.34 if slanted else 0.24 if any(panel.title for panel in row) else 0.1
+        over = max(map(_above, row)) + (0.24 if any(panel.title for panel in row) else 0.1)
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
         below = 0.42 if form.x.label or any(panel.x for panel in row) else 0.27
 
         def draw(sheet: Sheet, top: float, row=row, over=over, height=height):
             for i, panel in enumerate(row):
                 left = gutter or 0.5
-                size = WIDTH / across - left - _margin(panel), _tall(panel) if named else height
+                size = WIDTH / across - left - 0.16, _tall(panel) if named else height
                 _plot(sheet, sheet.axes(i * WIDTH / across + left, top + over, *size), form, panel, *size, gutter)
 
         found.append(Block(over + height + below, draw))
@@ -86,10 +85,9 @@ def _clipped(form: Marks, name: str) -> str:
     return clip(name, _LETTERS[form.across > 1])
 
 
-def _margin(panel: Panel) -> float:
-    """Width in inches of the margin on the right, which has room for the slanted name above the last graph."""
-    _, name = max(panel.above, default=(0, ""))
-    return max(0.16, inches(name) * 0.77 - 0.1)
+def _above(panel: Panel) -> float:
+    """Height in inches of the names of graphs above the axes of a panel."""
+    return max((inches(name) for _, name in panel.above), default=-0.07) + 0.07
 
 
 def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall: float, gutter: float) -> None:
@@ -104,18 +102,16 @@ def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall
     (xs if named else ys).extend(spans)
     if form.square:
         xs = ys = [*xs, *ys]
-    across = _scale(axes, "x", replace(form.x, label=panel.x or form.x.label), xs)
-    up = None
+    _scale(axes, "x", replace(form.x, label=panel.x or form.x.label), xs)
     if named:
         _lines_of_names(axes, form, panel)
     else:
-        up = _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
-    _guides(axes, panel.guides, across or 0.0, up or 0.0)
-    _steps(axes, [(_put(x, across), _put(y, up)) for x, y in panel.steps])
-    bounds = across if named else up
+        _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
+    _guides(axes, panel.guides)
+    (left, _), (bottom, _) = axes.get_xlim(), axes.get_ylim()  # on a log axis what is 0 lies on the border
+    _steps(axes, [(max(x, left), max(y, bottom)) for x, y in panel.steps])
     for at, name in enumerate(form.names):
-        own = [mark._replace(x=_put(mark.x, across), y=_put(mark.y, up), low=_put(mark.low, bounds),
-                             high=_put(mark.high, bounds))
+        own = [mark if named else mark._replace(x=max(mark.x, left), y=max(mark.y, bottom))
                for mark in panel.items if mark.series == name and not mark.word]  # fmt: skip
         _series(sheet, axes, form, own, at, _places(panel, own))
     _graphs(axes, panel, wide)
@@ -124,9 +120,7 @@ def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall
         line.set_minor_locator(NullLocator())
         line.set_label_coords(*place)
     left = gutter - 0.05 if gutter else 0.0  # the title begins above the names
-    slanted = max((inches(name) for _, name in panel.above), default=0.0)  # the names of graphs stand below it
-    pad = 4 + (slanted * 0.65 * 72 + 5 if slanted else 0)
-    axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=pad)
+    axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=4 + _above(panel) * 72)
 
 
 def _places(panel: Panel, own: list[Mark]) -> list[float]:
@@ -139,31 +133,21 @@ def _places(panel: Panel, own: list[Mark]) -> list[float]:
     return [names.index(mark.y) + shift for mark in own]
 
 
-def _put(value, zero: float | None):
-    """A value, or the place of 0 on its axis."""
-    return zero if zero is not None and value is not None and value == 0 else value
-
-
-def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> float | None:
-    """Set range, ticks and label of an axis of numbers. Returns the place of 0 on a log axis that has one."""
+def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
+    """Set range, ticks and label of an axis of numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    values, zero = [float(value) for value in values], None
     if axis.scale == "linear":
         low, high = 0.0, max(values) * 1.06
         ticks = [tick for tick in MaxNLocator(6).tick_values(low, high) if tick <= high]
     else:
-        zeros, values = min(values, default=1) <= 0, [value for value in values if value > 0] or [1.0]
+        values = [value for value in values if value > 0] or [1.0]
         low, high = style.log_range(values)
         ticks = sorted(set(values)) if axis.scale == "log2" else style.log_ticks(low, high, most=5)
         getattr(axes, f"set_{side}scale")("log")
-        if axis.zero and zeros:
-            zero, low = low / (high / low) ** 0.1, low / (high / low) ** 0.16
     getattr(axes, f"set_{side}lim")(low, high)
     getattr(axes, f"{side}axis").set_label_text(axis.label)
-    named = {**({} if zero is None else {zero: "0"}), **{tick: style.tick_label(tick) for tick in ticks}}
-    _ticks(axes, side, named, list(named.values()))
-    return zero
+    _ticks(axes, side, ticks, list(map(style.tick_label, ticks)))
 
 
 def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
@@ -274,11 +258,9 @@ def _steps(axes: Axes, points: list[tuple[float, float]]) -> None:
     axes.plot(xs, ys, color=style.EDGE, linewidth=0.9, drawstyle="steps-post", zorder=1.2)
 
 
-def _guides(axes: Axes, guides: Iterable[tuple[float, str]], left: float = 0.0, bottom: float = 0.0) -> None:
-    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out.
-    Left of and below the places of 0 there are none."""
+def _guides(axes: Axes, guides: Iterable[tuple[float, str]]) -> None:
+    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out."""
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
-    x0, y0 = (x0 if not left else left * (x1 / left) ** 0.1), (y0 if not bottom else bottom * (y1 / bottom) ** 0.1)
     for factor, label in guides:
         low, high = max(x0, y0 / factor), min(x1, y1 / factor)
         if low >= high or math.log(high / low) < 0.25 * math.log(x1 / x0):
@@ -299,8 +281,8 @@ def _graphs(axes: Axes, panel: Panel, wide: float) -> None:
         place = (scale(x) - low) / (high - low)
         if (place - last) * wide > 0.14:
             axes.text(
-                place, 1.02, name, transform=axes.transAxes, rotation=40, fontsize=SMALL, color=style.SOFT, ha="left",
-                va="bottom", rotation_mode="anchor",
+                place, 1.02, name, transform=axes.transAxes, rotation=90, fontsize=SMALL, color=style.SOFT, ha="center",
+                va="bottom",
             )  # fmt: skip
             last = place
 

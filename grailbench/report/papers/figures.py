@@ -332,11 +332,13 @@ def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     """A panel per kind of graph (in figure 6 per direction of copying), with a line per implementation."""
+    import pandas
+
     frame = frame[frame["mean"] > 0]
     if name == "closure-6":
         titles = frame.phase.map(_COPIES)
     else:
-        titles = [TITLES[row.kind] + (f", density {row.density:g}" if row.density == row.density else "")
+        titles = [TITLES[row.kind] + ("" if pandas.isna(row.density) else f", density {row.density:g}")
                   for row in frame.itertuples()]  # fmt: skip
     frame = frame.assign(title=titles, series=frame.impl.map(fenz.series_name), graph=frame.vertices.map(str))
     found = marks(frame, "series", "vertices", "mean", panel="title", name="graph")
@@ -406,3 +408,7 @@ def reading(measured: Iterable[Cell]) -> dict[str, Figure]:
     timed = frame[frame["median"].notna()].sort_values("impl", kind="stable")
     found = marks(timed, "impl", "edges", "median", bounds=("median_low", "median_high"))
     return {"reading": Figure("reading", frame, alone(found, Axis("edges"), Axis("median ms")))}
+
+
+#: the function that makes the figures from cells, by problem; those of reachability are in `report.figures`
+FIGURES = {"bfs": traversals, "sssp": traversals, "apsp": traversals, "closure": closures, "read": reading}
