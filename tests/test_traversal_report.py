@@ -144,7 +144,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     for words in (["report", run], ["plot", run, "--format", "svg"]):
         code, _, err = call(capfd, *words)
         assert code == 0, err
-    assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv", "datapackage.json"}
+    assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}
     assert names == {"strips", *(f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps"))}
     assert "fused" in (run / "report" / "report.md").read_text()

@@ -195,9 +195,9 @@ class Index:
         Of an index that was built for workers (`client`), each worker answers a shard while the next arrives; a shard
         of a worker that is lost is asked elsewhere. Nothing is read or sent ahead of a few shards a worker.
 
-        pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file, which workers
-                 that see it read by themselves; or an iterable of columns, arrays, and functions without arguments that
-                 make such: these are called where their pairs are answered
+        pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file; or an iterable
+                 of columns, arrays, and functions without arguments that make such: these are called where their pairs
+                 are answered
         shard    about how many pairs are asked at once
         columns  the names of two columns of a parquet file; None for those named as source and target
 

@@ -16,7 +16,6 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
-    dictionary,
     measured,
     paying,
     published,
@@ -228,7 +227,7 @@ def _listed(lines: Iterable[str]) -> str:
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
     """Write the report's files atomically and return their paths.
 
-    form   'markdown' (`report.md`), 'csv' (one file per table, and `datapackage.json` with the meaning of all columns),
+    form   'markdown' (`report.md`), 'csv' (one file per table),
            'latex' (one file per table), or 'both' (Markdown and CSV)
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
@@ -246,13 +245,7 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
         )
     else:
         shown = [*report.shown, report.details] if form in ("csv", "both") else []
-        tables = [table for table in (*shown, *added) if table.data is not None]
-        files |= _files(tables, "csv", csv)
-        if tables:
-            frames: dict[str, list] = {}
-            for table in tables:
-                frames.setdefault(f"{table.file or table.name}.csv", []).append(table.data)
-            files[dictionary.NAME] = dictionary.package(frames, report.run.name, report.title)
+        files |= _files((table for table in (*shown, *added) if table.data is not None), "csv", csv)
     return [save(folder / name, text.encode()) for name, text in files.items()]
 
 

@@ -23,7 +23,6 @@ from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, marks, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
-from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
 from grailbench.util.words import clip, short
 
@@ -81,8 +80,8 @@ def of_report(
     found: dict[str, Figure] = {}
     if report.cells:
         found |= of_cells(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(wording(name).figures for name in report.run.problems):
-        found |= figures(report.run.cells) if figures else {}
+    for figures in dict.fromkeys(papers.FIGURES[name] for name in report.run.problems if name in papers.FIGURES):
+        found |= figures(report.run.cells)
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
     found |= {figure.name: figure for figure in of_all}
     return {name: found[name] for name in CAPTIONS if name in found}

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from grailbench.harness import axes
-from grailbench.harness.statistics import Interval
 from grailbench.util.words import BLANK
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ def of_rows(
 
 def _key(value: object) -> object:
     """What a value is sorted by: an interval by its low end, a word in place of a number by nothing."""
-    return value.low if isinstance(value, Interval) else None if isinstance(value, str) else value
+    return None if isinstance(value, str) else getattr(value, "low", value)
 
 
 class Footnotes:

@@ -58,7 +58,8 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
                 **dict(zip(("trials", "mean", "least", "most", "median", "closure"), stats, strict=True)),
                 "stability": stable.get("stability"), "unstable_by": stable.get("unstable_by"),
             })  # fmt: skip
-    return pandas.DataFrame(lines)
+    found = pandas.DataFrame(lines)
+    return found.astype({"density": float}) if lines else found
 
 
 def _timed(cell: Cell) -> dict[str, Stats]:

@@ -408,3 +408,7 @@ def reading(measured: Iterable[Cell]) -> dict[str, Figure]:
     timed = frame[frame["median"].notna()].sort_values("impl", kind="stable")
     found = marks(timed, "impl", "edges", "median", bounds=("median_low", "median_high"))
     return {"reading": Figure("reading", frame, alone(found, Axis("edges"), Axis("median ms")))}
+
+
+#: the function that makes the figures from cells, by problem; those of reachability are in `report.figures`
+FIGURES = {"bfs": traversals, "sssp": traversals, "apsp": traversals, "closure": closures, "read": reading}

@@ -27,7 +27,6 @@ from grailbench.harness.cells import ON_DEVICE, Cell
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report.page import asset
-from grailbench.report.papers import wording
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import SUBMITTED, Entry, Source, anchor
 from grailbench.util.visible import visible
@@ -53,6 +52,10 @@ NOTES = (
 #: the numbers of a cell: first the times that configurations may be ranked by, in the order of the columns; 'answers'
 #: is what a user waits for
 NUMBERS = ("answers", "ready", "alone", "solve", "built", "build", "rate", "index", "peak", "device", "joules")
+_PROBLEMS = {
+    "reachability": "Reachability", "bfs": "Breadth-first searches", "sssp": "Shortest paths", "apsp": "All pairs",
+    "closure": "Transitive closure", "counts": "Reachability counts", "read": "Reading graphs",
+}  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -106,7 +109,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     whole = {cell.query_set: cell.whole_set for cell in cells}
     kinds = [whole[name].partition("-")[0] for name in queries]
     found = {
-        "problems": [{"name": name, "title": wording(name).title or name, "columns": columns(name),
+        "problems": [{"name": name, "title": _PROBLEMS.get(name, name), "columns": columns(name),
                       "scale": 1e-6 if contract.problem(name).rate in _MILLIONS else 1} for name in problems],
         "sets": [[name, _sets()[name]] for name in sets],
         "graphs": {"name": [visible(name) for name, _ in graphs], "set": [sets[name] for _, name in graphs],
