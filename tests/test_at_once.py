@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from strategies import dag_of, digraphs, graph_of
 
 from grailbench.cuda import gateway
-from grailbench.cuda.allocator import MOST_REUSED, Reused
 from grailbench.problems.reachability.gpu.fused import from_edges
 from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
@@ -72,14 +71,3 @@ def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     assert not taken
     Fused.ready(small, Params(dim=1), NoTimer())
     assert taken
-
-
-def test_spares_are_few_and_of_the_kind_that_is_asked_for():
-    spares = Reused()
-    for number in range(MOST_REUSED + 2):
-        spares.give(number % 2, number)
-    assert spares.take(0) == MOST_REUSED
-    assert spares.take(1) == MOST_REUSED + 1
-    assert [spares.take(2), spares.take(0), spares.take(0)] == [None, MOST_REUSED - 2, None]
-    spares.clear()
-    assert spares.take(1) is None

@@ -18,7 +18,7 @@ from grailbench.harness import passes
 from grailbench.harness.cells import read
 from grailbench.harness.energies import Energies, fits
 from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.runner import Interrupted, run
+from grailbench.harness.runner import run
 from grailbench.problems.contract import implementation, problem
 
 # ------------------------------------------------------------------ the measurement
@@ -203,34 +203,6 @@ def test_a_phase_that_fails_when_it_is_repeated_loses_nothing_else(plan, world, 
     assert cell.joules("query") is not None
     assert cell.joules("label") is None
     assert (cell.status, cell.trials) == ("ok", 2)
-
-
-def test_an_interrupt_while_energy_is_measured_leaves_the_trials(plan, world, monkeypatch, tmp_path):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as now:
-        now.setattr(passes, "energy", interrupted)
-        with pytest.raises(Interrupted):
-            run(plan(), Notes(), fetch=False, out=tmp_path / "run")
-    assert [cell.trials for cell in read(tmp_path / "run").cells] == [2]
-    run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
-    (cell,) = read(tmp_path / "run").cells
-    assert cell.trials == 2
-    assert cell.joules("label") is not None
-
-
-def test_phases_share_the_time_that_the_limit_of_the_cell_leaves(plan, world, monkeypatch, tmp_path):
-    asked = []
-
-    def short(cell, data, queries, edges, phase, seconds):
-        asked.append((phase, seconds))
-        raise MachineLacks("nothing")
-
-    monkeypatch.setattr(passes, "energy", short)
-    run(plan(time_limit=60), Notes(), fetch=False, out=tmp_path / "run")
-    assert [phase for phase, _ in asked] == ["label", "query"]
-    assert asked[0][1] <= 30 < asked[1][1] <= 60
 
 
 @pytest.mark.processes

@@ -125,15 +125,6 @@ def test_a_damaged_cache_counts_as_none(cache, text):
     assert ceilings.load() is None
 
 
-@pytest.mark.parametrize(
-    "odd", [{"format": ceilings.FORMAT - 1}, *({"median": figure} for figure in ("1", [1], {}, True))]
-)
-def test_a_cache_of_another_form_counts_as_none(cache, odd):
-    own = odd if "median" in odd else {}
-    ceilings.save(document(gather(64, 1.0) | own, **({} if own else odd)))
-    assert ceilings.load() is None
-
-
 def test_what_the_cache_holds_is_not_measured_again_unless_asked(cache, monkeypatch):
     parts = iter([[gather(64, 1.0)], [gather(64, 2.0)]])
     monkeypatch.setattr(cpu, "measure", lambda *args: next(parts))

@@ -132,13 +132,6 @@ def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said)
     assert (said in pack.doubt(session), bool(pack.doubt(session))) == (True, bool(said))
 
 
-def test_a_class_of_no_distribution_is_a_plugin_of_no_commit():
-    made_here = type("Here", (contract.Implementation,), {"__module__": "nowhere", "name": "here", "problem": "bfs"})
-    fact = plugins.facts([made_here])["bfs/here"]
-    assert (fact["distribution"], fact["files"], plugins.unclean(fact)) == (None, plugins.UNKNOWN, True)
-    assert plugins.named(made_here) == "nowhere, of no distribution"
-
-
 # ------------------------------------------------------------------ where it stands
 
 

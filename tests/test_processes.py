@@ -12,7 +12,7 @@ import psutil
 import pytest
 from commands import PATIENCE, call_apart
 from strategies import dag_of
-from toys import GREED, TOYS
+from toys import GREED
 from watchers import Silent
 
 from grailbench.harness import folder as results
@@ -138,12 +138,6 @@ def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, m
     assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))
 
 
-def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):
-    monkeypatch.setattr(TOYS["toy:forever"], "process", "own")
-    done = apart("forever", "dfs", process=None, time_limit=1)
-    assert {name: status for name, (status, _) in ends(done.rows).items()} == {"forever": "timeout", "dfs": "ok"}
-
-
 def test_what_a_cell_may_allocate_is_bounded_and_the_others_go_on(apart):
     done = apart("greedy", "right", memory_limit=0.2, trials=1)
     found = ends(done.rows)
@@ -199,19 +193,6 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     assert [len(kernel.signatures) for kernel in kernels] == known
 
 
-def test_a_time_limit_leaves_out_the_kernels_that_a_new_process_loads(apart, monkeypatch):
-    asked = []
-
-    def noting(process, what, seconds=None):
-        asked.append((what, seconds))
-        return ask(process, what, seconds)
-
-    ask = processes.CellProcess.ask
-    monkeypatch.setattr(processes.CellProcess, "ask", noting)
-    apart("dfs", process="own", trials=1, warmup=0)
-    assert asked == [("prime", processes.OPENING_SECONDS), ("attempt", None), ("measure", None)]
-
-
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):
     toys = ("right", "wrong", "killed", "labels", "fickle", "forever", "dfs")
     done = apart(*toys, time_limit=1, checks=Checks(jobs=4), trials=2, warmup=0)
@@ -243,13 +224,6 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
     (running if whom == "run" else watched[0]).kill()
     assert psutil.wait_procs(watched, timeout=PATIENCE)[1] == []
     assert running.wait(PATIENCE) == (1 if whom == "graph" else -signal.SIGKILL)
-
-
-def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
-    code = "import os; from grailbench.harness.parent import end_with; end_with(os.getpid()); print('alive')"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
-    assert (done.returncode, done.stdout) == (1, b"")
 
 
 def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):

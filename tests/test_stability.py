@@ -1,18 +1,16 @@
 """Verdicts of stability: what is planted is found, what is steady is not called unstable, and the remedy is told."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 from commands import call
 from compared import cell, steady
-from stored import HOSTILE, made, store, trials
+from stored import HOSTILE, store, trials
 
 from grailbench.compare import stability
 from grailbench.compare.stability import dip, verdict
 from grailbench.harness.cells import cells, load, of_machine
-from grailbench.report import document
 
 CALM, BUSY = {"cores": 2, "load_average": [0.2, 0, 0]}, {"cores": 2, "load_average": [3.1, 0, 0]}
 
@@ -175,22 +173,3 @@ def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     found = [json.loads(line) for line in out.splitlines()]
     told = {each["stability"] for each in found if "stability" in each}
     assert told == {"unstable", "unknown"}
-
-
-@pytest.mark.parametrize(
-    ("problem", "impl", "file"),
-    [("closure", "tiled", "closure"), ("bfs", "fused", "traversal"), ("counts", "counts", "counts"),
-     ("read", "sequential", "read")],
-)  # fmt: skip
-def test_files_of_every_problem_say_it(tmp_path, problem, impl, file):
-    shape = {"dim": None, "search": None, "filters": None, "order": None, "problem": problem, "phase": "solve"}
-    rows = [*cell(impl, modes(3), **shape), *cell(impl, dataset="human", **shape)]
-    report = document.make(made(rows, CALM))
-    document.write(report, out=tmp_path)
-    lines = list(csv.DictReader((tmp_path / f"{file}.csv").open()))
-    assert {each["dataset"]: (each["stability"], each["unstable_by"]) for each in lines} == {
-        "kegg": ("unstable", "two modes; wide interval"), "human": ("stable", ""),
-    }  # fmt: skip
-    told = {each["dataset"]: str(each) for table in report.shown for each in table.records}
-    assert "two modes" in told["kegg"]
-    assert "two modes" not in told["human"]

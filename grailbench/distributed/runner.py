@@ -67,12 +67,8 @@ class Job:
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker that can be used, and what it does.
-
-    env    the environment there, with `fingerprint` and `key`; None until it is known
-    task   that it runs now
-    group  of the cells that it ran last: their graph is open there
-    """
+    """A worker: its environment, with `fingerprint` and `key`, None until it is known; the task that it runs; and the
+    group of the cells that it ran last, whose graph is open there."""
 
     slot: WorkerSlot
     env: dict | None = None
@@ -82,11 +78,8 @@ class _Worker:
 
 @dataclass(eq=False)
 class _WorkerTask:
-    """A task of dask.
-
-    job     None if only the environment is asked for
-    pid     of the worker that runs it, as it says
-    """
+    """A task of dask: a job, or None if only the environment is wanted, and the process id of the worker that runs
+    it."""
 
     name: str
     worker: _Worker

@@ -186,11 +186,9 @@ def name_of(path: str | os.PathLike) -> str:
 def opened(path: str | os.PathLike) -> Iterator[Path]:
     """The folder of the run in a pack, of that name, while the block lasts; it is removed after.
 
-    The pack is verified whole before the folder is given: nothing but its members, each as the manifest says, and a run
-    as `require_whole` and `require_sound` demand. Nothing is written outside of the folder. Memory and disk are bounded
-    by `MOST` and `RATIO`, whatever the file says of itself.
-
-    Raises InputError, which names the file and what is wrong.
+    The pack is verified before: its members are as the manifest says, and the run as `require_whole` and
+    `require_sound` demand. Nothing is written outside of the folder, and memory and disk are bounded by `MOST` and
+    `RATIO`. Raises InputError, which names the file and what is wrong.
     """
     with unpacked(path) as (where, _):
         yield where

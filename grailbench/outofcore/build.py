@@ -83,10 +83,10 @@ def build(
 ) -> tuple[Dag, dict[str, np.ndarray], dict[str, dict]]:
     """Goes through the stages that are not whole yet.
 
-    stream    returns the edges, columns of sources and targets; it is called if the first stage is not whole
+    stream    returns the edges, columns of sources and targets; called if the first stage is not whole
     vertices  their number; None for one more than the greatest id
     memory    bytes that the process may use
-    given     about how many edges come, if that is known: what the disk needs is checked before
+    given     about how many edges come, 0 if unknown: the room on the disk is checked before
     block     edges of a block
     first     the id of vertex 0, for errors
 
