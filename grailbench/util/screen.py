@@ -86,14 +86,14 @@ class Grid:
     other columns below, in several tables if necessary.
 
     title  printed above the table; '' for none
-    lines  the cells of each line: texts, or a `Text` with a style
+    lines  the cells of each line
     right  headers of right-aligned columns, whose cells are never folded
     ends   indices of the lines that are followed by a blank line
     """
 
     title: str
     headers: list[str]
-    lines: list[list[str | Text]]
+    lines: list[list[str]]
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
@@ -102,7 +102,7 @@ class Grid:
         shown = {
             "title": visible(self.title),
             "headers": [visible(header) for header in self.headers],
-            "lines": [[_seen(cell) for cell in line] for line in self.lines],
+            "lines": [[visible(cell) for cell in line] for line in self.lines],
             "right": frozenset(map(visible, self.right)),
         }
         for name, value in shown.items():
@@ -114,7 +114,7 @@ class Grid:
         every = list(range(len(self.headers)))
         for line in fold(self.title, width) if self.title else ():
             yield Text(line, style="table.title")
-        filled = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
+        filled = [i for i in every if any(line[i].strip() for line in self.lines)]
         for columns, gap in ((every, _GAP), (every, _LEAST_GAP), (filled, _LEAST_GAP)):
             if (widths := self._fit(columns, width, gap)) is not None:
                 yield from self._drawn(columns, widths, gap, rule)
@@ -130,10 +130,9 @@ class Grid:
         found = []
         for i, header in enumerate(self.headers):
             cells = [line[i] for line in self.lines]
-            body = max([_longest_word(header), *(cell_len(str(cell)) for cell in cells)])
-            words = max([_longest_word(header), min(body, _READABLE), *(_longest_word(str(cell)) for cell in cells)])
-            fixed = header in self.right or any(isinstance(cell, Text) for cell in cells)
-            found.append((max(cell_len(header), body), body, body if fixed else words))
+            body = max([_longest_word(header), *map(cell_len, cells)])
+            words = max([_longest_word(header), min(body, _READABLE), *map(_longest_word, cells)])
+            found.append((max(cell_len(header), body), body, body if header in self.right else words))
         return found
 
     def _fit(self, columns: list[int], width: int, gap: int) -> list[int] | None:
@@ -165,9 +164,9 @@ class Grid:
             found = parted(width)
         return fewest
 
-    def _head(self, line: list[str | Text]) -> str:
+    def _head(self, line: list[str]) -> str:
         """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
-        named = zip(self.headers[: self.keys], map(str, line), strict=False)
+        named = zip(self.headers[: self.keys], line, strict=False)
         words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
         return ", ".join(word.strip() for word in words)
 
@@ -190,11 +189,10 @@ class Grid:
         yield Text()
 
     def _line(
-        self, cells: list[str | Text], columns: list[int], widths: list[int], gap: int, style="", low=False
+        self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="", low=False
     ) -> Iterator[Text]:
         """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
-        stacks = [fold(str(cell), width) for cell, width in zip(cells, widths, strict=True)]
-        styles = [cell.style if isinstance(cell, Text) else style for cell in cells]
+        stacks = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
         tall = max(map(len, stacks), default=0)
         for at in range(tall):
             out = Text(_EDGE)
@@ -203,13 +201,9 @@ class Grid:
                 text = stack[own] if 0 <= own < len(stack) else ""
                 pad = " " * (widths[i] - cell_len(text))
                 text = pad + text if self.headers[column] in self.right else text + pad
-                out.append(text + " " * gap, styles[i])
+                out.append(text + " " * gap, style)
             out.rstrip()
             yield out
-
-
-def _seen(cell: str | Text) -> str | Text:
-    return Text(visible(cell.plain), style=cell.style) if isinstance(cell, Text) else visible(cell)
 
 
 def _longest_word(text: str) -> int:
