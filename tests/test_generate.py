@@ -326,7 +326,7 @@ def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3, 4, 5)])
+@pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3)])
 def test_a_network_has_the_printed_size_both_ways_and_no_edge_twice(name):
     model, graph = generate.NETWORKS[name], generate.like(name, 3)
     assert (graph.vertices, graph.edges) == (model.vertices, 2 * model.edges)
