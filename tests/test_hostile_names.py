@@ -77,7 +77,7 @@ def test_a_name_of_nothing_is_one_error_wherever_a_name_is_given(command, capsys
             assert (code, len(errors), "Traceback" in err) == (2, 1, False), (words, out, err)
 
 
-@pytest.mark.parametrize("name", ["program:grail", "peer:igraph", "sequential", "kegg-like", "quickstart"])
+@pytest.mark.parametrize("name", ["program:grail", "peer:igraph"])
 def test_every_kind_of_name_has_its_record_in_a_process_that_looked_up_nothing_before(name):
     """`info program:grail` ended in a traceback."""
     code, out, err = call_apart("info", name, "--json")
