@@ -57,7 +57,7 @@ def plant(repo, text):
 
 
 @pytest.fixture(scope="module")
-def repo(tmp_path_factory):
+def repo(diamond, tmp_path_factory):
     """A git repository of this package with the tags `fast` and `slow` (10 ms a batch more), clean on `slow`. Its clock
     is `CLOCK`: how busy the machine is changes no time."""
     if shutil.which("git") is None:
@@ -153,7 +153,7 @@ def test_an_installed_package_has_no_commits_to_compare(monkeypatch, capsys):
 
 
 def test_outside_a_checkout_there_are_no_revisions(tmp_path):
-    with pytest.raises(InputError, match="no git checkout"):
+    with pytest.raises(InputError, match="not a git checkout"):
         repository(tmp_path)
 
 
@@ -178,7 +178,7 @@ def test_a_cell_that_fails_on_one_side_is_a_regression(repo, diamond, plain_pyth
 def test_a_folder_with_a_run_is_refused(repo, diamond, tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / results.PLAN).write_text("{}")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         ab(("fast", "slow"), FLAGS, 3, print, out=tmp_path, repo=repo)
 
 

@@ -1,6 +1,7 @@
 """`grailbench advise`: costs, break-even numbers and ties from made-up rows; whole tournaments on a tiny graph."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -40,14 +41,6 @@ SEARCH = rows("dfs", 0.5, 100.0, 0, dim=None, search=None, filters=None, order=N
 SMALL, LARGE = rows("sequential", 10.0, 1.0, 4000), rows("parallel", 40.0, 0.5, 9000, threads=2)
 
 
-def test_break_even_is_the_first_whole_number_of_queries_at_which_the_dearer_build_has_paid():
-    steps = envelope(made(LARGE, SEARCH, SMALL))
-    assert [(step.option.impl, step.since) for step in steps] == [("dfs", 0), ("sequential", 96), ("parallel", 60_000)]
-    for before, after in zip(steps, steps[1:], strict=False):
-        assert after.option.cost(after.since) <= before.option.cost(after.since)
-        assert after.option.cost(after.since - 1) > before.option.cost(after.since - 1)
-
-
 def test_from_how_many_queries_an_index_pays_against_none():
     sweep = rows("sweep", 2.0, 10.0, 0, dim=None, search=None, filters=None, order=None, threads=1)
     found = made(SEARCH, sweep, SMALL)
@@ -75,6 +68,9 @@ def test_the_envelope_is_the_cheapest_for_every_number_of_queries(seed):
     for queries in [*range(0, 200, 7), *(step.since for step in steps), 10**6]:
         at = max(i for i, step in enumerate(steps) if step.since <= queries)
         assert steps[at].option.cost(queries) == pytest.approx(min(option.cost(queries) for option in found))
+    for before, after in pairwise(steps):  # the first whole number at which the dearer build has paid
+        assert after.option.cost(after.since) <= before.option.cost(after.since)
+        assert after.option.cost(after.since - 1) > before.option.cost(after.since - 1)
 
 
 @pytest.mark.parametrize(("queries", "best"), [(1, "dfs"), (1000, "sequential"), (10**6, "parallel")])
@@ -82,12 +78,9 @@ def test_what_is_taken_depends_on_the_number_of_queries(queries, best):
     assert advise(made(SEARCH, SMALL, LARGE), queries).best.impl == best
 
 
-def test_query_sets_count_the_same():
-    (option,) = made([*rows("sequential", 10.0, 1.0), *rows("sequential", 10.0, 3.0, sets=("random-1000-s1",))])
-    assert (option.build, option.query) == (pytest.approx(10.0), pytest.approx(2e-3))
-
-
 def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked():
+    (option,) = made([*rows("sequential", 10.0, 1.0), *rows("sequential", 10.0, 3.0, sets=("random-1000-s1",))])
+    assert (option.build, option.query) == (pytest.approx(10.0), pytest.approx(2e-3))  # both sets count the same
     (option,) = made(rows("peer:networkx", 1.0, 50.0, sets=("random-100000-s1-first-1000",)))
     assert (option.part, option.query) == (1000, pytest.approx(0.05))
     outcome = tournament.Outcome(None, "pairs", [option], [option], {})
@@ -96,12 +89,30 @@ def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked():
     assert "asked 1,000 pairs" in line[-1]
 
 
-def test_of_what_differs_less_than_the_noise_the_smallest_is_taken():
-    slower, faster = rows("sequential", 10.0, 1.05, 4000, noise=0.2), rows("parallel", 10.0, 1.0, 9000)
-    found = advise(made(faster, slower), 10**6)
-    assert (found.best.impl, found.fastest.impl) == ("sequential", "parallel")
-    assert {option.impl for option in found.level} == {"sequential", "parallel"}
-    assert "larger index" in " ".join(view.sentences(found, [], 10**6, None))
+@pytest.mark.parametrize(
+    ("one", "other", "best", "level"),
+    [
+        ((1.0, 9000, 0.0), (1.05, 4000, 0.2), "sequential", True),  # less than the noise: the smallest
+        ((1.0, 9000, 0.2), (1.2, 4000, 0.2), "parallel", False),  # noise that both had in the same trials
+        ((1.0, 9000, 0.0), (1.2, 4000, 0.0), "parallel", False),
+    ],
+)
+def test_of_what_differs_less_than_the_noise_the_smallest_is_taken(one, other, best, level):
+    made_of = zip(("parallel", "sequential"), (one, other), strict=True)
+    found = advise(made(*(rows(impl, 10.0, *numbers) for impl, numbers in made_of)), 10**6)
+    assert (found.best.impl, found.fastest.impl) == (best, "parallel")
+    assert [option.impl for option in found.level] == ["parallel", "sequential"][: 1 + level]
+    text = " ".join(view.sentences(found, [], 10**6, None))
+    if level:
+        assert "parallel d=2 dfs is about equal to it in time, and has a larger index" in text
+    else:
+        assert "Next comes sequential d=2 dfs, which takes 1.2 times as long." in text.replace("1.20", "1.2")
+
+
+@pytest.mark.parametrize(("query", "best"), [(1.2, "dfs"), (1.5, "sequential")])
+def test_with_a_trial_or_two_only_a_large_difference_counts(query, best):
+    found = made(rows("sequential", 1.0, 1.0, 1, count=1), rows("dfs", 1.0, query, 0, count=1))
+    assert advise(found, 10**6).best.impl == best
 
 
 def test_nothing_noisy_is_taken_that_takes_longer_than_what_is_slower_than_the_best():
@@ -114,34 +125,9 @@ def test_nothing_noisy_is_taken_that_takes_longer_than_what_is_slower_than_the_b
     assert (found.best.impl, [option.impl for option in found.level]) == ("parallel", ["parallel"])
 
 
-def test_ratios_are_said_from_low_to_high_or_to_be_about_equal():
-    quiet = advise(made(rows("parallel", 10.0, 1.0, 1), rows("sequential", 10.0, 2.0, 2)), 10**6)
-    text = " ".join(view.sentences(quiet, [], 10**6, None))
-    assert "Next comes sequential d=2 dfs, which takes 1.99 times as long." in text
-    noisy = advise(made(rows("parallel", 10.0, 1.0, 9000), rows("sequential", 10.0, 1.05, 4000, noise=0.2)), 10**6)
-    text = " ".join(view.sentences(noisy, [], 10**6, None))
-    assert "parallel d=2 dfs is about equal to it in time, and has a larger index" in text
-
-
-def test_noise_that_both_had_in_the_same_trials_hides_no_difference():
-    found = made(rows("parallel", 10.0, 1.0, 9000, noise=0.2), rows("sequential", 10.0, 1.2, 4000, noise=0.2))
-    assert advise(found, 10**6).best.impl == "parallel"
-
-
-def test_what_differs_more_than_the_noise_is_not_level():
-    found = advise(made(rows("parallel", 10.0, 1.0, 9000), rows("sequential", 10.0, 1.2, 4000)), 10**6)
-    assert (found.best.impl, [option.impl for option in found.level]) == ("parallel", ["parallel"])
-
-
 def test_of_equal_sizes_the_one_with_fewer_needs_is_taken():
     peer = rows("peer:pyreachability-bfl", 10.0, 1.0)
     assert advise(made(peer, rows("sequential", 10.0, 1.0)), 1000).best.impl == "sequential"
-
-
-def test_with_a_trial_or_two_only_a_large_difference_counts():
-    near, far = (made(rows("sequential", 1.0, 1.0, 1, count=1), rows("dfs", 1.0, q, 0, count=1)) for q in (1.2, 1.5))
-    assert advise(near, 10**6).best.impl == "dfs"
-    assert advise(far, 10**6).best.impl == "sequential"
 
 
 @pytest.mark.parametrize("status", ["wrong", "failed", "timeout", "out of memory", "skipped"])
@@ -177,22 +163,18 @@ def test_memory_bounds_the_peak_of_the_process_or_else_the_index():
         advise(made(peaked, LARGE), 1000, memory=100)
 
 
-@pytest.mark.parametrize(("text", "size"), [("4096", 4096), ("500MB", 5 * 10**8), ("1.5 GiB", 3 << 29), ("2k", 2000)])
-def test_sizes_of_memory_are_read(text, size):
-    assert memory.parsed(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "x", "0", "-1", "5 PB", "1e9", "9" * 30])
-def test_other_sizes_of_memory_are_refused(text):
-    with pytest.raises(InputError, match="no size of memory"):
-        memory.parsed(text)
-
-
 def test_the_front_leaves_out_what_another_beats_in_everything():
     beaten, equal = rows("bfs", 11.0, 1.5, 5000), rows("sequential", 10.0, 1.0, 4000, dim=3)
     assert [(option.impl, option.cells[0].dim) for option in front(made(SEARCH, SMALL, LARGE, beaten, equal))] == [
         ("dfs", None), ("sequential", 2), ("parallel", 2), ("sequential", 3),
     ]  # fmt: skip
+
+
+def test_sizes_of_memory_are_read_or_refused():
+    assert list(map(memory.parsed, ("4096", "500MB", "1.5 GiB", "2k"))) == [4096, 5 * 10**8, 3 << 29, 2000]
+    for text in ("", "x", "0", "-1", "5 PB", "1e9", "9" * 30):
+        with pytest.raises(InputError, match="no size of memory"):
+            memory.parsed(text)
 
 
 # ------------------------------------------------------------------ finalists
@@ -326,29 +308,19 @@ def test_pairs_of_a_file_are_asked_or_a_sample_of_them(advised, monkeypatch, tmp
         (("--impl", "dsf"), 2, "did you mean"),
         (("--gpu", "--impl", "dfs"), 2, "GPU"),
         (("--pairs", "nowhere.txt"), 2, "nowhere.txt"),
+        (("--impl", "dfs", "--pairs", "mine.txt"), 2, "line 2"),
+        (("diamonde",), 2, "diamonde"),
+        (("empty-graph.gra",), 2, "no vertices"),
     ],
 )
-def test_what_cannot_be_advised_is_one_clear_error(advised, words, code, says):
-    found, out, err = advised(*words)
+def test_what_cannot_be_advised_is_one_clear_error(advised, words, code, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.txt").write_text("0 3\n0 7\n")  # of another graph
+    (tmp_path / "empty-graph.gra").write_text("graph_for_greach\n0\n")
+    named = {} if words[0].startswith("--") else {"graph": words[0]}
+    found, out, err = advised(*words[len(named) :], **named)
     assert (found, out) == (code, "")
     assert says in err.splitlines()[-1]
-
-
-def test_pairs_of_another_graph_are_refused_with_their_line(advised, tmp_path):
-    (tmp_path / "mine.txt").write_text("0 3\n0 7\n")
-    code, _, err = advised("--impl", "dfs", "--pairs", tmp_path / "mine.txt")
-    assert code == 2
-    assert "line 2" in err.splitlines()[-1]
-    assert not (tmp_path / "run").exists()
-
-
-def test_unknown_and_empty_graphs_are_refused(advised, tmp_path):
-    code, _, err = advised(graph="diamonde")
-    assert (code, "diamonde" in err) == (2, True)
-    (tmp_path / "empty-graph.gra").write_text("graph_for_greach\n0\n")
-    code, _, err = advised(graph=tmp_path / "empty-graph.gra")
-    assert code == 2
-    assert "no vertices" in err.splitlines()[-1]
 
 
 def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_what_lacks(monkeypatch):
@@ -371,15 +343,6 @@ def test_who_begins_with_files_takes_no_part(toys, monkeypatch):
     assert (found.names, list(found.absent)) == (["dfs"], ["toy:other"])
     with pytest.raises(InputError, match="begins with files"):
         tournament.field(["toy:other"])
-
-
-@pytest.mark.parametrize("impl", ["core", "sweep"])
-def test_what_has_no_labels_takes_part_once_for_each_number_of_threads(impl):
-    assert impl in tournament.field().names
-    cells = tournament.entries("kegg", [impl]).cells
-    assert len(cells) == (2 if "threads" in implementation(impl).axes else 1)
-    (option,) = made(rows(impl, 1.0, 1.0, dim=None, search=None, filters=None, order=None))
-    assert program("kegg", option)[1] == f"index = gb.build(gb.Graph.open('kegg'), '{impl}')"
 
 
 # ------------------------------------------------------------------ figure and program
@@ -415,7 +378,7 @@ def test_the_program_says_what_differs_from_the_defaults_of_the_library():
     assert program("kegg", single)[1].endswith("d=2, filters='level', threads=1)")
 
 
-@pytest.mark.parametrize("impl", ["sequential", "dfs", "core", "sweep"])
+@pytest.mark.parametrize("impl", ["sequential", "core"])
 def test_the_program_runs_and_builds_what_was_measured(diamond, monkeypatch, impl):
     (option,) = made(rows(impl, 1.0, 1.0, dim=3, filters="level,tree", order="random", threads=None))
     built = []

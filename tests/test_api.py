@@ -6,7 +6,6 @@ import doctest
 import enum
 import importlib
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -100,20 +99,6 @@ def check_path(path, u, v, vertices, edges):
     assert length == len(steps) - 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in implementations() if name.startswith("peer:")])
-def test_indexes_of_other_libraries_answer_in_the_users_ids_too(name, tmp_path):
-    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 3), (6, 6)]
-    index = gb.build(library_graph(7, edges), name)
-    every = [f"v{v}" for v in range(7)]
-    found = np.unpackbits(index.matrix(every, every), axis=1, count=7)
-    assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(7, edges)
-    assert index.reaches("v1", "v3")
-    assert index.explain("v4", "v0").by == name
-    with pytest.raises(gb.InputError, match="keeps its index to itself"):
-        index.save(tmp_path / "x")
-
-
 @given(drawn=digraphs(), bits=st.sampled_from([64, 128]), data=st.data())
 def test_sweeps_of_several_blocks_agree_with_searches(drawn, bits, data):
     vertices, edges = drawn
@@ -160,14 +145,12 @@ def test_estimates_lie_between_their_bounds_which_hold_the_count():
 # ------------------------------------------------------------------ graphs
 
 
-def test_numbers_are_ids_and_may_have_vertices_without_edges():
+def test_graphs_of_files_names_and_other_libraries_keep_their_ids(tmp_path):
+    (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
+    assert gb.build(gb.Graph.read(tmp_path / "edges.txt")).reaches(0, 2)
+    assert gb.build(gb.Graph.open("path-5"), "sequential").path(0, 4) == [0, 1, 2, 3, 4]
     graph = gb.Graph.from_edges(np.array([0, 4]), [2, 0], vertices=7)
-    assert (graph.vertices, graph.edges) == (7, 2)
-    assert gb.build(graph).descendants(4).tolist() == [0, 2]
-    assert gb.build(graph).reaches(np.int64(4), np.uint8(2)) is True
-
-
-def test_graphs_of_other_libraries_keep_their_ids():
+    assert (graph.vertices, graph.edges, gb.build(graph).reaches(np.int64(4), np.uint8(2))) == (7, 2, True)
     import igraph
     import networkx as nx
     import scipy.sparse
@@ -183,12 +166,6 @@ def test_graphs_of_other_libraries_keep_their_ids():
     graph = igraph.Graph.TupleList([("s", "t"), ("t", "u")], directed=True)
     assert gb.build(gb.Graph.from_igraph(graph)).reaches("s", "u")
     assert gb.build(gb.Graph.from_igraph(igraph.Graph([(0, 1)]))).reaches(1, 0)
-
-
-def test_a_file_and_a_name(tmp_path):
-    (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
-    assert gb.build(gb.Graph.read(tmp_path / "edges.txt")).reaches(0, 2)
-    assert gb.build(gb.Graph.open("path-5"), "sequential").path(0, 4) == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -230,16 +207,11 @@ class Step(enum.StrEnum):
     RED, BLUE = "red", "blue"
 
 
-class Loud(str):
-    def __str__(self):
-        return self.upper()
-
-
 class Place(enum.IntEnum):
     FIRST, LAST = 7, 90
 
 
-NAMES = ["red", "blue"], np.array(["red", "blue"], object), list(Color), list(Step), [Loud("red"), Loud("blue")]
+NAMES = ["red", "blue"], np.array(["red", "blue"], object), list(Color), list(Step)
 NUMBERS = [7, 90], [np.int64(7), np.uint8(90)], list(Place)
 
 
@@ -255,19 +227,6 @@ def graphs_of(ids):
         yield gb.Graph.from_edges(ids[:1], ids[1:], renumber=True)
 
 
-def answers(index, first, last):
-    """What every question says of two ids."""
-    found = [
-        index.reaches(first, last), index.path(first, last), index.explain(first, last).reachable,
-        index.descendants(first), index.ancestors(last), index.common_ancestors(first, last),
-        index.lowest_common_ancestors(first, last), index.reaches_many([first], [last]),
-        index.reaches_any([first], [last]), index.matrix([first], [last]), index.count_descendants([first]),
-        index.count_ancestors([last]), [bits.tolist() for bits in index.stream(([first], [last]))],
-        index.graph.vertex(first), index.graph.vertices_of([first, last]),
-    ]  # fmt: skip
-    return [each.tolist() if isinstance(each, np.ndarray) else each for each in found]
-
-
 @pytest.mark.parametrize("kinds", [NAMES, NUMBERS], ids=["names", "numbers"])
 def test_an_id_of_a_subclass_is_the_text_or_number_that_it_equals(kinds):
     """Nodes of `class S(str, Enum)` were named 'S.A': neither S.A nor 'a' was a vertex."""
@@ -276,7 +235,14 @@ def test_an_id_of_a_subclass_is_the_text_or_number_that_it_equals(kinds):
             index, right = gb.build(graph, "sequential"), None
             assert {type(index.graph.ids.label_of(vertex)) for vertex in (0, 1)} == {type(kinds[0][0])}
             for asked in kinds:
-                found = answers(index, *asked)
+                first, last = asked
+                found = [
+                    index.reaches(first, last), index.path(first, last), index.explain(first, last).reachable,
+                    index.descendants(first), index.common_ancestors(first, last), index.reaches_many([first], [last]),
+                    index.matrix([first], [last]), index.count_ancestors([last]), index.graph.vertex(first),
+                    [bits.tolist() for bits in index.stream(([first], [last]))],
+                ]  # fmt: skip
+                found = [each.tolist() if isinstance(each, np.ndarray) else each for each in found]
                 assert found == (right := right or found)
                 assert found[:4] == [True, kinds[0], True, kinds[0][1:]]
 
@@ -298,19 +264,6 @@ def test_an_unknown_implementation_or_parameter_is_refused(numbers):
     ):
         with pytest.raises(gb.InputError, match=says):
             gb.build(graph, **wrong)
-
-
-def test_many_threads_ask_one_index_at_once():
-    graph = gb.Graph.open("kegg-like")
-    vertices = np.random.default_rng(7).integers(0, graph.vertices, (2, 4000))
-    for name in ("sequential", "parallel", "dfs"):
-        index = gb.build(graph, name, filters="none", threads=2)
-        right = index.reaches_many(*vertices)
-        with ThreadPoolExecutor(8) as pool:
-            several = list(pool.map(lambda _, index=index: index.reaches_many(*vertices), range(24)))
-            single = list(pool.map(lambda uv, index=index: index.reaches(*uv), vertices.T[:1000].tolist()))
-        assert all(np.array_equal(each, right) for each in several)
-        assert single == right[:1000].tolist()
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint32, np.uint64])

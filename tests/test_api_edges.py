@@ -48,8 +48,7 @@ def reachable(sources, targets, n=7):
     return found
 
 
-@pytest.mark.parametrize("ids", IDS)
-@pytest.mark.parametrize("edges", [CYCLIC, ACYCLIC])
+@pytest.mark.parametrize(("edges", "ids"), [*((CYCLIC, each) for each in IDS), (ACYCLIC, "numbers")])
 def test_the_host_condenses_nothing_for_pairs_of_the_users_ids(edges, ids, condensing):
     graph = gb.Graph(Raw.from_edges(7, *map(np.array, edges)), IDS[ids])
     index = gb.build(graph, "gpu-fused")
@@ -62,16 +61,6 @@ def test_the_host_condenses_nothing_for_pairs_of_the_users_ids(edges, ids, conde
     assert np.array_equal(np.unpackbits(index.matrix(asked[1][:7], asked[1][:7]), axis=1, count=7), right)
     assert index.reaches(*graph.ids_of(np.array(edges)[:, 0]).tolist())
     assert (graph.vertices, index.graph.vertices, condensing) == (7, 7, [])
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
-def test_columns_of_any_integers_are_answered_by_vertex(dtype, condensing):
-    index = gb.build(gb.Graph.from_edges(*(np.array(ends, dtype) for ends in CYCLIC)), "gpu-fused")
-    us, vs = (ends.astype(dtype) for ends in np.divmod(np.arange(49), 7))
-    assert np.array_equal(index.reaches_many(us, vs).reshape(7, 7), reachable(*CYCLIC))
-    strided = np.repeat(us, 2)[::2], np.repeat(vs, 2)[::2]
-    assert np.array_equal(index.reaches_many(*strided).reshape(7, 7), reachable(*CYCLIC))
-    assert condensing == []
 
 
 def test_pairs_are_checked_and_narrowed_on_all_cores_into_the_memory_that_travels(condensing, monkeypatch):
@@ -128,11 +117,6 @@ def test_what_needs_the_condensed_graph_on_the_host_condenses_it_once(edges, con
     us, vs = np.divmod(np.arange(49), 7)
     for each in (pickle.loads(pickle.dumps(index)), gb.load(tmp_path / "saved.index", graph)):
         assert np.array_equal(each.reaches_many(us, vs).reshape(7, 7), reachable(*edges))
-
-
-def test_an_index_of_a_component_explains_as_before(condensing):
-    index = gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")
-    assert [index.explain(*pair).by for pair in ((1, 1), (2, 1))] == ["same vertex", "component"]
 
 
 def test_a_graph_whose_condensed_form_alone_is_in_memory_is_built_from_that(condensing):

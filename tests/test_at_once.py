@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from strategies import dag_of, digraphs, graph_of
 
 from grailbench.cuda import gateway
-from grailbench.cuda.allocator import MOST_REUSED, Reused
-from grailbench.problems.reachability.gpu.fused import from_edges, index, replicas
+from grailbench.problems.reachability.gpu.fused import from_edges
 from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
 gateway.require()
@@ -62,21 +61,6 @@ def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_
     assert len(made) == 3, "salts are of the seed"
 
 
-def test_searchers_of_larger_graphs_serve_one_index_after_the_other(monkeypatch):
-    monkeypatch.setattr(index, "FEWEST", 0)
-    made = []
-    real = replicas.Searcher.__init__
-    monkeypatch.setattr(replicas.Searcher, "__init__", lambda *args, **how: made.append(1) or real(*args, **how))
-    replicas._reusable.clear()
-    ends = np.array([0, 1], np.int32), np.array([2, 0], np.int32)
-    for edges, wanted in (([(0, 1), (1, 2)], [True, False]), ([(1, 0), (2, 1)], [False, True])):
-        assert (
-            Fused.ready(graph_of(3, edges), Params(dim=1), NoTimer()).query_batch(*ends, NoTimer()).tolist() == wanted
-        )
-        gc.collect()
-    assert len(made) == 1
-
-
 def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     chain = graph_of(600, [(u, u + 1) for u in range(599)])
     assert from_edges.built_at_once(chain, Params(dim=1), NoTimer()) is None
@@ -87,14 +71,3 @@ def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     assert not taken
     Fused.ready(small, Params(dim=1), NoTimer())
     assert taken
-
-
-def test_spares_are_few_and_of_the_kind_that_is_asked_for():
-    spares = Reused()
-    for number in range(MOST_REUSED + 2):
-        spares.give(number % 2, number)
-    assert spares.take(0) == MOST_REUSED
-    assert spares.take(1) == MOST_REUSED + 1
-    assert [spares.take(2), spares.take(0), spares.take(0)] == [None, MOST_REUSED - 2, None]
-    spares.clear()
-    assert spares.take(1) is None

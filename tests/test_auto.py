@@ -12,7 +12,6 @@ from naive import closure
 from strategies import digraphs, graph_of
 
 import grailbench as gb
-from grailbench.api import engine
 from grailbench.util import memory
 
 
@@ -36,12 +35,6 @@ def test_core_is_taken_where_its_closure_fits_whatever_memory_is_free(monkeypatc
     assert index.reaches(0, 319)
     assert not index.reaches(0, 1)
     assert (index.explain(0, 319).by == "closure") == (taken == "core")
-
-
-def test_the_room_of_core_is_the_same_on_every_machine(monkeypatch):
-    monkeypatch.setattr(engine, "ROOM", 1024)
-    monkeypatch.setattr(memory, "available", lambda: 2**40)
-    assert gb.build(layered(), threads=2).implementation == "parallel"
 
 
 @given(drawn=digraphs())

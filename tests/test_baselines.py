@@ -1,9 +1,7 @@
 """Every recorded run is in the manifest, is the file that was entered, and comes from a commit that can be named."""
 
-import hashlib
 import io
 import json
-import re
 import subprocess
 import tarfile
 from functools import cache
@@ -89,54 +87,3 @@ def test_commits_of_the_manifest_have_the_code_of_the_rows(name):
     for code, commits in MANIFEST[name]["codes"].items():
         for commit in commits:
             assert code_of(commit) == code.partition("+")[2]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name, entry in MANIFEST.items() if entry["found"] == "code"])
-def test_keys_of_rows_follow_from_the_code_of_the_manifest(name):
-    """A key is a hash over cell, graph, code and machine, so it proves with which code each row was measured."""
-    plan = json.loads((HOME / name / results.PLAN).read_text())
-    cells = {key_columns(record): identity(record) for record in plan["cells"]}
-    machines = {sitting["fingerprint"] for sitting in environments(name)}
-    checked = set()
-    for line in results.content(HOME / name, results.ROWS).splitlines():
-        row = json.loads(line)
-        if row["key"] in checked:
-            continue
-        cell = cells[key_columns(row)] | {"dataset": row["dataset"]}
-        possible = {
-            key_of([cell, row["graph_sha256"], [code, ""], machine])
-            for code in MANIFEST[name]["codes"]
-            for machine in machines
-        }
-        assert row["key"] in possible, row
-        checked.add(row["key"])
-    assert checked
-
-
-def key_columns(record):
-    """What tells the cells of a plan apart, in a plan's record as in a row; a look-alike may stand in for its graph."""
-    problem = record.get("problem") or "reachability"
-    return (record["dataset"].removesuffix("-like"), problem, record.get("devices"), *(
-        record[column] for column in ("impl", "dim", "search", "filters", "threads", "order", "seed", "query_set")
-    ))  # fmt: skip
-
-
-def identity(record):
-    """The part of a plan's record that went into keys."""
-    unkeyed = ("trials", "warmup", "time_limit", "fallback", "stands_for", "process")
-    kind, *numbers = record["query_set"].split("-")
-    queries = {"kind": kind, "count": 0, "seed": record["seed"] if record.get("problem") == "apsp" else 0}
-    if numbers:  # 'random-16-s1'; all pairs have the seed of their weights
-        queries |= {"count": int(numbers[0]), "seed": int(numbers[1].removeprefix("s"))}
-    return {name: value for name, value in record.items() if name not in unkeyed} | {"queries": queries}
-
-
-def key_of(parts):
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def test_the_page_lists_every_run_beside_it():
-    (listed,) = re.findall(r"^runs = (\[.*\])$", PAGE, re.MULTILINE)
-    recorded = {name.removeprefix("h200/") for name in MANIFEST if name.startswith("h200/")}
-    assert set(json.loads(listed)) == recorded

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import time
 from datetime import datetime
 
 import pytest
-from click.testing import CliRunner
 
-from grailbench.cli.main import cli
 from grailbench.harness import folder as results
 from grailbench.harness import runner
 from grailbench.harness.plan import config_from_flags, make_plan
-from grailbench.util import caches, paths, temporary
+from grailbench.util import paths, temporary
 
 YEAR_S = 365 * 86_400
 JUMPS = (0.0, -YEAR_S, YEAR_S, -3600.0, 3600.0, -60 * YEAR_S)  # DST, before 1970, and back
@@ -63,20 +60,6 @@ def test_age_is_told_by_the_clock_of_the_file_system(jump, tmp_path, monkeypatch
     true = time.time
     monkeypatch.setattr(time, "time", lambda: true() + jump)
     assert temporary.sweep(tmp_path) == []
-
-
-def test_entries_of_another_century_are_listed_and_pruned(cache):
-    (cache / "dags").mkdir(parents=True)
-    for name, at in (("a", -YEAR_S), ("b", 0), ("c", 200 * YEAR_S)):
-        path = cache / "dags" / f"{64 * name}-v1.npz"
-        path.write_bytes(bytes(100))
-        os.utime(path, (at, at))
-    result = CliRunner().invoke(cli, ["cache", "--json"], standalone_mode=False)
-    assert result.exception is None
-    found = {row["cache"]: row for row in map(json.loads, result.output.splitlines())}
-    assert found["dags"]["entries"] == 3
-    gone = [entry.path.name[0] for entry in caches.least_used(caches.entries(), 150)]
-    assert gone == ["a", "b"]
 
 
 def test_runs_are_in_the_order_of_their_names_whatever_the_dates_of_their_folders(tmp_path, monkeypatch):

@@ -21,9 +21,9 @@ from commands import PATIENCE, call, call_apart
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.distributed import connection, graphs, on_workers, remote, workers
+from grailbench.distributed import connection, on_workers, remote, workers
 from grailbench.distributed.runner import DaskRunner
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness import runner
 from grailbench.harness.cells import cells, load, of_machine
@@ -351,12 +351,6 @@ def test_a_cell_that_no_worker_can_run_is_skipped_with_the_reason(address, diamo
         "gpu": ("skipped", "it needs 1 GPU, and no free worker declares so many"),
         "peer:networkx": ("skipped", "no worker declares the 1000 GiB of memory that it may take"),
     }
-
-
-def test_another_graph_of_that_name_on_a_worker_is_refused(client, address, diamond, monkeypatch):
-    monkeypatch.setattr(graphs, "digest_here", lambda name: "0" * 64)
-    with pytest.raises(MachineLacks, match=f"has another {diamond}"):
-        graphs.provide(client, [diamond], list(client.nthreads()))
 
 
 @pytest.mark.parametrize(

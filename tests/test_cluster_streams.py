@@ -22,7 +22,6 @@ import grailbench as gb
 from grailbench.api.spread import opened
 from grailbench.distributed import connection, holder, liveness, workers
 from grailbench.distributed import spread as client_side
-from grailbench.distributed.implementations import SpreadIndex
 from grailbench.graph import mapped
 
 distributed = pytest.importorskip("distributed")
@@ -292,12 +291,6 @@ def test_workers_with_a_gpu_each_answer_as_gpu_fused(diamond):
     words = ["verify", "--dataset", diamond, "--impl", "dask-gpu", "--dim", "2", "--devices", "2", "--count", "50"]
     code, out, err = call_apart(*words, "--simulate", CUDA_VISIBLE_DEVICES="0,1")
     assert (code, err.count("FAILED")) == (0, 0), out + err
-
-
-def test_wrong_labels_on_one_gpu_are_told():
-    told = {"fault": [None, "edge 3 -> 4: not contained"]}
-    spread = SimpleNamespace(told=told.get, close=lambda: None)
-    assert SpreadIndex(spread, None, 8, None).check_labels(None) == "edge 3 -> 4: not contained"
 
 
 def test_a_worker_whose_disk_has_no_room_for_an_index_says_so_and_keeps_nothing(tmp_path, monkeypatch):

@@ -38,48 +38,34 @@ def offered(line):
     return [item.value for item in ShellComplete(cli, {}, "grailbench", VARIABLE).get_completions(words, last)]
 
 
-def test_commands_and_options():
-    assert offered("") == list(COMMANDS)
-    assert offered("comp") == ["compare", "completion"]
-    assert offered("run --from") == ["--from-edges"]
-    assert offered("completion ") == list(SHELLS)
-
-
-def test_graphs_of_the_registry_look_alikes_and_those_of_this_machine(tmp_path):
+def test_values_are_those_that_a_command_takes(tmp_path):
     (tmp_path / "edges.txt").write_text("0 1\n1 2\n")
     import_graph(tmp_path / "edges.txt", "mine", "edges")
-    assert {*registry(), "kegg-like", "dag_01-like", "mine"} <= set(offered("run --dataset "))
-    assert offered("run --dataset citeseer-l") == ["citeseer-large", "citeseer-like", "citeseer-large-like"]
-    assert "kegg-like" not in offered("fetch ")
-    assert {"random", "citations", "kegg-like"} <= set(offered("generate "))
-
-
-def test_a_name_that_is_given_already_is_not_offered_again():
-    assert "kegg" not in offered("run --dataset kegg --dataset ")
-    assert "kegg" not in offered("fetch kegg ")
-
-
-@pytest.mark.parametrize("problem", contract.PROBLEMS)
-def test_implementations_are_those_of_the_problem(problem):
-    assert offered(f"run --problem {problem} --impl ") == list(contract.implementations(problem))
-
-
-def test_without_a_problem_implementations_are_those_of_reachability_or_of_all():
-    assert offered("run --impl ") == list(contract.implementations())
-    assert offered("run --impl peer:pyreachability-gr") == ["peer:pyreachability-grail", "peer:pyreachability-gripp"]
-    assert {"near-far", "tiled", "gpu-path"} <= set(offered("info "))
-
-
-def test_problems_sets_configs_figures_tables_filters_and_queries():
-    assert offered("plan --problem ") == list(contract.PROBLEMS)
-    assert offered("plan --set ") == [*sets(), *catalogue.sets(), "all"]
-    assert "hard" not in offered("fetch --set ")
-    assert sorted(offered("fetch --set small")) == ["small-dense", "small-sparse"]
-    assert {"quickstart", "thesis-2019", "ci"} <= set(offered("verify --config "))
-    assert offered("plot --figure computation-") == [name for name in CAPTIONS if name.startswith("computation-")]
-    assert offered("report --table 6.") == [f"6.{number}" for number in range(1, 7)]
-    assert "level,tree,hubs" in offered("run --filters ")
-    assert offered("run --queries b") == ["balanced"]
+    peer, large, of = "peer:pyreachability-gripp", "citeseer-large", contract.implementations
+    exact = {
+        "": list(COMMANDS), "comp": ["compare", "completion"], "run --from": ["--from-edges"],
+        "completion ": list(SHELLS), "run --dataset citeseer-l": [large, "citeseer-like", f"{large}-like"],
+        "run --impl ": list(of()), "run --impl peer:pyreachability-gri": [peer],
+        "plan --problem ": list(contract.PROBLEMS), "plan --set ": [*sets(), *catalogue.sets(), "all"],
+        "fetch --set small-d": ["small-dense"], "run --queries b": ["balanced"],
+        "plot --figure computation-": [name for name in CAPTIONS if name.startswith("computation-")],
+        "report --table 6.": [f"6.{number}" for number in range(1, 7)],
+        **{f"run --problem {problem} --impl ": list(of(problem)) for problem in contract.PROBLEMS},
+    }  # fmt: skip
+    assert {line: offered(line) for line in exact} == exact
+    among = {
+        "run --dataset ": {*registry(), "kegg-like", "dag_01-like", "mine"}, "generate ": {"random", "kegg-like"},
+        "info ": {"near-far", "tiled", "gpu-path"}, "verify --config ": {"quickstart", "thesis-2019", "ci"},
+        "run --filters ": {"level,tree,hubs"},
+    }  # fmt: skip
+    assert {line: names & set(offered(line)) for line, names in among.items()} == among
+    given = {
+        "run --dataset kegg --dataset ": "kegg",
+        "fetch kegg ": "kegg",
+        "fetch ": "kegg-like",
+        "fetch --set ": "hard",
+    }
+    assert [line for line, name in given.items() if name in offered(line)] == []
 
 
 def test_runs_latest_first_and_else_a_file(tmp_path, monkeypatch):

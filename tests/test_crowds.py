@@ -84,6 +84,6 @@ def test_a_run_that_another_process_made_meanwhile_is_not_written_to(tmp_path, m
         return folder
 
     monkeypatch.setattr(runner, "new_run", slow)
-    with pytest.raises(InputError, match="holds a run already .*--resume"):
+    with pytest.raises(InputError, match="contains a run already .*--resume"):
         runner.run(plan, None, out=tmp_path / "run")
     assert (tmp_path / "run" / "plan.json").read_text() == "{}"

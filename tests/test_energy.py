@@ -1,7 +1,6 @@
 """Energy is that of the work alone, by counters that go up in steps; where it cannot be read, rows say why."""
 
 import gc
-import json
 import sys
 import weakref
 
@@ -19,7 +18,7 @@ from grailbench.harness import passes
 from grailbench.harness.cells import read
 from grailbench.harness.energies import Energies, fits
 from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.runner import Interrupted, run
+from grailbench.harness.runner import run
 from grailbench.problems.contract import implementation, problem
 
 # ------------------------------------------------------------------ the measurement
@@ -95,31 +94,6 @@ def test_a_counter_that_wraps_and_is_set_back_is_told_from_one_that_began_anew()
         world.devices[0].joules = 100.0
 
     with pytest.raises(MachineLacks, match="package-0 went backwards"):
-        world.measured(work=work)
-
-
-def test_without_a_counter_that_moves_nothing_is_repeated():
-    world = World(Device(idle=0.0))
-    with pytest.raises(MachineLacks, match="GPU 0 stands at 0 J"):
-        world.measured()
-    assert world.calls == 0
-
-
-def test_a_long_time_may_hide_a_counter_that_began_anew_twice():
-    counter = Counter("package-0", lambda: 0.0, 65_532.0)
-    assert counter.between(10.0, 20.0, 60.0) == 10.0
-    with pytest.raises(MachineLacks, match="perhaps several times in 70 s"):
-        counter.between(10.0, 20.0, 70.0)
-
-
-def test_more_at_idle_than_at_work_is_no_measurement():
-    world = World(Device(idle=600, busy=1.0), seconds=2.0)
-
-    def work():
-        world.devices[0].idle = 0.5
-        world.work()
-
-    with pytest.raises(MachineLacks, match="less at work than idle"):
         world.measured(work=work)
 
 
@@ -231,34 +205,6 @@ def test_a_phase_that_fails_when_it_is_repeated_loses_nothing_else(plan, world, 
     assert (cell.status, cell.trials) == ("ok", 2)
 
 
-def test_an_interrupt_while_energy_is_measured_leaves_the_trials(plan, world, monkeypatch, tmp_path):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as now:
-        now.setattr(passes, "energy", interrupted)
-        with pytest.raises(Interrupted):
-            run(plan(), Notes(), fetch=False, out=tmp_path / "run")
-    assert [cell.trials for cell in read(tmp_path / "run").cells] == [2]
-    run(plan(), Notes(), fetch=False, resume=tmp_path / "run")
-    (cell,) = read(tmp_path / "run").cells
-    assert cell.trials == 2
-    assert cell.joules("label") is not None
-
-
-def test_phases_share_the_time_that_the_limit_of_the_cell_leaves(plan, world, monkeypatch, tmp_path):
-    asked = []
-
-    def short(cell, data, queries, edges, phase, seconds):
-        asked.append((phase, seconds))
-        raise MachineLacks("nothing")
-
-    monkeypatch.setattr(passes, "energy", short)
-    run(plan(time_limit=60), Notes(), fetch=False, out=tmp_path / "run")
-    assert [phase for phase, _ in asked] == ["label", "query"]
-    assert asked[0][1] <= 30 < asked[1][1] <= 60
-
-
 @pytest.mark.processes
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
 def test_a_cell_with_its_own_process_measures_there(plan, world, monkeypatch, tmp_path):
@@ -328,13 +274,6 @@ def test_the_platform_is_not_added_to_its_parts():
         ("gpu", "cpu", "dram"),
         100,
     )
-
-
-def test_what_is_measured_is_read_again_as_it_was():
-    found = Energy(0.25, 4, {"gpu": Reading(1.0, 2.0, 0.5)}, {"cpu": "closed"})
-    record = json.loads(json.dumps({"phases": {"label": found.record()}}))
-    assert fits(record)
-    assert Energies.of(record, "query").phases == {"label": found}
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import hashlib
 import os
 import socket
 import subprocess
-import sys
 import threading
 
 import numpy as np
@@ -46,11 +45,6 @@ def piped():
         writer.join()
 
 
-def command(*words, **more):
-    line = [sys.executable, "-m", "grailbench.cli.main", *map(str, words)]
-    return subprocess.run(line, capture_output=True, text=True, **more)
-
-
 # ---------------------------------------------------------------------------------------- pipes
 
 
@@ -70,13 +64,19 @@ def test_a_graph_from_a_pipe_is_stored_with_the_checksum_of_what_came(piped):
     assert (result.meta["source"], result.meta["source_sha256"]) == ("a pipe", hashlib.sha256(EDGES).hexdigest())
 
 
-def test_a_dash_is_the_standard_input(tmp_path):
+def test_a_dash_is_the_standard_input(tmp_path, capsys):
     (tmp_path / "g.txt").write_bytes(EDGES)
-    with open(tmp_path / "g.txt", "rb") as stream:
-        done = command("import", "-", "--name", "dashed", "--json", stdin=stream)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert '"file_edges": 20001' in done.stdout
-    assert '"source": "standard input"' in done.stdout
+    before = os.dup(0)
+    try:
+        with open(tmp_path / "g.txt", "rb") as stream:
+            os.dup2(stream.fileno(), 0)
+        code, out, err = call(capsys, "import", "-", "--name", "dashed", "--json")
+    finally:
+        os.dup2(before, 0)
+        os.close(before)
+    assert (code, err) == (0, "")
+    assert '"file_edges": 20001' in out
+    assert '"source": "standard input"' in out
 
 
 def test_a_silent_pipe_and_one_that_nobody_writes_to_are_given_up(tmp_path, monkeypatch):

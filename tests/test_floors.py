@@ -37,10 +37,7 @@ def counted(gathers, streamed, table, phase="query"):
 def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger():
     assert floors.least_ms(counted(10**6, 0, 1 << 19), "query", ONE) == (0.5, "gather")
     assert floors.least_ms(counted(10**6, 0, 1 << 20), "query", ONE) == (2.0, "gather")
-
-
-def test_a_table_smaller_than_any_measured_takes_the_fastest_rate():
-    assert floors.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5
+    assert floors.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5, "the fastest rate where all are larger"
 
 
 def test_streamed_bytes_bind_only_where_a_pass_exceeds_the_cache():
@@ -88,21 +85,14 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
 
 
-def test_cells_that_differ_in_their_queries_alone_are_told_apart():
-    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
-    sets = ["random-10-s1", "balanced-10-s1"]
-    rows = [{**CELL, "query_set": name, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters} for name in sets]
-    found = cells(rows)
-    assert floors.multiples(found, DOCUMENT).query_set.tolist() == sets
-    assert floors.counters(found).query_set.tolist() == sets
-
-
-def test_multiples_of_sampled_times_are_sampled():
+def test_cells_that_differ_in_their_queries_are_told_apart_and_sampled_ones_are_called_so():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
-    other = {**row, "dataset": "other", "verified": "sample of 9"}
-    found = floors.multiples(cells([row, other]), DOCUMENT)
-    assert [name.endswith(", sampled") for name in found.cell] == [False, True]
+    found = cells([row, {**row, "query_set": "balanced-10-s1", "verified": "sample of 9"}])
+    assert floors.counters(found).query_set.tolist() == ["random-10-s1", "balanced-10-s1"]
+    frame = floors.multiples(found, DOCUMENT)
+    assert frame.query_set.tolist() == ["random-10-s1", "balanced-10-s1"]
+    assert [name.endswith(", sampled") for name in frame.cell] == [False, True]
 
 
 CELL = {

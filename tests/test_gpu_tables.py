@@ -6,9 +6,8 @@ from tabled import all_records, table_markdown
 
 from grailbench.harness.cells import cells
 from grailbench.report import document
-from grailbench.report.papers import beside, figures, thesis
+from grailbench.report.papers import figures, thesis
 from grailbench.report.papers.feeds import WEIGHTS
-from grailbench.report.render import records
 
 MS = dict(zip(WEIGHTS.values(), (10.0, 12.0, 0.5, 5.0, 4.0, 6.0, 2.5), strict=True))
 GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}
@@ -98,39 +97,9 @@ def test_other_implementations_stand_beside_with_their_ratio_to_sequential():
     assert entries["sequential / gpu"].measured == pytest.approx(0.2 / 40)
 
 
-def test_labels_that_one_gpu_timed_by_events_have_columns_of_the_device_alone():
-    by_events = {"parts": {("label", "on_device"): 0.05, ("query", "on_device"): 0.2}}
-    fused = trials(label=0.1, query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 1}))
-    table = built("6.1", sequential(1, label=0.2), fused)
-    entries = row(table).entries
-    assert table.columns[-6:] == (
-        "gpu-fused", "sequential / gpu-fused", "gpu-fused, device alone", "sequential / gpu-fused, device alone",
-        "gpu-fused, from edges", "sequential / gpu-fused, from edges",
-    )  # fmt: skip
-    assert entries["gpu-fused, device alone"].measured == pytest.approx(0.05025)
-    assert entries["sequential / gpu-fused, device alone"].measured == pytest.approx(4.0)
-    assert entries["sequential / gpu-fused"].measured == pytest.approx(2.0)
-    assert "by the GPU's events" in table_markdown(table)
-    assert entries["sequential / gpu-fused, from edges"].measured is None
-    assert "not measured, add --from-edges" in table_markdown(table)
-
-
 def from_edges(ms, *parts, **fields):
     """Trials with the whole way from edges, in ms, and its parts."""
     return trials(parts={("", "ready"): ms} | {("ready", part): ms / 9 for part in parts}, **fields)
-
-
-@pytest.mark.parametrize("impl", ["gpu", "gpu-path", "gpu-fused"])
-def test_labels_of_a_gpu_stand_beside_the_whole_way_from_edges(impl):
-    parts = "condense", "label", "transfer", "renumber", "allocate"
-    apart = {"transfer": 2.0, "renumber": 3.0, "allocate": 1.0}
-    gpu = from_edges(8.0, *parts, label=0.1, apart=apart, **(GPU | {"impl": impl, "dim": 1}))
-    table = built("6.1", from_edges(4.0, "condense", "label", dim=1, label=0.2), gpu)
-    entries = row(table).entries
-    assert entries[f"{impl}, from edges"].measured == pytest.approx(8.04)
-    assert entries[f"sequential / {impl}, from edges"].measured == pytest.approx(0.5)
-    assert "all from the file's edges" in table_markdown(table)
-    assert not [column for column in built("6.4", gpu).columns if "from edges" in column]
 
 
 def test_ready_of_older_versions_that_left_phases_out_is_not_shown():
@@ -142,19 +111,10 @@ def test_ready_of_older_versions_that_left_phases_out_is_not_shown():
     assert shown["gpu-fused"] is None
     assert shown["sequential"].median == pytest.approx(4.02)
     assert shown["peer:pyreachability-grail"].median == pytest.approx(3.015)
-    assert not [column for column in built("6.1", cpu, older).columns if "from edges" in column]
     compared = cells(older + cpu)
     assert [sorted(phase for phase in cell.timed if "ready" in phase) for cell in compared] == [
         [], ["ready", "ready/build", "ready/condense"]
     ]  # fmt: skip
-
-
-def test_search_and_several_gpus_have_no_columns_of_the_device_alone():
-    by_events = {"parts": {("label", "on_device"): 0.05, ("query", "on_device"): 0.2}}
-    fused = trials(query=0.5, **by_events, **(GPU | {"impl": "gpu-fused", "devices": 1}))
-    assert not [column for column in built("6.4", sequential(2), fused).columns if "device alone" in column]
-    several = trials(label=0.1, **by_events, **(GPU | {"impl": "gpu-fused", "dim": 1, "devices": 2}))
-    assert not [column for column in built("6.1", sequential(1), several).columns if "device alone" in column]
 
 
 def test_search_of_ours_is_the_whole_batch_against_sequential_dfs():
@@ -183,62 +143,6 @@ def test_implementation_without_the_tables_label_pairs_shows_its_own_and_says_so
     assert not [column for column in table.columns if column.startswith("gpu d=2")]
 
 
-def test_each_time_in_a_row_without_print_says_its_batch_where_it_is_not_prints():
-    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    found = thesis.others(cells(frame(sequential(2, **few), search(**few))))
-    for table, column in ((found[0], "Sequential DFS"), (found[-1], "Sequential DFS"), (found[-1], "GPU Search")):
-        entries = row(table, "mine").entries
-        assert entries[column].measured_notes == ("asked 16 queries, not 100,000",)
-    assert row(found[0], "mine").entries["Index CT"].measured_notes == ()
-    assert "] asked 16 queries, not 100,000" in table_markdown(found[-1])
-
-
-def test_sets_that_are_not_random_neither_fill_nor_empty_the_table_of_labels():
-    own = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    more = {"dataset": "mine", "query_set": "balanced-5000-s1", "queries": 5000}
-    groups = [f(1, label=ms, **of) for of, ms in ((own, 3.0), (more, 9.0)) for f in (sequential, gpu_labels)]
-    found = {table.name: table for table in thesis.others(cells(frame(*groups, gpu_labels(1, **more, seed=2))))}
-    entries = row(found["gpu-labels-other-graphs"], "mine").entries
-    assert entries["CPU ICT"].measured == pytest.approx(3.015)
-    assert entries["Total"].cell.query_set == "random-16-s1"
-
-
-def test_batch_that_no_column_of_a_table_shows_has_no_row_there():
-    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    pairs = frame(sequential(2, **few), search(**few), search(dataset="mine", query_set="random-100000-s1"))
-    found = {table.name: table for table in thesis.others(cells(pairs))}
-    assert [each.title for each in found["other-graphs"].rows] == ["mine"]
-    searches = found["gpu-search-other-graphs"]
-    assert [each.title for each in searches.rows] == ["mine, 100,000 queries", "mine, 16 queries"]
-    shown = {record["title"] for record in records(beside.table(searches))}
-    assert shown == {
-        "mine, 100,000 queries",
-        "mine, 16 queries",
-    }
-
-
-def test_graph_without_print_has_a_row_of_searches_a_batch_and_one_of_labels():
-    few = {"dataset": "mine", "query_set": "random-16-s1", "queries": 16}
-    late = lost("timeout", "too long", dataset="mine", dim=2, query_set="random-100000-s1")
-    pairs = frame(
-        late, sequential(2, query=6.0, **few), search(dataset="mine", query_set="random-100000-s1"), search(**few),
-        sequential(1, label=7.0, **few), labels(dataset="mine", query_set="random-100000-s1"), labels(**few),
-    )  # fmt: skip
-    found = {table.name: table for table in thesis.others(cells(pairs))}
-    searches = found["gpu-search-other-graphs"].rows
-    assert [each.title for each in searches] == ["mine, 100,000 queries", "mine, 16 queries"]
-    first, second = (each.entries for each in searches)
-    assert (first["Sequential DFS"].status, first["GPU Search"].measured) == ("timeout", pytest.approx(753.75))
-    assert first["GPU Search"].measured_notes == ()
-    assert second["Sequential DFS"].measured == pytest.approx(6.03)
-    assert second["sequential / gpu"].measured == pytest.approx(6.03 / second["gpu"].measured)
-    assert [each.title for each in found["other-graphs"].rows] == ["mine, 100,000 queries", "mine, 16 queries"]
-    (labeled,) = found["gpu-labels-other-graphs"].rows
-    assert labeled.title == "mine"
-    assert labeled.entries["CPU ICT"].measured == pytest.approx(7.035)
-    assert labeled.entries["Total"].cell.batch == 16
-
-
 # ------------------------------------------------------------------ look-alikes and other graphs
 
 
@@ -257,10 +161,8 @@ def test_look_alike_is_an_extra_row_marked_and_without_print():
 def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
     report = document.make(made(frame(sequential(1), sequential(2)), {}))
     assert [t.name for t in report.tables] == ["2.1", "2.4"]
-    assert not {"6.1", "6.4"} & set(report.left_out), "a run without a GPU"
     report = document.make(made(frame(labels(), search()), {}))
     assert [t.name for t in report.tables] == ["2.1", "6.1", "6.4"]  # no column of 2.4 is of a GPU
-    assert "2.4" in report.left_out
     names = {path.name for path in document.write(report, out=tmp_path / "report")}
     assert {"table-6.1.csv", "table-6.4.csv"} <= names
     assert all(record["table"] for record in all_records(report))
@@ -271,7 +173,7 @@ def test_run_with_a_gpu_shows_the_tables_of_its_graphs(tmp_path):
 
 def weights(*groups):
     found = cells(frame(*groups))
-    return figures.weights_frame([thesis.build(name, found) for name in ("6.1", "6.2", "6.3")] + thesis.others(found))
+    return figures.weights_frame([thesis.build(name, found) for name in ("6.1", "6.2", "6.3")])
 
 
 def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():

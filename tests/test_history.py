@@ -98,11 +98,6 @@ def test_counters_lost_cells_and_other_answers_are_marked():
     assert history.of_runs(made([10.0, 30.0]), kinds=["counters"]).marks == []
 
 
-def test_times_are_compared_over_a_run_that_lost_the_cell():
-    found = of_rows(cell(at=at(0)), cell(status="timeout", at=at(1)), cell(ms=steady(30.0), at=at(2)))
-    assert [mark.what for mark in found.marks] == ["status", "query", "status"]
-
-
 @pytest.mark.parametrize(("impl", "names"), [("near-far", []), ("coarsened-2", ["rounds"])])
 def test_a_counter_that_the_timing_of_threads_changes_is_not_marked(impl, names):
     counters = ({"launches": 16, "rounds": rounds} for rounds in (200, 200, 201))

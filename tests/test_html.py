@@ -155,7 +155,7 @@ def test_look_alike_never_stands_in_a_published_row(tmp_path):
     folder = store(tmp_path / "run", [*unguided(dataset="kegg-like", stands_for="kegg"), *trials(dataset="human")])
     report = document.of_run(str(folder))
     text = page_of(report)
-    table = text[text.index("Table 2.4: Sparse tests") : text.index("Look-alikes and other generated graphs")]
+    table = text[text.index("Table 2.4: Sparse tests") : text.index("Every cell and phase")]
     assert "kegg-like" not in table.partition("</table>")[0]
     assert "40.20" not in table
     assert not re.search(r"<th[^>]*>Kegg", table)
@@ -218,10 +218,6 @@ def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run
     with pytest.raises(InputError, match="report RUN --html"):
         write(report, tmp_path / "some-run")
     assert call(capsys, "report", run, "--html", tmp_path / "other-run")[0] == 2
-
-
-def test_reference_that_is_none_exits_with_2(capsys, run):
-    assert call(capsys, "report", run, "--html", "--reference", "moon")[0] == 2
 
 
 def test_run_in_which_nothing_was_measured_is_shown_and_exits_with_3(capsys, tmp_path):

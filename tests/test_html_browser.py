@@ -78,15 +78,6 @@ def test_box_of_a_legend_hides_its_marks(page):
     assert page.run(count) == before
 
 
-def test_pointer_on_a_mark_shows_its_hint_at_once(page):
-    page.run(
-        """document.querySelector('#edges [data-series] title').parentElement
-        .dispatchEvent(new PointerEvent("pointerover", {bubbles: true}))"""
-    )
-    assert " ms " in page.run("""document.querySelector(".hint").textContent""")
-    assert not page.run("""document.querySelector(".hint").hidden""")
-
-
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
 def test_theme_is_the_system_s_until_the_button_turns_it(browser, file, scheme, other):
     browser.window(1280, scheme=scheme)

@@ -8,7 +8,6 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from commands import call, in_python
 
-from grailbench.cli import limits as view
 from grailbench.cuda.gateway import simulated
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.harness import environment
@@ -69,15 +68,6 @@ def test_a_processor_kernel_that_computes_something_wrong_is_not_timed(monkeypat
         cpu_rows()
 
 
-def test_gathers_release_the_gil_and_visit_other_places_in_each_pass():
-    assert cpu._gather.targetoptions["nogil"]
-    table = np.zeros(4096, np.uint32)
-    table[::2] = 1
-    places = np.zeros(1, np.uint32)
-    parities = [int(cpu._gather(table, places, 1, seed)) for seed in range(8)]
-    assert set(parities) == {0, 1}
-
-
 @pytest.mark.skipif(not simulated, reason="of the simulator")
 def test_simulator_checks_every_operation_and_records_no_time(cache):
     found = ceilings.measure(simulate=True)
@@ -110,13 +100,6 @@ def test_gpu_ceilings_are_plausible():
     assert all(0 < each["least"] <= each["median"] <= each["most"] for each in rows)
 
 
-def test_a_row_is_the_median_with_its_spread():
-    assert gather(64, 3.0, 1.0, 8.0) == {
-        "where": "cpu", "what": "gather", "variant": None, "bytes": 64, "blocks": None, "threads": 1,
-        "unit": "G/s", "median": 3.0, "least": 1.0, "most": 8.0, "repeats": 3,
-    }  # fmt: skip
-
-
 # ------------------------------------------------------------------ the cache
 
 
@@ -132,16 +115,6 @@ def test_what_is_saved_is_loaded_on_this_machine_only(cache):
     assert ceilings.load() is None
 
 
-def test_full_measurements_are_preferred_to_quick_ones(cache):
-    quick, full = document(quick=True), document()
-    ceilings.save(quick)
-    assert ceilings.load() == quick
-    assert ceilings.load(quick=False) is None
-    ceilings.save(full)
-    assert ceilings.load() == full
-    assert ceilings.load(quick=True) == quick
-
-
 @pytest.mark.parametrize(
     "text",
     ["{", "[]", '{"format": 1, "cpu": {"measurements": [{}]}}', "\x00", '"x"', pytest.param("[" * 100_000, id="deep")],
@@ -152,15 +125,6 @@ def test_a_damaged_cache_counts_as_none(cache, text):
     assert ceilings.load() is None
 
 
-@pytest.mark.parametrize(
-    "odd", [{"format": ceilings.FORMAT - 1}, *({"median": figure} for figure in ("1", [1], {}, True))]
-)
-def test_a_cache_of_another_form_counts_as_none(cache, odd):
-    own = odd if "median" in odd else {}
-    ceilings.save(document(gather(64, 1.0) | own, **({} if own else odd)))
-    assert ceilings.load() is None
-
-
 def test_what_the_cache_holds_is_not_measured_again_unless_asked(cache, monkeypatch):
     parts = iter([[gather(64, 1.0)], [gather(64, 2.0)]])
     monkeypatch.setattr(cpu, "measure", lambda *args: next(parts))
@@ -168,14 +132,6 @@ def test_what_the_cache_holds_is_not_measured_again_unless_asked(cache, monkeypa
     assert ceilings.measure(("cpu",)) == first
     assert ceilings.measure(("cpu",), again=True) != first
     assert ceilings.load()["cpu"]["measurements"][0]["median"] == 2.0
-
-
-def test_the_other_part_stays_when_one_is_measured_again(cache, monkeypatch):
-    monkeypatch.setattr(cpu, "measure", lambda *args: [gather(64, 1.0)])
-    ceilings.save(document() | {"gpu": {"measurements": [], "device": {}}})
-    again = ceilings.measure(("cpu",), again=True)
-    assert again["cpu"]["measurements"]
-    assert "gpu" in ceilings.load()
 
 
 def test_export_writes_ceilings_and_environment(tmp_path):
@@ -246,10 +202,3 @@ def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsy
     assert code == 0
     assert "\x1b" not in out
     assert all(word in out for word in ("gather", "16 KiB", "1 GiB", "2.5", "0.11*", "G/s"))
-
-
-def test_table_of_a_simulated_run_says_right_and_gives_no_figure(capsys):
-    part = {"at": "now", "measurements": [scale.row("gpu", "copy", "GB/s", None)]}
-    device = {"name": "simulator", "simulated": True}
-    (table,) = view.tables({"quick": False, "gpu": part | {"device": device}})
-    assert [line[3] for line in table.lines] == ["right"]

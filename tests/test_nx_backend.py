@@ -8,8 +8,6 @@ import json
 import pickle
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 
 import networkx as nx
 import pytest
@@ -17,11 +15,9 @@ from commands import ROOT, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench.api import Graph, build
+from grailbench.api import costs
 from grailbench.api import nx as nx_backend
-from grailbench.api.nx.__main__ import main, measure
 from grailbench.api.nx.functions import FEW, Backend
-from grailbench.api.nx.graph import Converted
 from grailbench.errors import CheckFailed, InputError
 
 NAMES = sorted(nx_backend.info()["functions"])
@@ -165,35 +161,6 @@ def test_answers_on_views_are_those_of_networkx(data, graph):
             assert outcome(name, graph, *arguments, backend="grailbench") == theirs, name
 
 
-@pytest.mark.parametrize("kind", [nx.MultiDiGraph, nx.MultiGraph])
-def test_hidden_parallel_edges_are_no_edges(kind):
-    graph = kind([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c")])
-    view = graph.edge_subgraph([("a", "b", 1), ("b", "c", 0)])
-    converted = nx_backend.convert(view)
-    assert nx.has_path(view, "a", "c", backend="grailbench")
-    assert nx.is_directed_acyclic_graph(converted) == graph.is_directed()
-    without = nx.restricted_view(graph, [], [("a", "b", 0), ("a", "b", 1), ("a", "c", 0)])
-    assert not nx.has_path(without, "a", "c", backend="grailbench")
-    found = Graph.from_networkx(without)
-    assert [build(found).reaches(*pair) for pair in (("a", "c"), ("b", "c"))] == [False, True]
-
-
-@pytest.mark.parametrize("degree", [0.5, 1, 1.5, 3])
-def test_components_generations_and_closures_of_larger_digraphs_are_those_of_networkx(degree):
-    for seed in range(3):
-        graph = nx.gnp_random_graph(60, degree / 60, seed, directed=True)
-        for name in ("condensation", "topological_generations", "transitive_closure"):
-            assert outcome(name, graph, backend="grailbench") == outcome(name, graph), name
-
-
-def test_a_cutoff_is_any_number():
-    graph = nx.path_graph(9, nx.DiGraph)
-    for cutoff in (None, -1, 0, 0.5, 1, 2.5, 8, 9, 1e300, float("inf"), float("nan"), "2"):
-        name, arguments = "single_source_shortest_path_length", (graph, 1, cutoff)
-        ours, theirs = outcome(name, *arguments, backend="grailbench"), outcome(name, *arguments)
-        assert ours == theirs or (ours[0], theirs[0]) == (TypeError, TypeError), cutoff
-
-
 def test_has_path_without_a_node_asks_for_all_as_in_networkx():
     graph = nx.path_graph(3, nx.DiGraph)
     for pair in ((0, None), (None, 2), (None, None), ([0], 1)):
@@ -302,19 +269,6 @@ def test_a_graph_is_copied_and_pickled_with_what_is_kept_with_it(copied):
     assert not nx.has_path(graph, 8, 0, backend="grailbench")
 
 
-def test_many_threads_build_one_index(monkeypatch):
-    built = []
-    build = Converted._build
-    monkeypatch.setattr(Converted, "_build", lambda self: built.append(1) or build(self))
-    graph = nx.gnp_random_graph(60, 0.05, seed=1, directed=True)
-    converted = Backend.convert_from_nx(graph)
-    pairs = [(u, v) for u in graph for v in graph]
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda pair: Backend.has_path(converted, *pair), pairs))
-    assert answers == [nx.has_path(graph, *pair) for pair in pairs]
-    assert built == [1]
-
-
 def test_generations_go_on_as_in_networkx_when_the_graph_is_changed_meanwhile():
     def changed(change, **named):
         graph = nx.DiGraph([(1, 2), (2, 3), (3, 4), (1, 5)])
@@ -359,7 +313,7 @@ THEIRS = """
 import collections
 import pytest
 from grailbench.api import nx as nx_backend
-from grailbench.api import Graph, build
+from grailbench.api import Graph, build, costs
 from grailbench.api.nx.functions import Backend
 
 calls = collections.Counter()
@@ -418,37 +372,23 @@ def test_the_programs_of_the_page_run():
             exec(program, found)
     assert found["H"].source is found["G"]
     assert f"fewer than {FEW} nodes" in page
-
-
-def test_every_function_stands_on_the_page():
-    page = (ROOT / "docs" / "networkx.md").read_text(encoding="utf-8")
     table = "".join(line for line in page.splitlines() if line.startswith("| `"))
     assert sorted(re.findall(r"`(\w+)`", table)) == NAMES
 
 
-def test_the_command_times_both_and_checks_the_answers(diamond, capsys, monkeypatch):
-    words = [diamond, "--pairs", "40", "--sample", "10"]
-    main([*words, "--json"], standalone_mode=False)
+def test_the_costs_of_the_library_are_measured_and_every_answer_is_checked(diamond, capsys, monkeypatch):
+    words = [diamond, "--pairs", "400", "--rounds", "2"]
+    costs.main([*words, "--json"], standalone_mode=False)
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {line["queries"] for line in lines} == {"random", "balanced"}
-    assert [line["pairs"] for line in lines if "itself" in line["what"]] == [10, 10]
-    assert {line["pairs"] for line in lines if "itself" not in line["what"]} == {0, 40}
-    assert all(line["graph"] == "diamond" and line["seconds"] > 0 for line in lines)
-    main(words, standalone_mode=False)
-    out = capsys.readouterr().out
-    assert all(line["what"] in out for line in lines)
+    assert {line["part"] for line in lines} == set(costs.PARTS)
+    assert {line["graph"] for line in lines if line["part"] == "networkx"} == {"diamond, random", "diamond, balanced"}
+    costs.main([*words, "--part", "load"], standalone_mode=False)
+    assert "the first answer" in capsys.readouterr().out
     monkeypatch.setattr(Backend, "has_path", staticmethod(lambda G, source, target: True))
-    with pytest.raises(CheckFailed, match="not that of NetworkX"):
-        measure(diamond, 40, 10)
-    with pytest.raises(InputError, match="at least one"):
-        measure(diamond, 0, 10)
-
-
-def test_the_command_without_networkx_names_the_extra(monkeypatch, capsys):
-    for name in [name for name in sys.modules if name.startswith("grailbench.api.nx.")]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(SystemExit) as exit_:
-        import_module("grailbench.api.nx.__main__")
-    assert exit_.value.code == 4
-    assert "grailbench[networkx]" in capsys.readouterr().err
+    with pytest.raises(CheckFailed, match="an answer differs from that of has_path"):
+        costs.networkx(diamond, 4000, 1)
+    for wrong, code, said in (("--pairs=0", 2, "at least one"), ("--part=networkx", 4, "grailbench[networkx]")):
+        monkeypatch.setitem(sys.modules, "networkx", None)
+        with pytest.raises(SystemExit) as exit_:
+            costs.main([diamond, wrong], standalone_mode=False)
+        assert (exit_.value.code, said in capsys.readouterr().err) == (code, True)

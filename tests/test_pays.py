@@ -59,10 +59,6 @@ def test_beyond_the_batch_it_is_a_lower_bound_and_what_is_no_faster_never_pays()
     assert "lower bound" not in " ".join(only([*sweep(), *timed("core", 4.0, 2.0, 6.0)]).notes)
 
 
-def test_a_build_that_is_shorter_than_the_sweeps_pays_from_the_first_pair():
-    assert line([*sweep(), *timed("core", 0.1, 2.0, 1.0)])["ours, one thread: pays from"] == "1"
-
-
 def test_without_the_way_from_edges_the_labeling_counts_and_that_is_said():
     rows = [*sweep(ready=None), *timed("core", 4.0, 2.0, None)]
     assert line(rows)["ours, one thread: pays from"] == "50,000"

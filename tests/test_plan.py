@@ -63,14 +63,6 @@ def test_filters_are_one_cell_however_they_are_spelled():
     assert [c.params.filters for c in plan.cells] == [("level", "tree"), (), ("tree",)]
 
 
-def test_names_are_canonical():
-    plan = planned({"datasets": ["KEGG", "cit-Patents"], "implementations": ["peer:PyReachability-GRAIL"]})
-    assert [(c.dataset, c.impl) for c in plan.cells] == [
-        ("kegg", "peer:pyreachability-grail"),
-        ("cit-patents", "peer:pyreachability-grail"),
-    ]
-
-
 def test_sets_expand_as_named_and_each_in_the_order_of_the_registry_and_once():
     plan = planned({"datasets": ["kegg"], "sets": ["small-dense", "small-sparse"]})
     names = list(plan.by_dataset())
@@ -123,17 +115,6 @@ def test_bad_config_names_file_line_and_key(tmp_path, text, words):
     assert str(caught.value).startswith(str(path))
 
 
-def test_config_that_is_no_toml_names_the_line(tmp_path):
-    with pytest.raises(InputError, match="not TOML") as caught:
-        load_config(written(tmp_path, "name = 'x'\n[[experiment]\n"))
-    assert caught.value.line == 2
-
-
-def test_missing_config_lists_the_shipped_ones():
-    with pytest.raises(InputError, match="quickstart"):
-        load_config("quikstart")
-
-
 def test_query_file_of_a_config_lies_beside_it(tmp_path):
     (tmp_path / "pairs.txt").write_text("0 1\n")
     config = load_config(written(tmp_path, "[[experiment]]\ndatasets = 'diamond'\nqueries = ['random', 'pairs.txt']\n"))
@@ -148,14 +129,6 @@ def test_flags_replace_the_keys_of_every_experiment(tmp_path):
         (["diamond"], [], [2], 3),
         (["diamond"], [], [5], 3),
     ]
-
-
-def test_query_file_of_a_flag_is_found_from_another_folder(tmp_path, monkeypatch):
-    (tmp_path / "pairs.txt").write_text("0 1\n")
-    monkeypatch.chdir(tmp_path)
-    config = config_from_flags(datasets=("diamond",), queries=("pairs.txt",), implementations=("toy:right",))
-    monkeypatch.chdir("/")
-    assert make_plan(config).cells[0].queries.kind == "file"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from commands import call
 from compared import HERE, cell, steady
-from stored import ENVIRONMENT, made, store, trials
+from stored import trials
 from watchers import Notes
 
 from grailbench.compare import costs, history
@@ -132,13 +132,6 @@ def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said)
     assert (said in pack.doubt(session), bool(pack.doubt(session))) == (True, bool(said))
 
 
-def test_a_class_of_no_distribution_is_a_plugin_of_no_commit():
-    made_here = type("Here", (contract.Implementation,), {"__module__": "nowhere", "name": "here", "problem": "bfs"})
-    fact = plugins.facts([made_here])["bfs/here"]
-    assert (fact["distribution"], fact["files"], plugins.unclean(fact)) == (None, plugins.UNKNOWN, True)
-    assert plugins.named(made_here) == "nowhere, of no distribution"
-
-
 # ------------------------------------------------------------------ where it stands
 
 
@@ -241,14 +234,3 @@ def test_uncommitted_changes_of_one_commit_are_other_code():
     own = {"impl": "dfs", "distribution": None, "dirty": True}
     assert codes(runs(None, None, **own)) is None
     assert codes(runs(None, None, code=("0.1+x", "0.1+y"), **own)) == ("aaaaaaa+", "aaaaaaa+")
-
-
-def test_a_pack_of_a_plugin_of_another_machine_is_read(tmp_path):
-    """What an environment says of plug-ins is checked as the rest of it is."""
-    environment = ENVIRONMENT | {"implementations": {"reachability/mine": fact()}}
-    assert made(trials(), environment).cells
-    store(tmp_path / "good", trials(), environment)
-    assert load(tmp_path / "good").environment["implementations"]
-    store(tmp_path / "bad", trials(), ENVIRONMENT | {"implementations": {"reachability/mine": {"files": 3}}})
-    with pytest.raises(results.InputError, match=r"implementations\.reachability/mine\.files"):
-        load(tmp_path / "bad")

@@ -12,16 +12,14 @@ import psutil
 import pytest
 from commands import PATIENCE, call_apart
 from strategies import dag_of
-from toys import GREED, TOYS
+from toys import GREED
 from watchers import Silent
 
 from grailbench.harness import folder as results
-from grailbench.harness import peaks, processes, session
+from grailbench.harness import processes, session
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run, verify
 from grailbench.problems.contract import Checks
-from grailbench.problems.reachability.index import implementation
-from grailbench.problems.reachability.problem import FEW, Reachability
 from grailbench.problems.reachability.queries import QuerySpec
 
 pytestmark = [
@@ -140,20 +138,6 @@ def test_cells_on_a_large_graph_have_processes_of_their_own_and_a_limit(apart, m
     assert all(row["host_peak_bytes"] for row in queries(rows, "toy:right"))
 
 
-def test_of_a_large_graph_a_search_on_the_host_is_asked_a_few_pairs():
-    solved, spec = Reachability(), QuerySpec("random", 100_000, 1)
-    asked = {name: solved.part(spec, implementation(name), large=True).name for name in ("parallel", "gpu-fused")}
-    assert asked == {"parallel": f"{spec.name}-first-{FEW}", "gpu-fused": spec.name}
-    assert solved.part(spec, implementation("parallel")) == spec
-    assert solved.part(spec.head(10), implementation("parallel"), large=True) == spec.head(10)
-
-
-def test_an_implementation_that_asks_for_a_process_is_stopped_where_nobody_else_asked(apart, monkeypatch):
-    monkeypatch.setattr(TOYS["toy:forever"], "process", "own")
-    done = apart("forever", "dfs", process=None, time_limit=1)
-    assert {name: status for name, (status, _) in ends(done.rows).items()} == {"forever": "timeout", "dfs": "ok"}
-
-
 def test_what_a_cell_may_allocate_is_bounded_and_the_others_go_on(apart):
     done = apart("greedy", "right", memory_limit=0.2, trials=1)
     found = ends(done.rows)
@@ -195,7 +179,6 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     from grailbench.harness import passes
     from grailbench.harness.plan import Cell
     from grailbench.problems.reachability.cpu import search, traverse
-    from grailbench.problems.reachability.queries import QuerySpec
 
     params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
     params |= {"threads": None, "devices": None, "memory": None}
@@ -208,19 +191,6 @@ def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypat
     pairs = np.arange(30, dtype=np.int32), np.arange(1, 31, dtype=np.int32)
     passes.measure(cell, dag, pairs, None)
     assert [len(kernel.signatures) for kernel in kernels] == known
-
-
-def test_a_time_limit_leaves_out_the_kernels_that_a_new_process_loads(apart, monkeypatch):
-    asked = []
-
-    def noting(process, what, seconds=None):
-        asked.append((what, seconds))
-        return ask(process, what, seconds)
-
-    ask = processes.CellProcess.ask
-    monkeypatch.setattr(processes.CellProcess, "ask", noting)
-    apart("dfs", process="own", trials=1, warmup=0)
-    assert asked == [("prime", processes.OPENING_SECONDS), ("attempt", None), ("measure", None)]
 
 
 def test_cells_verified_at_once_are_as_those_verified_one_by_one(apart):
@@ -256,13 +226,6 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
     assert running.wait(PATIENCE) == (1 if whom == "graph" else -signal.SIGKILL)
 
 
-def test_a_process_whose_parent_died_before_it_asked_ends_at_once():
-    code = "import os; from grailbench.harness.parent import end_with; end_with(os.getpid()); print('alive')"
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=env)
-    assert (done.returncode, done.stdout) == (1, b"")
-
-
 def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
     toys, folder = Path(__file__).with_name("toys.py"), tmp_path / "run"
     words = [sys.executable, str(toys), "run", "--dataset", diamond, "--impl", "toy:slow", "--process", "own"]
@@ -281,9 +244,3 @@ def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
     rows, damage = results.read_rows(folder)
     assert damage == results.Damage()
     assert sorted(row["trial"] for row in queries(rows, "toy:slow")) == list(range(60))
-
-
-def test_peak_of_this_process_grows_with_what_it_holds():
-    before = peaks.host_peak()
-    held = np.ones(before + (64 << 20), np.uint8)  # more than was ever resident
-    assert peaks.host_peak() > held.size

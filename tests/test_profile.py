@@ -149,12 +149,6 @@ def test_near_pairs_are_at_most_four_steps_apart_and_mostly_of_two_components():
     assert np.count_nonzero(apart == 0) < 20
 
 
-def test_near_pairs_begin_where_there_is_an_edge():
-    sources, targets = draw_near(condense(Graph.from_edges(50, np.array([7]), np.array([3]))), 200, 1)
-    assert set(zip(sources.tolist(), targets.tolist(), strict=True)) <= {(7, 3), (3, 7), (3, 3), (7, 7)}
-    assert np.count_nonzero(sources == targets) < 20
-
-
 def test_searches_stop_at_their_budget(monkeypatch):
     monkeypatch.setattr(profiles, "PAIRS_BUDGET", 1)
     graph = profile(opened(200, [(u, v) for u in range(200) for v in (u + 1, u + 7, u * 2 + 1) if v < 200]))
@@ -214,12 +208,6 @@ def test_a_profile_says_what_trees_and_core_ask_of_an_index(monkeypatch):
     monkeypatch.setattr(index.memory, "available", lambda: 0)
     assert found.record()["fits"] is False
     assert any(each.endswith("than `core` takes here, so the core needs an index.") for each in remarks(found))
-
-
-def test_the_same_seed_gives_the_same_profile_and_another_one_another():
-    graph = opened(300, np.random.default_rng(2).integers(0, 300, (330, 2)))
-    assert profile(graph).record() == profile(graph).record()
-    assert profile(graph, 2).record()["settled"] != profile(graph).record()["settled"]
 
 
 def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkeypatch):

@@ -68,7 +68,7 @@ def test_a_checkout_names_its_commit_and_whether_it_is_clean(checkout):
 def test_outside_a_checkout_there_is_no_commit(monkeypatch):
     monkeypatch.setattr(paths, "checkout", lambda: None)
     assert commit_state() == (None, None)
-    with pytest.raises(InputError, match="no git checkout"):
+    with pytest.raises(InputError, match="not a git checkout"):
         write_stamp()
 
 

@@ -17,7 +17,6 @@ from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.harness.timing import PhaseTimer
 from grailbench.problems.contract import PROBLEMS, implementations, problem
-from grailbench.problems.reachability.gpu.fused import index
 from grailbench.problems.reachability.index import Params
 from grailbench.util import paths
 
@@ -121,23 +120,6 @@ def test_other_answers_from_edges_make_a_trial_differ(solved, name, diamond):
         return home.trial(cls, home.params(seed=5), data, asked, PhaseTimer(), edges).checksum
 
     assert checksum(same) == checksum(None) != checksum(other)
-
-
-def test_an_index_that_condenses_its_edges_itself_is_asked_in_every_trial(diamond, monkeypatch):
-    home, cls = problem("reachability"), implementations()["gpu-fused"]
-    graph = home.open(diamond)
-    asked = np.divmod(np.arange(49, dtype=np.int32), 7)
-    asked = tuple(graph.dag.component[ends % graph.dag.component.size] for ends in asked)
-    same, other = graph.raw, graph_of(graph.raw.vertices, [])
-
-    def checksum(cls, edges):
-        return home.trial(cls, Params(), graph.dag, asked, PhaseTimer(), edges).checksum
-
-    right, host = checksum(cls, None), implementations()["sequential"]
-    assert checksum(host, other) == right, "a graph that the host condenses is not asked twice"
-    for fewest in (index.FEWEST, 0):
-        monkeypatch.setattr(index, "FEWEST", fewest)
-        assert checksum(cls, same) == right != checksum(cls, other)
 
 
 def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(monkeypatch):

@@ -70,12 +70,6 @@ def test_repair_rewrites_the_file_once_and_appending_goes_on(run):
     assert [p.name for p in run.iterdir() if p.name.endswith(".tmp")] == []
 
 
-def test_repair_leaves_a_whole_file_alone(run):
-    before = os.stat(run / results.ROWS)
-    repair(run)
-    assert os.stat(run / results.ROWS).st_ino == before.st_ino
-
-
 def broken(run):
     """Line and message of the error that reading a run gives."""
     with pytest.raises(InputError) as caught:
@@ -90,24 +84,7 @@ def test_a_broken_line_is_an_error_at_its_line(run):
         (run / results.ROWS).write_text("".join([*lines[:at], "{oops\n", *lines[at:]]))
         line, said = broken(run)
         assert line == at + 1
-        assert "is no measurement row" in said
-
-
-@pytest.mark.slow
-def test_no_character_of_a_row_can_be_changed_unseen(run):
-    path = run / results.ROWS
-    content = path.read_bytes()
-    ends = [at for at, byte in enumerate(content) if byte == ord("\n")]
-    for at in range(ends[0] + 1, ends[1]):  # all of line 2
-        changed = bytearray(content)
-        changed[at] = ord("1") if content[at] != ord("1") else ord("2")
-        path.write_bytes(changed)
-        try:
-            assert json.loads(changed[ends[0] : ends[1]]) == json.loads(content[ends[0] : ends[1]])
-        except ValueError:  # no JSON any more
-            assert broken(run)[0] == 2
-        except AssertionError:
-            assert broken(run)[0] == 2
+        assert "is not a measurement row" in said
 
 
 def test_a_changed_row_says_so_and_what_to_do(run):
@@ -210,7 +187,7 @@ def test_what_is_no_plain_json_is_no_row(tmp_path, text):
 )  # fmt: skip
 def test_an_environment_of_other_types_is_an_error_that_names_the_field(run, odd):
     results.write_json(run / results.ENVIRONMENT, odd)
-    with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is no environment's"):
+    with pytest.raises(InputError, match=rf"environment.json: field '{next(iter(odd))}.*' is wrong in an environment"):
         load(run)
 
 
@@ -227,12 +204,6 @@ def test_full_disk_leaves_no_torn_trial(run, monkeypatch):
     with pytest.raises(OSError, match="only 30 of"):
         writer.append(trial(2))
     assert read_rows(run) == (trial(0) + trial(1), results.Damage())
-
-
-def test_a_row_without_a_phase_is_whole_by_itself(tmp_path):
-    writer = Writer(tmp_path)
-    writer.append([row(None, None, status="failed")])
-    assert len(read_rows(tmp_path)[0]) == 1
 
 
 def test_two_processes_never_write_one_run(run):
@@ -263,14 +234,6 @@ def test_a_run_is_read_with_its_rows_cells_and_environment(run):
     assert set(found.rows[0]) == set(FIELDS)
     assert [sum(times.values()) for times in found.cells[0].times.values()] == [3.0, 3.0, 3.0]
     assert (found.name, found.machine) == (run.name, "an abacus, 2 cores")
-
-
-def test_a_torn_run_is_read_without_touching_it(run):
-    path = run / results.ROWS
-    path.write_bytes(path.read_bytes()[:-5])
-    torn = path.read_bytes()
-    assert len(load(run).rows) == 3
-    assert path.read_bytes() == torn
 
 
 @pytest.fixture
@@ -315,7 +278,7 @@ def test_new_runs_never_share_a_folder(stored, tmp_path):
     assert one != two
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / results.PLAN).write_text("{}")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         new_run("a", "1", tmp_path / "taken")
 
 

@@ -168,7 +168,6 @@ def test_from_edges_times_ready_and_its_parts(measured):
 
 
 def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
-    import gc
 
     from toys import Toy
 
@@ -183,7 +182,7 @@ def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
 
 def test_out_folder_with_a_run_is_refused_without_resume(measured):
     measured("right")
-    with pytest.raises(InputError, match="holds a run already"):
+    with pytest.raises(InputError, match="contains a run already"):
         measured("right")
 
 
@@ -264,18 +263,6 @@ def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
     assert any("cut short" in note for note in notes.notes)
 
 
-def test_a_changed_row_stops_a_resumed_run_before_it_measures_or_writes(measured, toys):
-    done, _ = measured("right", trials=2)
-    path = done.folder / results.ROWS
-    path.write_text(path.read_text().replace('"trial": 0', '"trial": 1'))
-    before = {each.name: each.read_bytes() for each in done.folder.iterdir()}
-    toys.clear()
-    with pytest.raises(InputError, match="line 1: is no measurement row: its checksum does not fit"):
-        measured("right", trials=3, resume=done.folder)
-    assert toys == []
-    assert {each.name: each.read_bytes() for each in done.folder.iterdir()} == before
-
-
 def test_resume_tries_failures_again_but_not_wrong_cells(measured, toys):
     done, _ = measured("crash", "wrong")
     toys.clear()
@@ -289,7 +276,7 @@ def test_resume_with_other_code_measures_anew_and_keeps_both_environments(measur
     again, notes = measured("right", trials=2, resume=done.folder)
     assert {row["key"] for row in again.rows}.isdisjoint(row["key"] for row in done.rows)
     assert len(times(again.rows)) == 2
-    assert any("taken anew" in note for note in notes.notes)
+    assert any("measured again" in note for note in notes.notes)
     assert len(json.loads((done.folder / results.ENVIRONMENT).read_text())["earlier"]) == 1
 
 
@@ -366,18 +353,3 @@ def test_missing_graph_is_replaced_by_its_look_alike_under_its_own_name(monkeypa
     assert "kegg" in said[1]
     assert "look-alikes" in said[1]
     assert {cell.dataset for cell in prepare.provide(plain, False, said.append).cells} == {"kegg"}
-
-
-def test_garbage_of_earlier_graphs_is_looked_for_when_they_left_much_behind(monkeypatch, unfreeze):
-    from grailbench.harness import passes
-
-    thawed = []
-    monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append(1) or unfreeze())
-    unfreeze()
-    passes.freeze(first=True)
-    assert (len(thawed), gc.get_freeze_count() > 10_000) == (1, True)
-    passes.freeze(first=True)
-    assert len(thawed) == 1, "nothing was left behind"
-    monkeypatch.setattr(passes, "HELD", -(1 << 40))
-    passes.freeze(first=True)
-    assert (len(thawed), gc.get_freeze_count() > 10_000) == (2, True)

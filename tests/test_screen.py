@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from commands import call, in_a_terminal
 from rich.console import Console
+from stored import store
 
 from grailbench.cli.progress import RunView
-from grailbench.harness import folder as results
+from grailbench.harness.plan import Config, Experiment, make_plan
 from grailbench.harness.rows import FIELDS
-from grailbench.harness.writer import Writer, only_writer
 from grailbench.util.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000
@@ -32,8 +32,8 @@ def grid(columns, lines=3, **kw):
     return Grid("a title of several words", heads, cells, **kw)
 
 
-@pytest.mark.parametrize("width", [10, 20, 40, 79, 80, 81, 120, 200])
-@pytest.mark.parametrize("columns", [1, 2, 5, 12])
+@pytest.mark.parametrize("width", [10, 40, 80, 200])
+@pytest.mark.parametrize("columns", [1, 5, 12])
 @pytest.mark.parametrize("keys", [0, 1, 3])
 @pytest.mark.parametrize("right", [frozenset(), frozenset({"column number 1", "column number 4"})])
 def test_every_line_fits_and_every_word_is_whole_at_any_width(width, columns, keys, right):
@@ -126,10 +126,6 @@ def test_a_pipe_has_all_the_width_and_columns_says_otherwise(monkeypatch):
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """A run with long names, filters, two d, a GPU's peak of memory and a cell that failed with a long reason."""
-    from grailbench.harness.plan import Config, Experiment, make_plan
-
-    folder = tmp_path_factory.mktemp("runs") / "run"
-    folder.mkdir()
     plan = make_plan(Config(experiment=[Experiment(
         datasets=["kegg-like", "citations-n3800000-k4.6-w500000-s1"], dim=[2, 5], filters=["none", "level,tree,hubs"],
         implementations=["sequential", "parallel", "gpu-fused", "peer:pyreachability-feline-pk"],
@@ -145,21 +141,13 @@ def run(tmp_path_factory):
             for phase in ("label", "query"):
                 each = {"phase": phase, "under": "", "trial": trial, "ms": 1234.5 + trial, "status": "ok"}
                 rows.append(base | each)
-    with only_writer(folder):
-        writer = Writer(folder)
-        writer.append(rows)
-        writer.close()
-    results.write_json(folder / results.PLAN, {"digest": plan.digest})
-    results.write_json(folder / results.ENVIRONMENT, {"cpu": "a processor of a long name", "cores": 2})
-    return folder
+    return store(tmp_path_factory.mktemp("runs") / "run", rows, {"cpu": "a processor of a long name", "cores": 2})
 
 
 COMMANDS = [
     ("report", "RUN", "--details", "--counters"),
-    ("report", "RUN", "--table", "2.4", "--table", "6.1", "--table", "6.4"),
     ("compare", "RUN", "RUN", "--all"),
     ("list",),
-    ("info", "quickstart"),
     ("plan", "--config", "quickstart"),
 ]
 

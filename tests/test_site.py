@@ -16,7 +16,6 @@ from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import cells
 from grailbench.report.site import build, entries, folder
-from grailbench.report.site.build import NAV
 from grailbench.report.site.entries import anchor, slug
 from grailbench.util.words import short
 
@@ -143,14 +142,6 @@ def test_tables_have_captions_and_heads_and_figures_their_data(pages):
         assert len({found["aria-label"] for found, _ in page.all("nav")}) == len(page.all("nav")), address
 
 
-def test_the_page_where_one_is_is_said(pages):
-    for address, page in pages.items():
-        current = [text for found, text in page.all("a") if found.get("aria-current")]
-        assert len(current) == 1, address
-    crumbs = [text.strip() for _, text in pages["graphs/kegg.html"].all("li")][len(NAV) : len(NAV) + 3]
-    assert crumbs == ["Leaderboard", "Graphs", "kegg"]
-
-
 def test_names_are_text_whatever_they_try(pages):
     assert sum(HOSTILE in text for page in pages.values() for _, text in page.all("h1")) == 2
     for page in pages.values():
@@ -200,11 +191,14 @@ def test_cells_of_two_machines_are_two_runs_with_their_own_processors(pages):
     assert sorted("CPU a" in page.all("dl")[0][1] for page in two.values()) == [False, True]
 
 
-def test_a_large_run_is_folded_by_graph(tmp_path):
+def test_a_large_run_is_folded_by_graph_and_times_that_cannot_be_trusted_are_said_to_be_so(tmp_path):
     rows = [each for n in range(41) for each in trials(count=1, planned=1, dataset=f"g{n % 3}", seed=n)]
+    rows += [each | {"ms": each["ms"] * (1 + each["trial"])} for each in trials(count=18, planned=18)]
     made(store(tmp_path / "run", rows), out=tmp_path / "out")
-    page = Page((tmp_path / "out" / "runs" / "run.html").read_text("utf-8"))
-    assert [text.strip() for _, text in page.all("summary")] == ["g0: 14", "g1: 14", "g2: 13"]
+    text = (tmp_path / "out" / "runs" / "run.html").read_text("utf-8")
+    assert [words.strip() for _, words in Page(text).all("summary")] == ["g0: 14", "g1: 14", "g2: 13", "kegg: 1"]
+    assert "UNSTABLE: run again." in text
+    assert "UNSTABLE: label" in text
 
 
 # ------------------------------------------------------------------ whole or not at all
@@ -301,9 +295,8 @@ def test_what_is_not_a_site_of_ours_is_never_replaced(own, tmp_path, capsys, spo
 def test_an_empty_folder_is_taken_and_two_pages_of_one_address_are_refused(own, tmp_path):
     (tmp_path / "out").mkdir()
     assert (tmp_path / "out" / "index.html") in made(own / "run", out=tmp_path / "out")
-    two = {"a.html": b"", "A.html": b""}
     with pytest.raises(InputError, match=r"two pages of the site would be A\.html"):
-        written(tmp_path / "x", two)
+        written(tmp_path / "x", {"a.html": b"", "A.html": b""})
     assert not (tmp_path / "x").exists()
 
 
@@ -320,14 +313,6 @@ def test_a_history_leads_to_the_cells_of_both_sides(tmp_path):
     assert "<svg" in page
 
 
-def test_times_that_cannot_be_trusted_are_said_to_be_so_on_the_page_of_their_run(tmp_path):
-    drifting = [each | {"ms": each["ms"] * (1 + each["trial"])} for each in trials(count=18, planned=18)]
-    made(store(tmp_path / "run", drifting), out=tmp_path / "out")
-    page = (tmp_path / "out" / "runs" / "run.html").read_text()
-    assert "UNSTABLE: run again." in page
-    assert "UNSTABLE: label" in page
-
-
 # ------------------------------------------------------------------ the command
 
 
@@ -341,11 +326,8 @@ def test_the_command_writes_it_and_leaves_out_what_has_no_row(own, tmp_path, cap
     assert "<title>Mine · Mine</title>" in (tmp_path / "out" / "index.html").read_text()
     code, out, err = call(capsys, "site", tmp_path / "out", own / "run")
     assert (code, out) == (0, f"{tmp_path / 'out' / 'index.html'}\n")
-
-
-def test_nothing_measured_is_3_and_no_site(tmp_path, capsys):
-    assert call(capsys, "site", tmp_path / "out", store(tmp_path / "empty", []))[0] == 3
-    assert not (tmp_path / "out").exists()
+    assert call(capsys, "site", tmp_path / "none", empty)[0] == 3
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_damaged_run_is_named_with_its_line_and_an_unknown_one_too(own, tmp_path, capsys):

@@ -106,28 +106,6 @@ def test_page_loads_alone_silent_and_as_wide_as_the_window(browser, file, width,
     assert browser.run(small) == []
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_their_ground(browser, file, scheme):
-    """WCAG's ratio of contrast of all texts on the ground that they stand on, 4.5 at least."""
-    browser.window(DESK, scheme=scheme)
-    browser.open(file)
-    choose(browser, machine="all", best=False, sound=False)
-    found = browser.run("""(() => {
-      const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-      const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-        .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-        .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-      const ground = (e) => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
-        if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
-      return [...document.querySelectorAll(".board *")]
-        .filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim()) && e.tagName !== "SCRIPT")
-        .map((e) => { const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
-          return [(a + 0.05) / (b + 0.05), e.outerHTML.slice(0, 90)]; });
-    })()""")
-    assert len(found) > 200
-    assert [each for each in found if each[0] < 4.5] == []
-
-
 @pytest.mark.parametrize(
     "choices",
     [
@@ -158,12 +136,6 @@ def test_choices_give_what_pandas_gives(board_page, cells, choices):
     assert len(shown) == len(expected)
     assert summary.startswith(f"{len(expected):,} line")
     assert board_page.run('document.querySelector(".board .warning").hidden') == ("machine" in choices)
-
-
-def test_no_cell_is_said(board_page):
-    choose(board_page, graph="nothing of that name")
-    assert lines(board_page, "row.textContent") == ["No cell fits these choices."]
-    assert said(board_page).startswith("0 lines")
 
 
 def test_every_number_of_a_line_leads_to_its_row(board_page, cells):
@@ -215,79 +187,6 @@ def test_address_keeps_the_view(board_page, file):
     )
 
 
-def test_address_of_something_else_leaves_the_default_view(board_page, file):
-    start = said(board_page)
-    again = file.with_name("odd.html")
-    again.write_bytes(file.read_bytes())
-    for fragment in ("#content", "#problem=__proto__&machine=constructor&time=rank&sort=no&page=-7", "#problem=%%%"):
-        board_page.open(again, fragment)
-        assert said(board_page) == start
-        again = again.rename(again.with_name(f"x{again.name}"))
-
-
-def test_back_button_takes_back_a_choice_and_typing_is_one_step(board_page):
-    popped = """new Promise((done) => { addEventListener("popstate", () => done(location.hash), { once: true });
-      history.back(); })"""
-    start, steps = said(board_page), board_page.run("history.length")
-    board_page.run("""document.querySelector('[data-choice="graph"]').focus()""")
-    for letter in "graph-1":
-        key(board_page, letter, text=letter)
-    board_page.run("""new Promise((done) => { const look = () => location.hash.includes("graph=graph-1") ? done()
-      : setTimeout(look, 20); look(); })""")
-    assert board_page.run("history.length") == steps
-    typed = said(board_page)
-    assert typed != start
-    choose(board_page, machine="aaaa")
-    assert said(board_page) != typed
-    board_page.run("""document.querySelector('.board .sort[data-key="graph"]').focus()""")
-    assert "machine=aaaa" not in board_page.run(popped)
-    assert said(board_page) == typed
-    assert board_page.run("document.activeElement.dataset.key") == "graph", "other columns, and the focus stays"
-    assert board_page.run("""document.querySelector('[data-choice="machine"]').value""") != "aaaa"
-
-
-def test_all_is_done_by_keyboard(browser, file):
-    browser.window(DESK)
-    again = file.with_name("keys.html")
-    again.write_bytes(file.read_bytes())
-    browser.open(again, "#problem=reachability&graph=kegg-like&machine=aaaa&best=no&time=solve&queries=")
-    seen, outlines = [], set()
-    for _ in range(120):
-        key(browser, "Tab", 9)
-        at = browser.run(
-            """(() => { const e = document.activeElement, style = getComputedStyle(e);
-            const { choice, key, problem } = e.dataset;
-            return [e === document.body, choice || key || problem || e.className || e.tagName,
-              style.outlineStyle, (e.labels?.[0] || e).textContent.trim().length > 0 || e.ariaLabel !== null]; })()"""
-        )
-        if at[0]:
-            break
-        seen.append(at[1])
-        outlines.add(at[2])
-        assert at[3], f"{at[1]} has a name"
-    else:
-        raise AssertionError("the focus does not leave the page again")
-    assert "none" not in outlines
-    order = ["reachability", "graph", "set", "impl", "machine", "time", "queries", "best", "sound", "reset", "scroll"]
-    assert [name for name in dict.fromkeys(seen) if name in order] == order
-    assert {"rank", "solve", "run"} <= set(seen), "headers"
-
-    def press(selector, name, code, text):
-        browser.run(f"document.querySelector({json.dumps(selector)}).focus()")
-        key(browser, name, code, text)
-
-    before = said(browser)
-    press('[data-choice="best"]', " ", 32, " ")
-    assert said(browser) != before
-    press('.sort[data-key="solve"]', "Enter", 13, "\r")
-    assert browser.run("""document.querySelector('[data-key="solve"]').closest("th").ariaSort""") == "ascending"
-    press(".reset", "Enter", 13, "\r")
-    assert browser.run("""document.querySelector('[data-choice="graph"]').value""") == ""
-    press('[data-problem="bfs"]', "Enter", 13, "\r")
-    assert "Breadth-first" in browser.run('document.querySelector(".board caption").textContent')
-    assert browser.errors == []
-
-
 def test_hostile_names_are_only_text(board_page):
     choose(board_page, machine="all", best=False, sound=False, queries="")
     graphs = lines(board_page, 'cell("graph").textContent')
@@ -298,28 +197,3 @@ def test_hostile_names_are_only_text(board_page):
     choose(board_page, impl="__proto__")
     assert lines(board_page, 'cell("run").textContent') == [f"{HOSTILE} (submitted)"]
     assert lines(board_page, 'cell("graph").textContent') == ["__proto__"]
-
-
-def test_time_of_the_device_alone_is_never_without_that_from_edges(board_page):
-    for time in ("alone", "built"):
-        choose(board_page, machine="all", best=False, sound=False, queries="", time=time)
-        keys = board_page.run('[...document.querySelectorAll(".board .sort")].map((each) => each.dataset.key)')
-        assert {"answers", "ready", time} <= set(keys)
-    found = lines(board_page, '[cell("answers").textContent, cell("ready").textContent, cell("note").textContent]')
-    assert all(text for line in found for text in line)
-    choose(board_page, machine="aaaa", time="solve")
-    keys = board_page.run('[...document.querySelectorAll(".board .sort")].map((each) => each.dataset.key)')
-    assert {"answers", "ready"} <= set(keys), "no cell of this machine has them, which is said"
-    assert ["not measured"] * 2 in [line[:2] for line in found if line[2].startswith("✓")]
-
-
-def test_print_shows_the_view_and_no_controls(browser, file):
-    browser.window(1000, scheme="dark", media="print")
-    browser.open(file)
-    hidden = (
-        """[...document.querySelectorAll(".board .controls")].every((e) => getComputedStyle(e).display === "none")"""
-    )
-    assert browser.run(hidden)
-    assert browser.run('getComputedStyle(document.querySelector(".board .scroll")).overflowX') == "visible"
-    assert browser.run('document.querySelectorAll(".board tbody tr").length') > 10
-    browser.window(DESK)

@@ -1,13 +1,12 @@
 """Addresses of a site's pages: safe on any file system, one for each name, the same every time."""
 
 import re
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench.report.site.entries import anchor, graph_address, implementation_address, slug
+from grailbench.report.site.entries import graph_address, implementation_address, slug
 
 SAFE = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 
@@ -36,9 +35,3 @@ def test_index_is_no_page_of_a_graph_of_that_name():
 
 def test_one_name_in_two_problems_has_two_pages():
     assert implementation_address("fused", "bfs") != implementation_address("fused", "sssp")
-
-
-def test_anchor_is_that_of_problem_graph_and_configuration():
-    one, same, other = (SimpleNamespace(key=("reachability", "kegg", dim)) for dim in (2, 2, 3))
-    assert anchor(one) == anchor(same) != anchor(other)
-    assert re.fullmatch("c[0-9a-f]{12}", anchor(one))

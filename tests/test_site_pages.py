@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from stored import ENVIRONMENT, HOSTILE, everything, lost, made, row, trials, unguided
+from stored import ENVIRONMENT, HOSTILE, everything, lost, made, row, trials
 
 from grailbench.compare import measures
 from grailbench.compare.ratios import EQUAL, UNCLEAR
@@ -19,6 +19,7 @@ from grailbench.report.render.html import html, linked
 from grailbench.report.site import graphs, implementations
 from grailbench.report.site.entries import RECORDED, Entry, Source, by_graph, by_implementation, entries
 from grailbench.report.site.implementations import LOSES, WINS, graphs_won
+from grailbench.util.words import ratio
 
 MACHINE = {"cpu": "Test CPU", "cores": 2, "fingerprint": "aaaaaaaa"}
 OTHER = {"cpu": "Other CPU", "cores": 8, "fingerprint": "bbbbbbbb"}
@@ -84,77 +85,22 @@ def flat(shown):
     ])  # fmt: skip
 
 
-# ------------------------------------------------------------------ best of each budget
-
-
-def test_best_of_each_budget_is_that_of_pandas(recorded):
-    plain = flat(recorded)
-    plain = plain[(plain.graph == "kegg") & (plain.problem == "reachability") & plain.address.str.contains("sweep")]
-    assert plain.machine.nunique() == 1
-    page = graph_page("kegg", [each for each in recorded if each.source.name == "cpu-2core/sweep"])
-    for kind in ("random", "balanced"):
-        own = plain[plain.set.str.startswith(kind)]
-        wide = own.pivot_table(index=["address", "queries", "trial"], columns="phase", values="ms").reset_index()
-        (shown,) = [each for each in found(page) if each.title.startswith(f"Fastest, {kind}")]
-        for answers in graphs.BUDGETS:
-            total = wide.label + answers / wide.queries * wide["query"]
-            least = total.groupby(wide.address).median()
-            (line,) = [i for i, texts in enumerate(shown.lines) if texts[:2] == [f"{answers:,}", "graph at hand"]]
-            assert shown.values[line][3] == pytest.approx(least.min())
-            assert shown.links[line][3] == f"../{least.idxmin()}"
-
-
-def test_best_from_edges_of_other_problems_is_that_of_pandas(recorded):
-    plain = flat(recorded)
-    plain = plain[(plain.problem != "reachability") & (plain.phase == "ready")]
-    assert plain.graph.nunique() > 2
-    for graph, own in plain.groupby("graph"):
-        best = own.groupby(["problem", "set", "address"]).ms.median().groupby(["problem", "set"]).min()
-        titles = {f"Fastest, {name}" for _, name in best.index}
-        shown = [line[3] for each in found(graph_page(graph, recorded)) if each.title in titles
-                 for line, texts in zip(each.values, each.lines, strict=True) if texts[1] == "from edges"]  # fmt: skip
-        assert sorted(shown) == pytest.approx(sorted(best))
-
-
-def test_interval_is_that_of_the_median_of_the_totals():
-    (entry,) = cells(from_edges(3.0, label=1.0, query=2.0, count=9))
-    million = measures.total(measures.FROM_EDGES, 1_000_000)
-    low, high = million.stats(entry.cell).median_low, million.stats(entry.cell).median_high
-    totals = [(3.0 + 10 * 2.0) * (1 + trial / 100) for trial in range(9)]
-    assert list(million.trials(entry.cell).values()) == pytest.approx(totals)
-    assert min(totals) <= low < np.median(totals) < high <= max(totals)
-
-
-def test_a_quick_build_wins_few_answers_and_a_quick_query_many():
-    shown = cells(from_edges(1.0, label=0.5, query=100.0), from_edges(50.0, label=20.0, query=1.0, impl="core"))
-    by = {line[0]: line[2] for line in table(graph_page("kegg", shown), "fastest").lines}
-    assert by["1"].startswith("sequential")
-    assert by["1,000,000"] == by["1,000,000,000"] == "core d=2 dfs"
-
-
-def test_times_from_edges_that_were_not_measured_are_said_to_be_so():
-    assert table(graph_page("kegg", cells(from_edges(9.0))), "fastest").notes == []
-    without = table(graph_page("kegg", cells(trials())), "fastest")
-    assert {line[1] for line in without.lines} == {"graph at hand"}
-    assert without.notes == ["From edges: not measured, add --from-edges."]
+# ------------------------------------------------------------------ against the best other
 
 
 def test_machines_are_never_compared_and_neither_are_two_graphs_of_one_name():
     here, there = cells(trials(query=5.0)), cells(trials(query=1.0, impl="core"), environment=OTHER, name="b")
-    page = graph_page("kegg", here + there)
-    assert [t.lines[0][2].split()[0] for t in found(page) if t.name == "fastest"] == ["sequential", "core"]
     assert not rounds("core", "reachability", here + there)[0].answering.other
     changed = cells(trials(query=5.0, graph_sha256="a" * 64), trials(query=1.0, impl="core", graph_sha256="b" * 64))
     assert rounds("core", "reachability", changed)[0].verdict is None
-    assert len([t for t in found(graph_page("kegg", changed)) if t.name == "fastest"]) == 2
 
 
 def test_runs_on_several_machines_are_in_no_comparison():
     shown = cells(trials(), trials(impl="core", query=1.0), environment=MACHINE | {"earlier": [OTHER]})
     assert rounds("core", "reachability", shown) == []
-    for page in (graph_page("kegg", shown), page_of("core", "reachability", shown)):
-        assert not found(page)
-        assert any("measured on several machines: run" in text for text in found(page, "text"))
+    page = page_of("core", "reachability", shown)
+    assert not found(page)
+    assert any("measured on several machines: run" in text for text in found(page, "text"))
 
 
 def test_runs_without_a_machine_are_compared_within_the_run_alone():
@@ -162,32 +108,6 @@ def test_runs_without_a_machine_are_compared_within_the_run_alone():
     other = cells(trials(impl="dfs", query=0.1), environment={}, name="b")
     (only,) = rounds("core", "reachability", one + other)
     assert only.answering.other.cell.impl == "sequential"
-
-
-def test_estimates_are_compared_with_estimates():
-    of = {"problem": "counts", "query_set": "all", "dim": None, "search": None, "filters": None, "order": None}
-    solve = [row(phase="solve", trial=t, ms=ms, **of, **more) for t in (0, 1) for ms, more in (
-        (5.0, {"impl": "counts"}), (1.0, {"impl": "counts-sketch", "counters": {"error_permille": 127}}))]  # fmt: skip
-    titles = {t.title: t.lines[0][2] for t in found(graph_page("kegg", cells(solve))) if t.title.startswith("Fast")}
-    assert titles == {"Fastest, all": "counts", "Fastest, all, estimates": "counts-sketch"}
-
-
-def test_least_memory_counts_a_gpu_with_its_host_and_energy_is_of_a_million_pairs():
-    read = {"seconds": 0.01, "calls": 100, "meters": {"cpu": {"joules": 4.0, "idle_watts": 80.0, "resolution": 0.01}}}
-    shown = cells(
-        trials(index_bytes=500, host_peak_bytes=900, energy={"phases": {"query": read}}),
-        unguided(index_bytes=0, host_peak_bytes=800),
-        trials(impl="gpu-fused", index_bytes=100, host_peak_bytes=500, device_peak_bytes=700),
-        trials(impl="core", host_peak_bytes=1000, device_peak_bytes=7, energy={"reason": "no counter"}),
-    )  # fmt: skip
-    least = values(table(graph_page("kegg", shown), "least"))
-    assert least.value.to_dict() == {
-        "index": 100, "peak memory": 800,
-        "joules of a million pairs": pytest.approx(4.0 * 1e6 / shown[0].cell.queries),
-    }  # fmt: skip
-
-
-# ------------------------------------------------------------------ against the best other
 
 
 def test_rounds_are_those_of_pandas(recorded):
@@ -219,28 +139,11 @@ def test_page_has_wins_first_and_the_geometric_mean_of_all():
         *(trials(query=10.0, dataset=name) for name in "abc"),
     )
     page = page_of("core", "reachability", shown)
-    lines = [(line[0], line[2]) for line in table(page, "against").lines]
-    assert lines == [("b", "wins"), ("a", "wins"), ("c", "loses")]
-    tally = table(page, "won-and-lost")
-    mean = values(tally).iloc[0]
-    assert (mean.won, mean.lost, mean["of graphs"]) == (2, 1, 3)
-    assert mean.ratio == pytest.approx((0.4 * 0.1 * 3.0) ** (1 / 3))
-    assert "From edges: not measured, add --from-edges." in tally.notes
-
-
-def test_what_has_no_way_from_edges_is_not_counted_as_lost_there():
-    shown = cells(
-        from_edges(9.0, dataset="a"), trials(impl="core", query=1.0, dataset="a"),
-        from_edges(9.0, dataset="b"), from_edges(3.0, dataset="b", impl="core"),
-    )  # fmt: skip
-    mean = values(table(page_of("core", "reachability", shown), "won-and-lost")).iloc[0]
-    assert (mean["of graphs"], mean["from edges: over"]) == (2, 1)
-    assert mean["from edges: ratio"] == pytest.approx(5.0 / 11.0)
-    lost_there = cells(
-        from_edges(9.0, dataset="a"), from_edges(9.0, dataset="b"), from_edges(9.0, dataset="b", impl="core"),
-        lost("timeout", "too long", impl="core", dataset="a"),
-    )  # fmt: skip
-    assert values(table(page_of("core", "reachability", lost_there), "won-and-lost"))["from edges: over"].item() == 2
+    against = table(page, "against")
+    assert [(line[0], line[2]) for line in against.lines] == [("b", "wins"), ("a", "wins"), ("c", "loses")]
+    assert "From edges: not measured, add --from-edges." in against.notes
+    mean = ratio((0.4 * 0.1 * 3.0) ** (1 / 3))
+    assert any(text.startswith("One core: 2 won and 1 lost of 3") and mean in text for text in found(page, "text"))
 
 
 def test_a_cell_without_a_time_is_a_loss_with_its_status_and_reason():
@@ -291,7 +194,8 @@ def test_graphs_are_won_where_it_wins_and_loses_nowhere():
         trials(query=1.0, dataset="b", query_set="balanced-100000-s1"),
     )  # fmt: skip
     assert graphs_won(rounds("core", "reachability", shown)) == ({"kegg"}, {"kegg", "b"})
-    assert values(found(index(shown))[0])["graphs won"].to_dict() == {"core": "1 of 2", "sequential": "0 of 2"}
+    won = {line[0]: line[6] for line in found(index(shown))[0].lines}
+    assert won == {"core": "1 of 2", "sequential": "0 of 2"}
 
 
 # ------------------------------------------------------------------ what a page says
@@ -316,7 +220,7 @@ def test_unknown_implementations_have_pages_from_their_rows_alone():
         assert any("from its rows alone" in text for text in found(page_of(name, "reachability", shown), "text"))
     assert table(page_of(HOSTILE, "reachability", shown), "against").lines[0][2] == "loses"
     (line,) = [line for line in found(index(shown))[0].lines if line[0] == HOSTILE]
-    assert line[2] == "not part of this installation"
+    assert line[3] == "not part of this installation"
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,16 @@
 """Verdicts of stability: what is planted is found, what is steady is not called unstable, and the remedy is told."""
 
-import csv
 import json
 
 import numpy as np
 import pytest
 from commands import call
 from compared import cell, steady
-from stored import HOSTILE, made, store, trials
+from stored import HOSTILE, store, trials
 
 from grailbench.compare import stability
-from grailbench.compare.stability import dip, dip_p_value, verdict
+from grailbench.compare.stability import dip, verdict
 from grailbench.harness.cells import cells, load, of_machine
-from grailbench.report import document
 
 CALM, BUSY = {"cores": 2, "load_average": [0.2, 0, 0]}, {"cores": 2, "load_average": [3.1, 0, 0]}
 
@@ -55,11 +53,6 @@ def test_the_dip_is_at_least_that_of_one_point_and_at_most_a_quarter():
         dip([])
 
 
-def test_large_samples_are_tested_by_the_limit():
-    assert dip_p_value(np.random.default_rng(1).normal(size=1500)) > 0.5
-    assert dip_p_value(modes(1, 1500)) < 0.001
-
-
 # ------------------------------------------------------------------ the rules
 
 
@@ -88,11 +81,6 @@ def test_two_modes_are_found():
     assert not said.stable
     assert "two modes" in said.rules
     assert "query has two modes, the slower takes 1.3" in said.reasons[0]
-
-
-def test_modes_too_near_to_matter_are_none():
-    assert dip_p_value(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) < 0.01
-    assert stability.two_modes(np.r_[np.full(10, 1.0), np.full(10, 1.02)]) is None
 
 
 def test_drift_and_a_wide_interval_are_told_with_their_size():
@@ -139,21 +127,12 @@ def said(*groups, environment=None, run="r 1"):
     return stability.warnings(cells([row for rows in groups for row in rows]), environment or {}, run)
 
 
-def test_unstable_cells_are_named_with_the_reasons_and_the_very_command():
-    command = ["/venv/bin/grailbench", "run", "--config", "my plan", "--out", "x", "--resume=y", "--trials", "20"]
-    environment = {**BUSY, "command": command}
-    lines = said(cell("dfs"), cell(ms=modes(1)), environment=environment)
+def test_unstable_cells_are_named_with_the_reasons():
+    lines = said(cell("dfs"), cell(ms=modes(1)), environment=BUSY)
     assert said(cell()) == []
     assert lines[0].startswith("UNSTABLE: run again. The times of 2 of 2 cells cannot be trusted")
     assert "load average 3.1" in lines[1]
     assert lines[2].startswith("  kegg sequential d=2 dfs: query has two modes")
-    assert "grailbench run --config 'my plan' --trials 20" in "".join(lines)
-    assert "--out" not in "".join(lines)
-
-
-@pytest.mark.parametrize("command", [None, ["grailbench", "ab"], ["grailbench", "run", "--resume"]])
-def test_without_the_command_of_a_run_its_plan_is_to_be_measured_anew(command):
-    assert any("with the same plan" in line for line in said(cell(), environment={**BUSY, "command": command}))
 
 
 def test_more_trials_are_proposed_where_they_help_and_never_fewer_than_planned():
@@ -185,22 +164,3 @@ def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     found = [json.loads(line) for line in out.splitlines()]
     told = {each["stability"] for each in found if "stability" in each}
     assert told == {"unstable", "unknown"}
-
-
-@pytest.mark.parametrize(
-    ("problem", "impl", "file"),
-    [("closure", "tiled", "closure"), ("bfs", "fused", "traversal"), ("counts", "counts", "counts"),
-     ("read", "sequential", "read")],
-)  # fmt: skip
-def test_files_of_every_problem_say_it(tmp_path, problem, impl, file):
-    shape = {"dim": None, "search": None, "filters": None, "order": None, "problem": problem, "phase": "solve"}
-    rows = [*cell(impl, modes(3), **shape), *cell(impl, dataset="human", **shape)]
-    report = document.make(made(rows, CALM))
-    document.write(report, out=tmp_path)
-    lines = list(csv.DictReader((tmp_path / f"{file}.csv").open()))
-    assert {each["dataset"]: (each["stability"], each["unstable_by"]) for each in lines} == {
-        "kegg": ("unstable", "two modes; wide interval"), "human": ("stable", ""),
-    }  # fmt: skip
-    told = {each["dataset"]: str(each) for table in report.shown for each in table.records}
-    assert "two modes" in told["kegg"]
-    assert "two modes" not in told["human"]

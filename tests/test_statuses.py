@@ -78,11 +78,6 @@ def test_the_gravest_status_stands_whatever_the_order():
     assert status_of(cell("closure", 1, "timeout", "skipped")) == ("timeout", "it was timeout")
 
 
-def test_trials_that_a_later_session_added_count_against_what_it_planned():
-    rows = cell("bfs", 2, planned=2) + [each | {"trial": 2} for each in cell("bfs", 1, planned=5)]
-    assert status_of(rows) == ("incomplete", "3 of 5 trials")
-
-
 def test_a_truncated_file_is_incomplete_on_the_command_line(tmp_path, capsys):
     folder = store(tmp_path / "run", cell("closure", 3))
     path = folder / results.ROWS

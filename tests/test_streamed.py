@@ -13,8 +13,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import pytest
 from commands import call
 from dags import hub_words, same_dag
@@ -22,7 +20,7 @@ from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
-from strategies import dags, digraphs, edges_of, graph_of
+from strategies import dags, digraphs, graph_of
 from test_disk import one_line
 
 import grailbench as gb
@@ -45,15 +43,12 @@ MANY = settings(max_examples=25)
 DEEP = [(v, v + 1) for v in range(149)]
 SHAPES = {
     "empty": (0, []),
-    "one vertex": (1, []),
-    "isolated": (5, []),
     "chain": (150, DEEP),
     "chain upwards": (150, [(149 - u, 149 - v) for u, v in DEEP]),
     "star": (201, [(200, v) for v in range(200)]),
-    "sink": (201, [(v, 0) for v in range(1, 201)]),
     "hub": (401, [(v, 200) for v in range(200)] + [(200, v) for v in range(201, 401)]),
     "duplicates and loops": (4, [(0, 1), (0, 1), (2, 2), (1, 3), (0, 1), (3, 3)]),
-    "random": (200, edges_of(random_dag(200, 4))),
+    "random": (200, np.sort(np.random.default_rng(4).integers(0, 200, (800, 2))).tolist()),
 }
 
 
@@ -185,12 +180,6 @@ def test_a_file_gives_the_index_that_its_graph_in_memory_gives(tmp_path, monkeyp
     assert gb.load(tmp_path / "again.index", graph).implementation == "streamed"
 
 
-def test_an_index_from_a_stream_is_no_other_file_than_its_save(tmp_path, drawn):
-    index, _ = built(written(drawn, tmp_path / "g.edges"), params(), tmp_path / "build")
-    index.save(tmp_path / "again.index")
-    assert (tmp_path / "again.index").read_bytes() == file_of(tmp_path / "build").read_bytes()
-
-
 @pytest.mark.parametrize(("degree", "block"), [(3, 50), (0, 5), (30, 40)])
 def test_the_generator_makes_the_same_graph_block_by_block(degree, block):
     whole, parts = random_dag(70, degree, 5), [*random_blocks(70, degree, 5, block)]
@@ -228,16 +217,6 @@ def test_pieces_of_an_edge_list_end_at_any_line_end(tmp_path, monkeypatch, size)
     (tmp_path / "g.edges").write_bytes(b"0 1\r\n1 2\r2 x\r")
     with pytest.raises(InputError, match=r"g\.edges, line 3"):
         list(streams.opened(tmp_path / "g.edges").blocks())
-
-
-def test_a_stream_of_parquet_goes_by_the_names_of_its_columns(tmp_path):
-    """Holds the fault that the first two columns were edges, whatever their names."""
-    pa.parquet.write_table(pa.table({"edge_id": [7], "to_node": [1], "from_node": [0]}), tmp_path / "g.parquet")
-    (block,) = streams.opened(tmp_path / "g.parquet").blocks()
-    assert [ends.tolist() for ends in block] == [[0], [1]]
-    pa.parquet.write_table(pa.table({"a": [0], "b": [1]}), tmp_path / "g.parquet")
-    with pytest.raises(InputError, match=r"source and target: 'a', 'b' .name the columns source and target"):
-        streams.opened(tmp_path / "g.parquet")
 
 
 def test_what_is_no_stream_is_refused(tmp_path):
@@ -278,13 +257,6 @@ def test_build_saves_what_ask_answers_from(capsys, tmp_path, drawn):
                 "--out", tmp_path / "h.index")  # fmt: skip
     assert told[0] == 0
     assert (tmp_path / "h.index").read_bytes() == (tmp_path / "g.index").read_bytes()
-
-
-def test_build_saves_an_index_of_any_implementation(capsys, diamond, tmp_path):
-    assert call(capsys, "build", diamond, "--impl", "sequential", "--out", tmp_path / "x")[0] == 0
-    assert call(capsys, "ask", tmp_path / "x", 0, 5)[1] == "0 5 1\n"
-    assert call(capsys, "build", diamond, "--out", tmp_path / "y", "--resume")[0] == 2
-    assert call(capsys, "ask", tmp_path / "x", 0, 5, "--index", tmp_path / "x")[0] == 2
 
 
 # ---------------------------------------------------------------------------------------- faults
@@ -409,21 +381,6 @@ def test_a_build_goes_on_with_the_edges_that_it_was_begun_of_and_with_no_others(
     assert gb.build([forth], "streamed", folder=tmp_path / "killed", resume=True).reaches(0, 2)
 
 
-@pytest.mark.parametrize("change", ["0 1\n1 2\n", "2 1\n1 0\n"])
-def test_a_file_with_other_edges_of_the_same_size_and_time_is_another_input(tmp_path, capsys, change):
-    path, words = tmp_path / "g.edges", ("--impl", "streamed", "--out", tmp_path / "x")
-    path.write_text("0 1\n1 2\n")
-    stamp = path.stat().st_mtime_ns
-    built(path, params(), tmp_path / "x.build")
-    path.write_text(change)
-    os.utime(path, ns=(stamp, stamp))
-    told = call(capsys, "build", path, *words, "--resume")
-    if change.startswith("0"):
-        assert told[0] == 0, told
-    else:
-        one_line(told, 2, "x.build: it holds a build of other edges", "name another folder")
-
-
 def contents(of):
     return {path.relative_to(of).as_posix(): path.read_bytes() for path in of.rglob("*") if path.is_file()}
 
@@ -451,13 +408,6 @@ def test_files_that_a_user_puts_into_a_build_are_named_and_stay(tmp_path, monkey
     with pytest.raises(InputError, match=said):
         gb.build([ends((0, 1))], "streamed", folder=tmp_path / "work", resume=True)
     assert contents(tmp_path / "work") == before
-
-
-def test_a_folder_that_got_other_files_while_it_was_built_in_stays_with_them(tmp_path):
-    gb.build([ends((0, 1))], "streamed", folder=tmp_path / "work")
-    (tmp_path / "work" / ".env").write_text("mine")
-    folder.remove(tmp_path / "work")
-    assert contents(tmp_path / "work") == {".env": b"mine"}
 
 
 @pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (mapped, "write")])

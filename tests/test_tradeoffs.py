@@ -62,7 +62,7 @@ def test_the_front_is_filled_and_joined_and_the_dominated_are_open():
     assert panel.steps == ((0.0, 100.0), (4.0, 10.0))
     assert "dfs" in panel.items[0].hint
     assert list(found.frame.label_ms_front) == [True, True, False]
-    assert "0" in [text.text for text in drawn(found).iter(f"{SVG}text")], "a build of 0 ms has a place"
+    assert len(drawn(found).findall(f".//{SVG}use")) >= 3, "a build of 0 ms has a mark"
 
 
 def drawn(found):
@@ -171,13 +171,6 @@ def test_it_says_from_how_many_queries_an_index_pays():
     assert record["search_from"] == record["cheapest_from"] == pytest.approx(40_000, abs=1)
 
 
-def test_what_is_never_cheapest_is_on_the_front_all_the_same_and_fast_builds_come_first():
-    rows = [*search(), *cell(label=9.0, query=95.0), *cell(dim=5, label=10.0, query=1.0)]
-    table = told(rows)
-    assert [line[2] for line in table.lines] == ["dfs", "sequential d=2 dfs", "sequential d=5 dfs"]
-    assert [line[-1] != "" for line in table.lines] == [True, False, True]
-
-
 def test_builds_are_from_edges_where_they_were_timed_so():
     table = told([*search(apart={"ready": 1.0}), *cell(apart={"ready": 41.0}), *gpu(label=0.1)])
     assert {line[3] for line in table.lines} == {"from edges"}
@@ -261,14 +254,6 @@ def test_links_are_in_pages_escaped_and_named_and_in_no_file():
 def test_addresses_that_a_browser_would_run_are_refused(address):
     with pytest.raises(ValueError, match="no address"):
         draw.svg(figure([*search(), *cell()], link=lambda cell: address))
-
-
-def test_hostile_names_are_only_text():
-    rows = [each for name in (HOSTILE, '"><img src=x>', "\u202eright to left") for each in
-            (*search(dataset=name), *cell(dataset=name))]  # fmt: skip
-    for found in (figure(rows), figures.trials(cells(rows))):
-        assert "<script" not in draw.svg(found)
-        assert "<img" not in draw.svg(found)
 
 
 def test_figures_of_a_run_have_them(tmp_path):

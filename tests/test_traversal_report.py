@@ -65,13 +65,6 @@ def test_cells_with_other_sources_are_other_cells(rows):
     assert found[found.impl == "coarsened-4"].dataset.item() == "slides-bfs-1-like"  # sssp has but one set
 
 
-def test_all_pairs_of_another_seed_are_another_cell(rows):
-    other = trial("apsp", "floyd-warshall", ms=300.0, seed=2)
-    found = traversal.cells(cells(rows + other))
-    ms = found[found.impl == "floyd-warshall"].set_index("dataset").ms.to_dict()
-    assert ms == {"slides-bfs-1-like, seed 1": 100.0, "slides-bfs-1-like, seed 2": 300.0}
-
-
 def test_sources_from_files_are_told_apart_by_file_and_by_seed(rows):
     asked = [(name, seed) for name in ("mine-1a2b", "yours-3c4d") for seed in (1, 2)]
     more = [row for name, seed in asked for row in trial("sssp", "near-far", query_set=name, seed=seed)]
@@ -144,7 +137,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     for words in (["report", run], ["plot", run, "--format", "svg"]):
         code, _, err = call(capfd, *words)
         assert code == 0, err
-    assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv", "datapackage.json"}
+    assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}
     assert names == {"strips", *(f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps"))}
     assert "fused" in (run / "report" / "report.md").read_text()

@@ -1,8 +1,9 @@
 """What the library adds to the kernels: `python -m grailbench.api.costs` measures and checks it.
 
-many   a million pairs by `Index.reaches_many`, beside the kernel that answers them (`query_batch`)
-one    one pair at a time by `Index.reaches`, beside PyReachability's `query` on the same pairs
-load   opening an index file, and the first answer, which waits for the check of the file
+many      a million pairs by `Index.reaches_many`, beside the kernel that answers them (`query_batch`)
+one       one pair at a time by `Index.reaches`, beside PyReachability's `query` on the same pairs
+load      opening an index file, and the first answer, which waits for the check of the file
+networkx  `has_path` by NetworkX itself and by the backend, and `Index.reaches`, one pair at a time
 
 Lines of one table are timed in turns, in one process on one thread; a figure is the median of its rounds.
 """
@@ -20,14 +21,15 @@ from typing import Any
 
 import click
 import numpy as np
-from rich.text import Text
 
 from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
-from grailbench.errors import CheckFailed, GrailbenchError, MachineLacks
+from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks
 from grailbench.problems.contract import NoTimer
+from grailbench.report.render import terminal
+from grailbench.report.table import Table
 from grailbench.util import temporary
-from grailbench.util.screen import Grid, put
+from grailbench.util.screen import put
 
 PEER = "peer:pyreachability-grail"
 
@@ -72,13 +74,13 @@ def many(name: str, pairs: int, rounds: int) -> list[Cost]:
 
 
 def one(name: str, pairs: int, rounds: int) -> list[Cost]:
-    """`reaches`, pair by pair, beside the peer's `query`. Raises CheckFailed if an answer differs."""
+    """`reaches` of a tenth of the pairs, one by one, beside the peer's `query`. Raises CheckFailed as `many` does."""
+    pairs = max(pairs // 10, 1)
     graph = Graph.open(name)
     index = build(graph, "sequential")
-    ends = np.random.default_rng(1).integers(0, graph.vertices, (pairs, 2)).tolist()
-    component = graph.dag.component.tolist()
-    inner = [(component[u], component[v]) for u, v in ends]
-    asked = [tuple(pair) for pair in graph.ids_of(np.array(ends)).tolist()]
+    ends = np.random.default_rng(1).integers(0, graph.vertices, (2, pairs))
+    inner = list(zip(*(graph.dag.component[each].tolist() for each in ends), strict=True))
+    asked = list(zip(*(graph.ids_of(each).tolist() for each in ends), strict=True))
     ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
     try:
         peer = build(graph, PEER)._engine.index.method.query  # type: ignore[attr-defined]
@@ -89,7 +91,7 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
     return _beside("one", name, pairs, _in_turns(ways, rounds))
 
 
-def opening(name: str, rounds: int) -> list[Cost]:
+def opening(name: str, pairs: int, rounds: int) -> list[Cost]:
     """Opening an index file in a folder for temporary files, and the first answer."""
     built = build(Graph.open(name), "sequential")
     with temporary.Folder("costs") as folder:
@@ -109,6 +111,40 @@ def opening(name: str, rounds: int) -> list[Cost]:
     return [Cost("load", name, what, 0, ms) for what, ms in lines.items()]
 
 
+def networkx(name: str, pairs: int, rounds: int) -> list[Cost]:
+    """`has_path` of a hundredth of the pairs, random and balanced ones, by NetworkX itself, by the backend, and without
+    NetworkX. Raises CheckFailed as `many` does, MachineLacks without NetworkX."""
+    try:
+        import networkx as nx
+    except ModuleNotFoundError as error:
+        raise MachineLacks(f"NetworkX is not installed ({error}): pip install 'grailbench[networkx]'") from None
+
+    from grailbench.api.nx import convert
+    from grailbench.data.library import open_graph
+    from grailbench.problems.reachability.queries import QuerySpec, query_set
+
+    opened, found = open_graph(name), []
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_nodes_from(range(opened.raw.vertices))
+    graph.add_edges_from(zip(opened.raw.sources.tolist(), opened.raw.targets.tolist(), strict=True))
+    converted = convert(graph)
+    with nx.config(warnings_to_ignore={"cache"}):
+        for kind in QuerySpec.DRAWN:
+            drawn = query_set(QuerySpec(kind, max(pairs // 100, 1), 1), opened.dag, opened.sha256)
+            asked = list(zip(drawn.sources.tolist(), drawn.targets.tolist(), strict=True))
+            ways: dict[str, Callable[[], list[bool]]] = {
+                "has_path(G, u, v) by NetworkX itself": lambda: _asked(nx.has_path, asked, graph),  # noqa: B023
+                "has_path(G, u, v), converted before": lambda: _asked(
+                    lambda u, v: nx.has_path(graph, u, v, backend="grailbench"),
+                    asked,  # noqa: B023
+                ),
+                "has_path(nx_backend.convert(G), u, v)": lambda: _asked(nx.has_path, asked, converted),  # noqa: B023
+                "index.reaches(u, v) without NetworkX": lambda: _asked(converted.index.reaches, asked),  # noqa: B023
+            }
+            found += _beside("networkx", f"{opened.name}, {kind}", len(asked), _in_turns(ways, rounds))
+    return found
+
+
 def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, float]:
     """The median ms of each way, after one round that is not timed. Raises CheckFailed if one gives other answers."""
     answers = {what: way() for what, way in ways.items()}
@@ -125,8 +161,8 @@ def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, flo
     return {what: median(ms) for what, ms in times.items()}
 
 
-def _asked(function: Callable[..., Any], pairs: list[tuple[Any, ...]]) -> list[bool]:
-    return [function(source, target) for source, target in pairs]
+def _asked(function: Callable[..., Any], pairs: list[tuple[Any, ...]], *first: Any) -> list[bool]:
+    return [function(*first, source, target) for source, target in pairs]
 
 
 def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[Cost]:
@@ -136,44 +172,49 @@ def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[
     ]
 
 
-def table(costs: list[Cost]) -> Grid:
+def table(costs: list[Cost]) -> Table:
     """The costs of a part."""
-    lines: list[list[str | Text]] = []
-    for cost in costs:
-        each, ratio = (
-            "" if value is None else f"{value:,.{places}f}" for value, places in ((cost.ns, 0), (cost.beside, 2))
-        )
-        lines.append([cost.graph, cost.what, f"{cost.calls:,}" if cost.calls else "", f"{cost.ms:,.3f}", each, ratio])
-    ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0].graph != pair[1].graph)
+
+    def text(value: float | None, places: int) -> str:
+        return f"{value:,.{places}f}" if value else ""
+
     heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
-    return Grid(costs[0].part, heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
+    lines = [[each.graph, each.what, text(each.calls, 0), text(each.ms, 3), text(each.ns, 0), text(each.beside, 2)]
+             for each in costs]  # fmt: skip
+    ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0].graph != pair[1].graph)
+    return Table("", costs[0].part, heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
+
+
+#: part -> what measures a graph, and the graphs of it
+PARTS = {
+    "many": (many, ("kegg", "citeseer", "uniprotenc_22")),
+    "one": (one, ("kegg", "citeseer")),
+    "load": (opening, ("kegg", "uniprotenc_22")),
+    "networkx": (networkx, ("citeseer",)),
+}
 
 
 @click.command()
-@click.option("--many", "many_graphs", multiple=True, default=["kegg", "citeseer", "uniprotenc_22"], show_default=True)
-@click.option("--one", "one_graphs", multiple=True, default=["kegg", "citeseer"], show_default=True)
-@click.option("--load", "load_graphs", multiple=True, default=["kegg", "uniprotenc_22"], show_default=True)
-@click.option("--pairs", default=1_000_000, show_default=True, help="Pairs of 'many'; a tenth of them one by one.")
+@click.argument("graphs", nargs=-1)
+@click.option("--part", "parts", multiple=True, type=click.Choice(list(PARTS)), help="Only this; may repeat.")
+@click.option("--pairs", default=1_000_000, show_default=True, help="Of 'many'; 'one' and 'networkx' ask fewer.")
 @click.option("--rounds", default=21, show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def main(
-    many_graphs: list[str], one_graphs: list[str], load_graphs: list[str], pairs: int, rounds: int, as_json: bool
-) -> None:
-    """Measure what the library costs beside the kernels. Measure on an idle machine."""
+def main(graphs: tuple[str, ...], parts: tuple[str, ...], pairs: int, rounds: int, as_json: bool) -> None:
+    """Measure what the library costs beside the kernels, on GRAPHS or on those of each part; on an idle machine."""
     try:
-        parts = [
-            [cost for name in many_graphs for cost in many(name, pairs, rounds)],
-            [cost for name in one_graphs for cost in one(name, max(pairs // 10, 1), rounds)],
-            [cost for name in load_graphs for cost in opening(name, rounds)],
-        ]
+        if pairs < 1 or rounds < 1:
+            raise InputError(f"{pairs} pairs in {rounds} rounds: at least one of both is needed")
+        for part in parts or PARTS:
+            measure, usual = PARTS[part]
+            costs = [cost for name in graphs or usual for cost in measure(name, pairs, rounds)]
+            if as_json:
+                click.echo("\n".join(json.dumps({**asdict(cost), "ns": cost.ns}) for cost in costs))
+            else:
+                put(terminal(table(costs)))
     except GrailbenchError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    for costs in filter(None, parts):
-        if as_json:
-            click.echo("\n".join(json.dumps({**asdict(cost), "ns": cost.ns}) for cost in costs))
-        else:
-            put([table(costs)])
 
 
 if __name__ == "__main__":

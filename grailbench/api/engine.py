@@ -6,38 +6,33 @@ An index file has a graph and its index as arrays (`graph.mapped`), and is mappe
 
 from __future__ import annotations
 
+import io
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
-
-from grailbench.graph.csr import Dag
-from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability.core.index import SMALL, Core
-from grailbench.problems.reachability.core.peel import peel
-from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
-from grailbench.problems.reachability.index import Implementation, Index, Params
-from grailbench.problems.reachability.stored import caller_for, here
-from grailbench.problems.reachability.sweep.index import Sweep
-
-if TYPE_CHECKING:
-    from grailbench.api.graph import Graph
-    from grailbench.distributed.spread import Spread
-
-
-import io
-import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api.graph import Graph
 from grailbench.errors import InputError, of_system
 from grailbench.graph import mapped
+from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
-from grailbench.problems.reachability.stored import from_arrays, to_arrays
+from grailbench.problems.contract import NoTimer
+from grailbench.problems.reachability.core.index import SMALL, Core
+from grailbench.problems.reachability.core.peel import peel
+from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
+from grailbench.problems.reachability.index import Implementation, Index, Params
+from grailbench.problems.reachability.stored import caller_for, from_arrays, here, to_arrays
+from grailbench.problems.reachability.sweep.index import Sweep
 from grailbench.util.outputs import atomic_file
+
+if TYPE_CHECKING:
+    from grailbench.distributed.spread import Spread
 
 ROOM = SMALL  #: bytes that a closure may take for `core` to be chosen, on any machine
 FEW = 512  #: pairs for which nothing is built: their sources go through the graph in one sweep
@@ -102,23 +97,6 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
     return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
 
 
-def restored(
-    implementation: type[Implementation],
-    params: Params,
-    dag: Dag,
-    arrays: dict[str, Any],
-    check: Callable[[], None],
-    device: int | None = None,
-) -> Engine:
-    """Makes an index again from stored arrays, on GPU number `device` if it needs one. Raises MachineLacks if the
-    machine lacks that."""
-    run = caller_for(implementation, device)
-    found = Engine(implementation, params, lambda: implementation.restored(dag, params, arrays), run, check)
-    if "gpu" in implementation.needs:
-        found.index  # noqa: B018 - what its GPU lacks is said now
-    return found
-
-
 def save(graph: Graph, engine: Engine, path: str | os.PathLike[str]) -> None:
     """Writes an index to a file, which appears whole or not at all, beside readers of an older one.
 
@@ -133,9 +111,9 @@ def save(graph: Graph, engine: Engine, path: str | os.PathLike[str]) -> None:
 
 def write(graph: Graph, engine: Engine, path: Path) -> None:
     """As `save`, but raises OSError if the file cannot be written."""
-    said, arrays = _described(graph, engine)
+    header, arrays = _described(graph, engine)
     with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
-        mapped.write(stream, said, arrays)
+        mapped.write(stream, header, arrays)
 
 
 @dataclass(frozen=True)
@@ -155,9 +133,14 @@ class Opened:
 
     def restored(self, threads: int | None = None, device: int | None = None) -> tuple[Graph, Engine]:
         """The graph and the index, for queries on so many threads, None for those it was built with, and on the GPU of
-        that number if it needs one, None for the first."""
+        that number if it needs one, None for the first. Raises MachineLacks if the machine lacks what it needs."""
         params = self.params if threads is None else replace(self.params, threads=threads)
-        return self.graph, restored(self.implementation, params, self.dag, self.stored, self.check, device)
+        run = caller_for(self.implementation, device)
+        made = Engine(self.implementation, params, lambda: self.implementation.restored(self.dag, params, self.stored),
+                      run, self.check)  # fmt: skip
+        if "gpu" in self.implementation.needs:
+            made.index  # noqa: B018 - raises now if there is no GPU
+        return self.graph, made
 
 
 def load(path: str | os.PathLike[str], graph: Graph | None = None, in_memory: bool = False) -> Opened:
@@ -194,12 +177,12 @@ def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, 
             f"{engine.implementation.name} keeps its index to itself, so it cannot be saved",
             remedy="gb.build(graph) makes one that can",
         )
-    said, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
+    header, arrays = to_arrays(engine.implementation, engine.params, graph.dag, stored)
     numbering, ids = graph.ids.stored()
     if not graph.acyclic:
         arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
     arrays |= {f"ids/{name}": array for name, array in ids.items()}
-    return said | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
+    return header | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
 
 
 def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
@@ -207,11 +190,11 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
     path = content.path
     header, start = mapped.header(content.buffer, path)
     try:
-        said = header["graph"]
-        if graph is not None and graph.checksum != said["checksum"]:
+        of = header["graph"]
+        if graph is not None and graph.checksum != of["checksum"]:
             raise InputError(
-                f"it is the index of another graph, of {said['vertices']:,} vertices with checksum "
-                f"{said['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
+                f"it is the index of another graph, of {of['vertices']:,} vertices with checksum "
+                f"{of['checksum'][:12]}; this one has {graph.vertices:,} and {graph.checksum[:12]}",
                 path=path, remedy=mapped.AGAIN,
             )  # fmt: skip
         arrays = mapped.arrays_of(content.buffer, header, start)
@@ -222,9 +205,11 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
 
             def ids() -> Ids:
                 check()
-                return from_stored(said["vertices"], said["numbering"], mapped.named(arrays, "ids/"))
+                return from_stored(of["vertices"], of["numbering"], mapped.named(arrays, "ids/"))
 
-            graph = Graph.kept(dag, (rows["offsets"], rows["targets"]) if rows else None, ids, said["checksum"], check)
+            graph = Graph.of_parts(
+                dag, (rows["offsets"], rows["targets"]) if rows else None, ids, of["checksum"], check
+            )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise mapped.damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
     return Opened(graph, dag, found, params, own, check)

@@ -139,8 +139,8 @@ class Graph:
         if not hasattr(matrix, "tocoo") or len(shape) != 2 or shape[0] != shape[1]:
             raise InputError(f"{type(matrix).__name__} of shape {shape}: a square sparse matrix is expected")
         entries = matrix.tocoo()
-        kept = entries.data != 0
-        return cls.from_edges(entries.row[kept], entries.col[kept], names, vertices=int(shape[0]))
+        set_ = entries.data != 0
+        return cls.from_edges(entries.row[set_], entries.col[set_], names, vertices=int(shape[0]))
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any]) -> Graph:
@@ -211,7 +211,7 @@ class Graph:
         return cls(lambda: found.raw, lambda: found.ids, found.dag)
 
     @classmethod
-    def kept(
+    def of_parts(
         cls,
         dag: Dag,
         rows: tuple[Any, ...] | None,
@@ -219,7 +219,7 @@ class Graph:
         checksum: str,
         check: Callable[[], None],
     ) -> Graph:
-        """A graph of which only these parts were kept; `rows` is None if it is acyclic. For index files."""
+        """A graph of which there are only these parts, as in an index file; `rows` is None if it is acyclic."""
         made = cls(lambda: _raw_of(made), ids, dag, rows, check)
         made.__dict__["checksum"] = checksum
         return made
@@ -347,7 +347,7 @@ def whole() -> None:
 
 
 def _raw_of(graph: Graph) -> csr.Graph:
-    """The edges of a graph of which only the different ones were kept."""
+    """The edges of a graph of which there are only the different ones."""
     offsets, targets = graph.rows
     return csr.Graph(graph.vertices, np.repeat(np.arange(graph.vertices, dtype=VERTEX), np.diff(offsets)), targets)
 

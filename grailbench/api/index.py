@@ -195,9 +195,9 @@ class Index:
         Of an index that was built for workers (`client`), each worker answers a shard while the next arrives; a shard
         of a worker that is lost is asked elsewhere. Nothing is read or sent ahead of a few shards a worker.
 
-        pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file, which workers
-                 that see it read by themselves; or an iterable of columns, arrays, and functions without arguments that
-                 make such: these are called where their pairs are answered
+        pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file; or an iterable
+                 of columns, arrays, and functions without arguments that make such: these are called where their pairs
+                 are answered
         shard    about how many pairs are asked at once
         columns  the names of two columns of a parquet file; None for those named as source and target
 
@@ -252,8 +252,7 @@ class Index:
         >>> index.descendants("flour").tolist()
         ['dough', 'bread']
         """
-        vertex = self._vertex(source)
-        return self._ids_but(self._members(self._below(vertex)), vertex)
+        return self._others(source, up=False)
 
     def ancestors(self, target: Hashable) -> np.ndarray:
         """The ids of all other vertices that reach `target`, in the order of the graph's vertices.
@@ -261,8 +260,7 @@ class Index:
         >>> index.ancestors("bread").tolist()
         ['flour', 'dough', 'oven']
         """
-        vertex = self._vertex(target)
-        return self._ids_but(self._members(self._above(vertex)), vertex)
+        return self._others(target, up=True)
 
     def count_descendants(self, sources: Iterable[Any] | None = None) -> np.ndarray:
         """How many other vertices each source reaches, int64[k]; without `sources`, for every vertex of the graph.
@@ -470,11 +468,18 @@ class Index:
         parts = [members[offsets[c] : offsets[c + 1]] for c in components.tolist()]
         return np.sort(np.concatenate([np.empty(0, VERTEX), *parts]))
 
-    def _below(self, vertex: int) -> np.ndarray:
-        """The components that a vertex reaches, int32[k]."""
+    def _others(self, id: Hashable, up: bool) -> np.ndarray:
+        """The ids of all other vertices that a vertex reaches or, `up`, that reach it, in the order of the graph."""
+        vertex = self._vertex(id)
+        found = self._members(self._reached(vertex, up))
+        return self.graph.ids.labels_of(found[found != vertex])
+
+    def _reached(self, vertex: int, up: bool) -> np.ndarray:
+        """The components that a vertex reaches or, `up`, that reach it, int32[k], without the super-root."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
-        starts = dag.component[vertex : vertex + 1]
-        return np.asarray(kernels.reached(dag.offsets, dag.children, starts, _NO_LEVELS, 0, seen))
+        seen[dag.super_root] = True
+        rows = (dag.parent_offsets, dag.parents) if up else (dag.offsets, dag.children)
+        return np.asarray(kernels.reached(*rows, dag.component[vertex : vertex + 1], _NO_LEVELS, 0, seen))
 
     def _counts(self, ids: Iterable[Any] | None, ancestors: bool) -> np.ndarray:
         """How many other vertices each vertex of some ids (None: of all) reaches, or is reached by, int64[k]."""
@@ -488,22 +493,13 @@ class Index:
         sizes = np.bincount(dag.component, minlength=dag.vertices)  # the super-root has none
         return np.asarray(searched(*rows, sizes, dag.component[vertices])[0] - 1)
 
-    def _above(self, vertex: int) -> np.ndarray:
-        """The components that reach a vertex, int32[k], without the super-root."""
-        dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
-        seen[dag.super_root] = True
-        starts = dag.component[vertex : vertex + 1]
-        return np.asarray(kernels.reached(dag.parent_offsets, dag.parents, starts, _NO_LEVELS, 0, seen))
-
     def _common(self, first: Hashable, second: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """The components that reach both: bool[components], and int32[k]."""
         common = np.zeros(self.graph.dag.vertices, np.bool_)
-        chosen = np.intersect1d(self._above(self._vertex(first)), self._above(self._vertex(second)), assume_unique=True)
+        one, other = (self._reached(self._vertex(id), up=True) for id in (first, second))
+        chosen = np.intersect1d(one, other, assume_unique=True)
         common[chosen] = True
         return common, chosen
-
-    def _ids_but(self, vertices: np.ndarray, one: int) -> np.ndarray:
-        return self.graph.ids.labels_of(vertices[vertices != one])
 
 
 def _unpacked(content: bytes) -> Index:

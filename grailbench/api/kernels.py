@@ -141,7 +141,7 @@ def shortest_path(
 @njit(cache=True, nogil=True)
 def lowest(offsets: np.ndarray, targets: np.ndarray, common: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Those of the vertices `chosen` (int32[k]) none of whose targets is in `common` (bool[n]), int32[j]."""
-    kept = np.empty(chosen.shape[0], np.int32)
+    found = np.empty(chosen.shape[0], np.int32)
     count = 0
     for i in range(chosen.shape[0]):
         last = True
@@ -150,9 +150,9 @@ def lowest(offsets: np.ndarray, targets: np.ndarray, common: np.ndarray, chosen:
                 last = False
                 break
         if last:
-            kept[count] = chosen[i]
+            found[count] = chosen[i]
             count += 1
-    return kept[:count].copy()
+    return found[:count].copy()
 
 
 # ------------------------------------------------------------------ sweeps of many vertices at once

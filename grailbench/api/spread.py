@@ -12,9 +12,8 @@ from grailbench.api import engine
 from grailbench.api.engine import Engine
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
-from grailbench.distributed.implementations import SpreadIndex
+from grailbench.distributed.implementations import OpenedIndex, SpreadIndex
 from grailbench.distributed.spread import Spread
-from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability import stored
 from grailbench.util import temporary
 
@@ -22,31 +21,28 @@ if TYPE_CHECKING:
     from distributed import Client
 
 
-class OpenedIndex:
-    """What a worker opens: a graph with its ids, and the index."""
+class OpenedGraph(OpenedIndex):
+    """What a worker opens: an index that answers pairs of the user's ids too."""
 
     def __init__(self, index: Index):
-        self._index, self._engine = index, index._engine
-        self.index_bytes = index.nbytes
+        engine = index._engine
+        super().__init__(engine.index, index.graph.dag, engine.run, engine.check)
+        self._asked = index
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
         """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph.
         Raises InputError if one is no vertex, or the file was changed."""
-        if ids:
-            return self._index.reaches_many(sources, targets)
-        self._engine.check()
-        found: np.ndarray = self._engine.run(self._engine.index.query_batch, sources, targets, NoTimer())
-        return found
+        return self._asked.reaches_many(sources, targets) if ids else super().answers(sources, targets, ids)
 
 
-def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
+def opened(path: Path, threads: int, device: int | None = None) -> OpenedGraph:
     """Opens an index file on a worker, on a GPU if it needs one, checks its content, and loads the kernels that shards
     need."""
     graph, own = engine.load(path).restored(threads, device)
     index = Index(graph, own)
     if graph.vertices:  # the first question checks all arrays
         index.reaches_many_vertices(*np.zeros((2, 1), np.int32))
-    return OpenedIndex(index)
+    return OpenedGraph(index)
 
 
 def built(client: Client, index: Index) -> Index:
@@ -67,6 +63,6 @@ def _spread(client: Client, path: Path, found: engine.Opened, folder: temporary.
     on_gpu = "gpu" in found.implementation.needs
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
-    size = spread.told("index_bytes")[0] if on_gpu else None
+    size = spread.attribute("index_bytes")[0] if on_gpu else None
     spread_index = SpreadIndex(spread, index, size, folder)
     return Engine(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grailbench.api import engine
-from grailbench.api.engine import restored
+from grailbench.api.engine import Engine
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
 from grailbench.graph.csr import Dag
@@ -21,6 +21,7 @@ from grailbench.outofcore.blocks import EDGES
 from grailbench.outofcore.build import build_in, file_of
 from grailbench.outofcore.index import Streamed, allowed_memory
 from grailbench.problems.reachability.index import Params
+from grailbench.problems.reachability.stored import here
 from grailbench.util import temporary
 
 
@@ -38,17 +39,18 @@ def built(
     folder  as of `outofcore.build.build_in`; None for a temporary one, which is deleted
     resume, note, block  as there
 
-    Returns the index and what the stages said of themselves. Raises InputError and MachineLacks as the stages do.
+    Returns the index and the records of the stages. Raises InputError and MachineLacks as the stages do.
     """
     Streamed.require()
     stream = streams.opened(source, vertices)
 
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
         graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag)  # type: ignore[arg-type,return-value]
-        engine.write(graph, restored(Streamed, params, dag, arrays, lambda: None), path)
+        made = Engine(Streamed, params, lambda: Streamed.restored(dag, params, arrays), here, lambda: None)
+        engine.write(graph, made, path)
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
-        kept = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
+        place = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
         allowed = allowed_memory(params)
-        stages = build_in(kept, stream, allowed, params.dim, params.seed, save, resume, note, block)
-        return Index(*engine.load(file_of(kept)).restored()), stages
+        stages = build_in(place, stream, allowed, params.dim, params.seed, save, resume, note, block)
+        return Index(*engine.load(file_of(place)).restored()), stages

@@ -88,12 +88,12 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     outcome = tournament.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
     found = advise(outcome.last or outcome.first, entry.queries, memory)
     drawn = list(_draw(outcome, found))
-    said = sentences(found, outcome.dropped, queries, updates)
+    advice = sentences(found, outcome.dropped, queries, updates)
     if as_json:
         put_json(records(entry, outcome, found))
-        put_json([_advice(entry, outcome, found, said, drawn) | {"queries": queries, "updates": updates}])
+        put_json([_advice(entry, outcome, found, advice, drawn) | {"queries": queries, "updates": updates}])
         return
-    put([*tables(entry, outcome, found), *said])
+    put([*tables(entry, outcome, found), *advice])
     put(["", *(f"  {line}" for line in program(entry.graph, found.best)), ""])
     put([f"rows: {paths.shown(outcome.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
@@ -130,12 +130,12 @@ def _last(entry: Entry, outcome: Outcome, found: Advice) -> Table:
     best, shown = front(found.ratios), [*found.ratios, *found.too_large]
 
     def words(option: Option) -> str:
-        said = {
+        remarks = {
             "take this": option is found.best, EQUAL: option in found.level and option is not found.best,
             "front": option in best, "needs too much memory": option not in found.ratios, "sampled": option.sampled,
             f"asked {option.part or 0:,} pairs of each set": option.part,
         }  # fmt: skip
-        return ", ".join(word for word, holds in said.items() if holds)
+        return ", ".join(word for word, holds in remarks.items() if holds)
 
     columns = _COSTS | {
         "index": lambda o: _size(o.index_bytes), "peak memory": lambda o: _size(o.peak_bytes),
@@ -277,7 +277,7 @@ def records(entry: Entry, outcome: Outcome, found: Advice) -> Iterator[dict]:
         yield {"kind": "absent", "implementation": name, "reason": reason}
 
 
-def _advice(entry: Entry, outcome: Outcome, found: Advice, said: list[str], drawn: list[Path]) -> dict:
+def _advice(entry: Entry, outcome: Outcome, found: Advice, lines: list[str], drawn: list[Path]) -> dict:
     """The record of the recommendation."""
     from grailbench.api.advise.advice import program, unindexed
 
@@ -285,7 +285,7 @@ def _advice(entry: Entry, outcome: Outcome, found: Advice, said: list[str], draw
     return {
         "kind": "advice", "graph": entry.graph, "pairs": outcome.asked, "memory": entry.memory,
         **_configuration(found.best), "fastest": found.fastest.name,
-        "level": [option.name for option in found.level], "sentences": said,
+        "level": [option.name for option in found.level], "sentences": lines,
         "without_index": against and {"since": against.since, **_configuration(against.option)},
         "program": program(entry.graph, found.best), "run": str(outcome.folder),
         "files": [str(path) for path in drawn],

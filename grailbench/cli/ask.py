@@ -77,69 +77,63 @@ def command(graph, **flags):
       grailbench ask kegg-like 1500 17 --index kegg.index
       grailbench ask kegg.index 1500 17
     """
-    asked = SimpleNamespace(**flags)
-    _require_one_question(asked)
-    _answer(graph, asked)
-
-
-def _require_one_question(asked: SimpleNamespace) -> None:
-    """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
-    if asked.source is not None and asked.target is None:
-        raise click.UsageError(f"one vertex, {asked.source}: U V, or --descendants U, or --ancestors V")
-    one = {
-        "U V": asked.source is not None,
-        "--pairs": asked.pairs is not None,
-        "--descendants": asked.descendants is not None,
-        "--ancestors": asked.ancestors is not None,
-    }
-    questions = [name for name, given in one.items() if given]
-    if len(questions) > 1 or not (questions or asked.count):
-        raise click.UsageError(
-            f"one question: {', '.join(one)} or --count" + (f", not {' and '.join(questions)}" if questions else "")
-        )
-    named = [each is not None for each in (asked.source_column, asked.target_column)]
-    if any(named) and not (all(named) and asked.pairs is not None):
-        raise click.UsageError("--source and --target name columns of --pairs: both or none")
-    of_pairs = bool({"U V", "--pairs"} & {*questions})
-    if asked.count and of_pairs:
-        raise click.UsageError("--count is for --descendants, --ancestors, or alone")
-    if (asked.path or asked.explain) and not of_pairs:
-        raise click.UsageError("--path and --explain are for pairs: U V or --pairs")
-    if asked.path and asked.explain:
-        raise click.UsageError("--explain gives the path too: leave out --path")
-    if asked.index_file and (asked.save or asked.impl != "auto"):
-        raise click.UsageError("--index opens an index that was built: leave out --impl and --save")
-
-
-def _answer(graph: str, asked: SimpleNamespace) -> None:
-    """Answers a question on the graph of that name or file, or on a saved index; prints or writes them."""
     from grailbench.problems.reachability.pairs import write_pairs
 
+    asked = SimpleNamespace(**flags)
+    _require_one_question(asked)
     with output(asked.out) as stream:
-        index = _index(graph, asked)
-        wrong = None
+        index, wrong = _index(graph, asked), None
         if asked.descendants is not None or asked.ancestors is not None:
-            records = _set_records(index, asked)
+            lines = _set_lines(index, asked)
         elif asked.count:
-            records = _count_records(index)
+            lines = _count_lines(index, asked.as_json)
         else:
             pairs = _pairs(index.graph, asked)
             answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
             wrong = _wrong(index.graph, pairs, answers)
-            if not (asked.path or asked.explain or asked.as_json):
-                write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
-                records = ()
+            if asked.path or asked.explain or asked.as_json:
+                lines = _pair_lines(index, pairs, answers, asked)
             else:
-                records = _pair_records(index, pairs, answers, asked)
-        for text, record in records:
-            stream.write(f"{json.dumps(record) if asked.as_json else text}\n".encode("utf-8", "surrogatepass"))
+                write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
+                lines = ()
+        for line in lines:
+            text = json.dumps(line) if isinstance(line, dict) else line
+            stream.write(f"{text}\n".encode("utf-8", "surrogatepass"))
     if asked.out not in (None, "-"):
         note(f"answers: {asked.out}")
     if wrong is not None:
         raise wrong
 
 
+def _require_one_question(asked: SimpleNamespace) -> None:
+    """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
+    one = {
+        "U V": asked.source is not None, "--pairs": asked.pairs is not None,
+        "--descendants": asked.descendants is not None, "--ancestors": asked.ancestors is not None,
+    }  # fmt: skip
+    questions = [name for name, given in one.items() if given]
+    of_pairs = bool({"U V", "--pairs"} & {*questions})
+    columns = [each is not None for each in (asked.source_column, asked.target_column)]
+    several = f", not {' and '.join(questions)}" if questions else ""
+    faults = {
+        f"one vertex, {asked.source}: U V, or --descendants U, or --ancestors V":
+            asked.source is not None and asked.target is None,
+        f"one question: {', '.join(one)} or --count{several}": len(questions) > 1 or not (questions or asked.count),
+        "--source and --target name columns of --pairs: both or none":
+            any(columns) and not (all(columns) and asked.pairs is not None),
+        "--count is for --descendants, --ancestors, or alone": asked.count and of_pairs,
+        "--path and --explain are for pairs: U V or --pairs": (asked.path or asked.explain) and not of_pairs,
+        "--explain gives the path too: leave out --path": asked.path and asked.explain,
+        "--index opens an index that was built: leave out --impl and --save":
+            asked.index_file and (asked.save or asked.impl != "auto"),
+    }  # fmt: skip
+    for fault, found in faults.items():
+        if found:
+            raise click.UsageError(fault)
+
+
 def _index(name: str, asked: SimpleNamespace) -> Index:
+    """The index of a graph by name or file, or in a saved file. Raises what `build` and `load` raise."""
     from grailbench.api import Graph, build, load
     from grailbench.api.engine import is_saved
     from grailbench.data.imported import named
@@ -160,7 +154,6 @@ def _index(name: str, asked: SimpleNamespace) -> Index:
 
 def _pairs(graph: Graph, asked: SimpleNamespace) -> Pairs:
     """The pairs that are asked, of vertices."""
-
     import numpy as np
 
     from grailbench.problems.reachability.pairs import UNKNOWN, Pairs, read_pairs
@@ -174,7 +167,6 @@ def _pairs(graph: Graph, asked: SimpleNamespace) -> Pairs:
 
 def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | None:
     """The error for answers that a file gives and that are wrong."""
-
     import numpy as np
 
     from grailbench.problems.reachability.pairs import UNKNOWN
@@ -190,47 +182,42 @@ def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | Non
     )
 
 
-# ------------------------------------------------------------------ answers: each as a line of text and as a record
+# ------------------------------------------------------------------ answers, each a text or a record
 
 
-def _pair_records(
-    index: Index, pairs: Pairs, answers: np.ndarray, asked: SimpleNamespace
-) -> Iterator[tuple[str, dict]]:
+def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, asked: SimpleNamespace) -> Iterator[str | dict]:
     label = index.graph.ids.label_of
     for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
         source, target = _plain(label(u)), _plain(label(v))
         if asked.explain:
             explained = index.explain(source, target)
-            yield str(explained), explained.record()
+            yield explained.record() if asked.as_json else str(explained)
             continue
-        record: dict[str, Any] = {"source": source, "target": target, "reachable": reaches}
         path = index.path(source, target) if asked.path else None
-        if asked.path:
-            record["path"] = path
-        yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}", record
+        if asked.as_json:
+            record = {"source": source, "target": target, "reachable": reaches}
+            yield record | ({"path": path} if asked.path else {})
+        else:
+            yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}"
 
 
-def _set_records(index: Index, asked: SimpleNamespace) -> Iterator[tuple[str, dict]]:
+def _set_lines(index: Index, asked: SimpleNamespace) -> Iterator[str | dict]:
     of, key = (asked.descendants, "descendants") if asked.descendants is not None else (asked.ancestors, "ancestors")
-    vertex = index.graph.vertex(of)
-    own = _plain(index.graph.ids.label_of(vertex))
+    own = _plain(index.graph.ids.label_of(index.graph.vertex(of)))
     found = (index.descendants if key == "descendants" else index.ancestors)(own)
-    if asked.count:
-        yield f"{found.size}", {"vertex": own, key: int(found.size)}
-    elif asked.as_json:
-        yield "", {"vertex": own, key: found.tolist()}
+    if asked.as_json:
+        yield {"vertex": own, key: int(found.size) if asked.count else found.tolist()}
     else:
-        for each in found.tolist():
-            yield str(each), {}
+        yield from [str(found.size)] if asked.count else map(str, found.tolist())
 
 
-def _count_records(index: Index) -> Iterator[tuple[str, dict]]:
+def _count_lines(index: Index, as_json: bool) -> Iterator[str | dict]:
     import numpy as np
 
-    ids = index.graph.ids_of(np.arange(index.graph.vertices))
+    ids = index.graph.ids_of(np.arange(index.graph.vertices)).tolist()
     between = " " if index.graph.ids.numeric else "\t"
-    for each, found in zip(ids.tolist(), index.count_descendants().tolist(), strict=True):
-        yield f"{each}{between}{found}", {"vertex": each, "descendants": found}
+    for each, found in zip(ids, index.count_descendants().tolist(), strict=True):
+        yield {"vertex": each, "descendants": found} if as_json else f"{each}{between}{found}"
 
 
 def _plain(label: Any) -> Any:

@@ -36,8 +36,8 @@ def command(graph, out, impl, as_json, **flags):
     """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.
 
     With --impl streamed the edges of a file (an edge list or Parquet), or of a name as random-n4000000-k150-s1, are
-    never held in memory: they are sorted on disk and pass by, and --memory bounds what is held. It needs about 48 bytes
-    a vertex, on disk about 20 bytes an edge, and a graph without cycles. A build that was killed goes on with --resume.
+    sorted on disk and never all in memory, whose use --memory bounds. It needs about 48 bytes a vertex, on disk about
+    20 bytes an edge, and a graph without cycles. A build that was killed goes on with --resume.
     'grailbench generate random --stream FILE' writes such a file, 'grailbench ask INDEX U V' asks the index.
 
     \b

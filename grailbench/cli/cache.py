@@ -135,7 +135,7 @@ def listed_caches(found: list[dict]) -> Iterator[Table | str]:
 
 
 def pruned(dry: bool) -> list[Removal]:
-    """Removes what no process needs, and what is above the bound; if `dry`, only tells."""
+    """Removes what no process needs, and what is above the bound; if `dry`, only lists it."""
     from grailbench.graph import store
     from grailbench.problems.reachability import queries
 

@@ -40,7 +40,7 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
     are listed apart; with --require-all, which is for CI, they and counters of NEW only are regressions too.
 
     With --accept, NEW takes the place of BASE after it was compared: among the recorded runs (results/baselines) as
-    'grailbench record' does it, elsewhere with the old one kept beside it as BASE.before, or BASE.before-2
+    'grailbench record' does it, elsewhere the old one stays beside it as BASE.before, or BASE.before-2
     and so on. It is done whole or not at all.
 
     \b
@@ -52,8 +52,6 @@ def command(base, new, gate_file, form, reference, metric, times, everything, re
       metrics = ["label", "query"]
       times = "auto"            # auto, reference or none, as --times
       require_all = true        # as --require-all
-      [sets]
-      large = 1.05              # or { ratio = 1.05, across = 3.0, least_ms = 1.0 }
 
     \b
     Exit codes: 0 no regression, or accepted; 1 a regression, or not accepted for lost, wrong or incomplete cells;

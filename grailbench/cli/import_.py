@@ -69,8 +69,8 @@ def command(path, name, format, replace, as_json, no_header, **options):
 
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
-    and messages speak the ids of the file, which are numbers or names. Weights that are whole and positive are kept for
-    shortest paths; others are said not to be used. parquet, dot and obo need 'grailbench[formats]'.
+    and messages use the ids of the file, which are numbers or names. Weights that are whole and positive are used for
+    shortest paths; a message says so where others are not. parquet, dot and obo need 'grailbench[formats]'.
 
     \b
     Examples:

@@ -10,10 +10,10 @@ from contextlib import suppress
 import click
 from click.shell_completion import CompletionItem
 
-from grailbench.cli import options, streams
-from grailbench.cli.printing import note
+from grailbench.cli import streams
+from grailbench.cli.printing import Help, note
 from grailbench.errors import GrailbenchError, InputError, TooLittleMemory, of_system
-from grailbench.util import __version__, faults, kernelcache, memory
+from grailbench.util import __version__, faults, kernelcache, memory, outputs
 from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import visible
 from grailbench.util.words import did_you_mean
@@ -66,10 +66,37 @@ INTERRUPTED = 130
 KEPT = "interrupted: finished results are kept"
 
 
+class Context(click.Context):
+    """A context whose help fits the terminal."""
+
+    formatter_class = Help
+
+
+class Command(Context):
+    """The context of a command that runs: no output may be one of the files that the command line names as inputs."""
+
+    def invoke(self, callback, /, *args, **kwargs):
+        """Runs the command. Raises InputError if an output would replace an input."""
+        from grailbench.cli.options import Output
+        from grailbench.graph.mapped import MAGIC
+
+        given = ((param.type, self.params.get(param.name)) for param in self.command.params)
+        values = [(kind, each) for kind, value in given for each in (value if isinstance(value, tuple) else (value,))
+                  if isinstance(each, str | os.PathLike)]  # fmt: skip
+        with outputs.of_one_command():
+            for kind, value in values:
+                if not isinstance(kind, Output) and os.path.isfile(value):
+                    outputs.protect(value)
+            for kind, value in values:
+                if isinstance(kind, Output):
+                    outputs.require_writable(value, kind.index, MAGIC if kind.index else None)
+            return super().invoke(callback, *args, **kwargs)
+
+
 class Commands(click.Group):
     """Imports the module of a command when the command is used; the list of all commands needs none."""
 
-    context_class = options.Context
+    context_class = Context
 
     def list_commands(self, ctx):
         return list(COMMANDS)
@@ -78,7 +105,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         found = importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
-        found.context_class = options.Command
+        found.context_class = Command
         return found
 
     def resolve_command(self, ctx, args):
@@ -128,13 +155,13 @@ def main(argv: list[str] | None = None) -> None:
     If the reader of stdout stops early (`| head`), the command goes on to its end. It also does so if stdout cannot be
     written (a full disk), and then prints an error and exits with 2.
     """
-    with streams.guarded() as outputs:
+    with streams.guarded() as failure:
         try:
             code = _run(argv)
         except KeyboardInterrupt:  # a second one, while the first was reported
             code = INTERRUPTED
-        if (failure := outputs.failure) is not None:
-            _complain(f"the output cannot be written: {failure.strerror}")
+        if (error := failure()) is not None:
+            _complain(f"the output cannot be written: {error.strerror}")
             code = code or InputError.exit_code
     # If an interrupt passed through an exec of a text, as in an import, 'python -m' ends by SIGINT although it was
     # caught, unless another exec succeeds.

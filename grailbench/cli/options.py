@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from grailbench.cli import completion
-from grailbench.cli.printing import Help
+from grailbench.errors import InputError
 from grailbench.harness import axes
-from grailbench.util import outputs
+from grailbench.problems.contract import PROBLEMS, USUAL
+from grailbench.util import memory
 from grailbench.util.guard import MOST_SECONDS
 
 #: flag -> field of an experiment, where the names differ
 _FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
-
-
-class _ProblemOption(click.Option):
-    """The option --problem. Its help names the problems and imports the contract only when it is shown: the list of
-    all commands does without."""
-
-    @property
-    def help(self) -> str:
-        from grailbench.problems.contract import PROBLEMS, USUAL
-
-        return f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"
-
-    @help.setter
-    def help(self, text: str | None) -> None:
-        """click sets the help that it was given, which is none."""
 
 
 class Size(click.ParamType):
@@ -41,9 +25,6 @@ class Size(click.ParamType):
 
     def convert(self, value, param, ctx) -> int:
         """The number of bytes."""
-        from grailbench.errors import InputError
-        from grailbench.util import memory
-
         if isinstance(value, int) or (self._zero and value == "0"):
             return int(value)
         try:
@@ -61,41 +42,6 @@ class Output(click.Path):
     def __init__(self, index: bool = False, **how):
         super().__init__(**how)
         self.index = index
-
-
-class Context(click.Context):
-    """A context whose help fits the terminal."""
-
-    formatter_class = Help
-
-
-class Command(Context):
-    """The context of a command that runs: no output may be one of the files that the command line names as inputs."""
-
-    def invoke(self, callback, /, *args, **kwargs):
-        """Runs the command. Raises InputError if an output would replace an input."""
-        values = [
-            (param.type, value) for param in self.command.params
-            for value in _flat(self.params.get(param.name)) if isinstance(value, str | os.PathLike)
-        ]  # fmt: skip
-        with outputs.of_one_command():
-            for kind, value in values:
-                if not isinstance(kind, Output) and os.path.isfile(value):
-                    outputs.protect(value)
-            for kind, value in values:
-                if isinstance(kind, Output):
-                    outputs.require_writable(value, kind.index, _index_begins() if kind.index else None)
-            return super().invoke(callback, *args, **kwargs)
-
-
-def _flat(value) -> tuple:
-    return value if isinstance(value, tuple) else (value,)
-
-
-def _index_begins() -> bytes:
-    from grailbench.graph.mapped import MAGIC
-
-    return MAGIC
 
 
 class Seconds(click.FloatRange):
@@ -157,7 +103,8 @@ matrix = _bundle(
     click.option("--config", type=completion.CONFIG, metavar="NAME-or-FILE",
                  help="A shipped config, or a TOML file; flags replace its keys."),
     click.option("--short", is_flag=True, help="Take the short form of the config: its keys in [short]."),
-    click.option("--problem", type=completion.PROBLEM, metavar="NAME", cls=_ProblemOption),
+    click.option("--problem", type=completion.PROBLEM, metavar="NAME",
+                 help=f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"),
     _many("--dataset", completion.GRAPH, "NAME", "A graph; may repeat."),
     _many("--set", completion.SETS, "SET", "A set of graphs, as small-sparse; may repeat. 'all' is every set."),
     _many("--impl", completion.IMPLEMENTATION, "NAME",

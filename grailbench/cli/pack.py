@@ -29,10 +29,10 @@ def command(run, out, redact, check, as_json):
 
     The same run gives the same bytes. 'report', 'compare', 'plot' and 'cite' take the file in place of a run,
     and verify it whole before they believe any of it. Packed is what 'grailbench record' takes, and also what was not
-    measured from a clean commit, which is then said wherever it is shown.
+    measured from a clean commit, which is marked wherever it is shown.
 
     With --redact, of folders the last part stays, of hosts and the user's name nothing: in the command and the config,
-    and in the reasons of cells without times, whose checksums are made anew. Rows with times stay byte for byte.
+    and in the reasons of cells without times, whose checksums are renewed. Rows with times stay byte for byte.
 
     With --check: known graphs must have the registry's checksums, and implementations that were asked the same pairs
     of the same graph must have given the same answers.
@@ -76,12 +76,11 @@ def put_judged(found: Judged, as_json: bool) -> None:
     """What is in a pack, and what was found of it."""
     facts, lines = _facts(found)
     record = {"path": str(found.path), **facts, "verified": found.methods, "graphs": found.graphs,
-              "sums": found.sums, "faults": found.faults}  # fmt: skip
+              "faults": found.faults}  # fmt: skip
     lines.append(("answers checked by", _counted(found.methods)))
     for status in dict.fromkeys(found.graphs.values()):
         names = [name for name, its in found.graphs.items() if its == status]
         lines.append((f"graphs {status}", words.listing(names, 5)))
-    lines.append(("checksums of rows", "each row has one, and it fits" if found.sums else "none: of an older version"))
     lines += [("FAULT", fault) for fault in found.faults]
     show(as_json, [record], [f"{found.path}: a whole pack", *paired(lines)])
 

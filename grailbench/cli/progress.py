@@ -82,7 +82,7 @@ class RunView:
     def timed(self, graph: Input) -> None:
         took = monotonic() - self._began
         verdicts = [(cell, verdict(cell)) for cell in cells(self._rows)]
-        names = [f"{cell.name} ({', '.join(said.rules)})" for cell, said in verdicts if not said.stable]
+        names = [f"{cell.name} ({', '.join(found.rules)})" for cell, found in verdicts if not found.stable]
         self.note(f"  done in {took:.1f} s" + (f"; unstable: {listing(names)}" if names else ""))
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:

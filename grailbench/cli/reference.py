@@ -72,9 +72,7 @@ def _help(command: click.Command) -> Iterator[str]:
 
 def _argument(param: click.Argument) -> str:
     """An argument as in a usage line."""
-    name = param.name.upper()
-    if isinstance(param.type, click.Choice):
-        name = "|".join(param.type.choices)
+    name = "|".join(param.type.choices) if isinstance(param.type, click.Choice) else param.name.upper()
     name = name if param.required else f"[{name}]"
     return f"{name}..." if param.nargs == -1 else name
 
@@ -91,12 +89,8 @@ def _flags(param: click.Option) -> str:
 
 def _text(param: click.Option) -> str:
     """The help of an option, whether it is required, and its default if the help does not say it."""
-    text = param.help or ""
-    if param.required:
-        text += " [required]"
-    if param.show_default and isinstance(param.default, str | int | float):
-        text += f" [default: {param.default}]"
-    return text.strip()
+    default = f"[default: {param.default}]" if isinstance(param.default, str | int | float) else ""
+    return " ".join(filter(None, (param.help, "[required]" * param.required, default * bool(param.show_default))))
 
 
 def _cell(text: str) -> str:

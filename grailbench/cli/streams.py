@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from grailbench.util.visible import visible
@@ -60,21 +60,10 @@ class _Bare:
         return getattr(self._stream, name)
 
 
-class Outputs:
-    """Tells what happened to stdout: `failure` is the error because of which output was lost, or None."""
-
-    def __init__(self, stdout: _Descriptor | None):
-        self._stdout = stdout
-
-    @property
-    def failure(self) -> OSError | None:
-        sys.stdout.flush()
-        return None if self._stdout is None else self._stdout.failure
-
-
 @contextmanager
-def guarded() -> Iterator[Outputs]:
-    """In the block, writes to stdout and stderr do not raise, so that the work goes on to its end.
+def guarded() -> Iterator[Callable[[], OSError | None]]:
+    """In the block, writes to stdout and stderr do not raise, so that the work goes on to its end; gives a function
+    that returns the error because of which output was lost, or None.
 
     Characters that cannot be encoded are replaced. A closed stream acts as /dev/null. Streams that are not those of
     the process, as in tests, are not changed.
@@ -82,8 +71,13 @@ def guarded() -> Iterator[Outputs]:
     before = sys.stdout, sys.stderr
     sys.stdout, stdout = _wrapped(sys.stdout, sys.__stdout__)
     sys.stderr, _ = _wrapped(sys.stderr, sys.__stderr__)
+
+    def failure() -> OSError | None:
+        sys.stdout.flush()
+        return None if stdout is None else stdout.failure
+
     try:
-        yield Outputs(stdout)
+        yield failure
     finally:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

@@ -16,7 +16,7 @@ def command(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     """Check the answers and labels of every cell, and time nothing.
 
     The oracle answers every query: from the whole transitive closure up to 50,000 vertices, beyond that by a sweep of
-    the condensed graph from the sources of the queries. Its answers are kept in the cache. --sample and
+    the condensed graph from the sources of the queries. Its answers are stored in the cache. --sample and
     --oracle-seconds have it answer fewer.
 
     \b

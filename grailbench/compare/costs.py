@@ -106,9 +106,8 @@ class Timed(NamedTuple):
 
 
 def pays_interval(own: Timed, other: Timed, least: int = 0) -> Interval | None:
-    """The 95 % interval of `pays_from`: its percentiles over bootstrap draws of the four medians, where times of the
-    same trial numbers are drawn by the same trials, so that what slowed a trial down cancels. The upper bound is `inf`
-    if too many draws never pay. None where a time has fewer than `FEW` trials."""
+    """The 95 % interval of `pays_from` by bootstrap of the four medians; times of the same trials are drawn together.
+    The upper bound is `inf` if too many draws never pay. None where a time has fewer than `FEW` trials."""
     times = (own.build, own.batch, other.build, other.batch)
     if min(map(len, times)) < FEW:
         return None
@@ -240,7 +239,7 @@ def between(interval: Interval) -> str:
 
 class Front(NamedTuple):
     """The front of a group: its configurations, those faster to build first, what is cheapest for how many queries, and
-    the best searching method, None if nothing is known to keep no index."""
+    the best method without an index."""
 
     group: Group
     points: list[Point]

@@ -24,7 +24,6 @@ from grailbench.compare.runs import (
     CounterChange,
     TimeChange,
     changes,
-    group_of,
     with_last_phases,
 )
 from grailbench.errors import NothingMeasured
@@ -265,8 +264,7 @@ def _between(series: Series, before: Point, after: Point, gate: Gate) -> Iterato
 def _differs(before: Point, after: Point, phase: str, gate: Gate) -> bool:
     """Whether the medians of a phase differ by more than the gate allows."""
     medians = before.medians(phase), after.medians(phase)
-    allowed = gate.allowed(group_of(after.found[-1][1])).ratio
-    return all(medians) and max(map(max, medians)) > allowed * min(map(min, medians))
+    return all(medians) and max(map(max, medians)) > gate.ratio * min(map(min, medians))
 
 
 def _named(change: Change, old: Cell) -> tuple[str, str, str] | None:

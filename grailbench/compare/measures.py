@@ -16,11 +16,8 @@ from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 
 Trials = Mapping[int, float]  #: a value by the number of its trial
-FROM_EDGES, AT_HAND = "from edges", "graph at hand"  #: what a time to so many answers begins with
 ONE, MANY, GPU = PLACES = ("one core", "many cores", "GPU")  #: where a cell ran
 NS = 1e6  #: ns in a ms
-_SEARCHES = ("searches", "queries_searched", "queries_swept", "groups", "search_levels")  # counters of pairs searched
-_DRAWN = re.compile(r"([a-z]+)-\d+-s\d+")  # names of query sets that were drawn
 _GPU = re.compile(r"gpu.*|.*-gpu")  # names of our implementations on GPUs, of which some are no more
 
 
@@ -66,25 +63,23 @@ def _each(cell: Cell) -> Trials:
 ANSWERS = Measure(_each, ("query", "solve"))
 
 
-def total(way: str, answers: int | None = None) -> Measure:
-    """ms from `FROM_EDGES` in memory, or from the `AT_HAND` graph, to so many answers.
+def from_edges(answers: int | None = None) -> Measure:
+    """ms from edges in memory to so many answers.
 
-    Of reachability: `ready` or `label`, and `answers` times the trial's time of a pair; with None, all pairs of the
-    batch. Of others: `ready`, which is the whole way, or the last phase.
+    Of reachability: `ready`, and `answers` times the trial's time of a pair; with None, all pairs of the batch. Of
+    others: `ready`, which is the whole way.
     """
-    built_phase = "ready" if way == FROM_EDGES else "label"
 
     def trials(cell: Cell) -> Trials:
-        last = _answers(cell)
+        built = cell.times.get(("", "ready"), {}) if cell.sound else {}
         if not by_pair(cell):
-            return (cell.times.get(("", "ready"), {}) if cell.sound else {}) if way == FROM_EDGES else last
+            return built
         if not cell.queries:
             return {}
-        factor = 1.0 if answers is None else answers / cell.queries
-        built = cell.times.get(("", built_phase), {})
+        factor, last = 1.0 if answers is None else answers / cell.queries, _answers(cell)
         return {trial: built[trial] + factor * last[trial] for trial in built if trial in last}
 
-    return Measure(trials, (built_phase, "query", "solve"))
+    return Measure(trials, ("ready", "query", "solve"))
 
 
 def of_value(value: Callable[[Cell], float | None]) -> Measure:
@@ -117,13 +112,6 @@ def questions(cell: Cell) -> str:
     return cell.whole_set if by_pair(cell) else asked(cell)
 
 
-def kind_of_questions(cell: Cell) -> str:
-    """The kind of a cell's questions, of which the best are taken together: of reachability 'random', 'balanced' or the
-    name of another query set, of others the query set."""
-    found = _DRAWN.fullmatch(cell.whole_set) if by_pair(cell) else None
-    return found[1] if found else asked(cell)
-
-
 def asked(cell: Cell) -> str:
     """Its query set; how many pairs if only the first of a set; whether it gives estimates."""
     part = "" if cell.part is None else f", first {cell.part:,}"
@@ -147,11 +135,6 @@ def place(cell: Cell) -> str:
 def by_pair(cell: Cell) -> bool:
     """True if an index is built first and questions cost extra: problem reachability."""
     return cell.problem == USUAL
-
-
-def searchless(cell: Cell) -> bool | None:
-    """True if it counted its work and answered every pair without a search; None if it counted nothing."""
-    return None if not cell.counters else not any(cell.counters.get(name) for name in _SEARCHES)
 
 
 class Best(NamedTuple):

@@ -20,7 +20,7 @@ from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Interval, interval_of, resampled
 from grailbench.util.words import BLANK, multiple
 
-EQUAL, UNCLEAR = "about equal", "cannot be told"
+EQUAL, UNCLEAR = "about equal", "unclear"
 FEW = 3  #: with fewer trials of one side there is no interval
 
 
@@ -39,8 +39,8 @@ class Ratio(NamedTuple):
 
     @property
     def order(self) -> int:
-        """1 if it is above 1, -1 if below, 0 if that cannot be told or 1 is in the interval; by the value alone without
-        an interval."""
+        """1 if it is above 1, -1 if below, 0 if 1 is in the interval or may be; by the value alone without an
+        interval."""
         return 0 if self.unstable else order(self.interval or Interval(self.value, self.value))
 
     @property

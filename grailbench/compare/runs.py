@@ -73,11 +73,9 @@ class Side:
 class TimeChange:
     """A phase of a cell that both runs timed.
 
-    unit      'ms', or implementation and phase of the reference ('dfs query'); 'ms, sampled' if not all answers of one
-              of the cells were checked
-    ratio     new / base of the medians
-    bounds    the bootstrap interval of the ratio
-    least     new / base of the least times
+    unit      'ms', or implementation and phase of the reference ('dfs query'); with `SAMPLED` at the end if not all
+              answers of one of the cells were checked
+    ratio     new / base of the medians, with the bootstrap interval `bounds`; `least` is that of the least times
     allowed   the largest ratio that the gate allows
     ms        new - base, in ms on the new run's machine
     """
@@ -121,8 +119,7 @@ Change = CellChange | CounterChange | TimeChange | LeftOut
 
 @dataclass(frozen=True)
 class MeanChange:
-    """The geometric mean of new / base over the graphs of one configuration and phase; `sampled` is True if not all
-    answers were checked on one of the graphs."""
+    """The geometric mean of new / base over the graphs of a configuration and phase; see `TimeChange` for `sampled`."""
 
     label: str
     phase: str
@@ -325,7 +322,6 @@ class Clock:
     same    True if both runs are from one machine
     direct  True if times are compared in ms
     reason  why no time can be compared, '' if times can be
-    how     the way of comparing, in words
     """
 
     def __init__(self, base: Run, new: Run, gate: Gate):
@@ -337,7 +333,6 @@ class Clock:
         self.how = self._how()
 
     def _reason(self) -> str:
-        """Why no time can be compared, '' if times can be."""
         if self.gate.times == "none":
             return "the gate compares no times"
         if self.base.mixed or self.new.mixed:
@@ -374,8 +369,7 @@ class Clock:
         return found
 
     def _judged(self, cells: tuple[Cell, Cell], phase: str, base: _Timed, new: _Timed) -> TimeChange:
-        cell, allowed = cells[0], self.gate.allowed(group_of(cells[0]))
-        most = allowed.ratio if self.same else allowed.across
+        cell, most = cells[0], self.gate.ratio if self.same else self.gate.across
         ms = (new.value - base.value) * new.unit_ms
         ratio, least = new.value / base.value, new.least / base.least
         bounds = statistics.ratio_interval(new.draws, base.draws)
@@ -385,7 +379,7 @@ class Clock:
         return TimeChange(
             dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
             ratio=ratio, bounds=bounds, least=least, allowed=most, ms=ms,
-            verdict="same" if abs(ms) < allowed.least_ms else _time_verdict(ratio, least, clear, most),
+            verdict="same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most),
         )  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
@@ -413,11 +407,9 @@ def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
 
 
 def _time_verdict(ratio: float, least: float, clear: bool, most: float) -> Verdict:
-    """The verdict on a ratio of medians; `least` is the ratio of the least times, `clear` False where 1 lies in
-    its interval, or where a side is unstable and trials of the two overlap.
-
-    Other work on the machine can only add time. A change of the code therefore shows in the least times too; here it
-    must reach half of the gate, on a log scale (`most ** 0.5`).
+    """The verdict on a ratio of medians; `clear` is False where 1 lies in its interval, or where a side is unstable and
+    trials of the two overlap. Other work on the machine only adds time, so a change of the code also shows in the ratio
+    of the least times, here by half of the gate on a log scale.
     """
     if 1.0 / most <= ratio <= most:
         return "same"
@@ -477,16 +469,6 @@ def _beside(reference: Cell, cell: Cell) -> bool:
 def _likeness(one: Cell, other: Cell) -> int:
     """The number of axes on which two configurations have the same value."""
     return sum(one.axes[name] == other.axes[name] for name in one.axes)
-
-
-def group_of(cell: Cell) -> str | None:
-    """The set of a cell's graph: the registry's, or 'synthetic' or 'imported'; None if unknown."""
-    from grailbench.data.registry import registry
-
-    if cell.kind != "real":
-        return cell.kind
-    known = registry().get(cell.dataset)
-    return None if known is None else known.set
 
 
 # ------------------------------------------------------------------ means over graphs

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,11 +114,8 @@ def cached_file(dataset: Dataset) -> CachedFile | None:
 
 
 def read_note(path: Path) -> dict:
-    """The note about a graph file or an archive; empty when there is none. A damaged note is ignored and logged.
-
-    Notes of older versions have no checksum. The characteristics of the graph (`measured`) are left out of those, so
-    that they are computed again.
-    """
+    """The note about a graph file or an archive; empty when there is none, or one without a checksum, of an older
+    version. A damaged note is ignored and logged."""
     where = note_path(path)
     try:
         note, summed = opened(where.read_bytes())
@@ -128,7 +124,7 @@ def read_note(path: Path) -> dict:
     except (OSError, ValueError) as error:
         _log.warning("%s is damaged and is not used: %s", where, error)
         return {}
-    return note if summed else {name: value for name, value in note.items() if name != "measured"}
+    return note if summed else {}
 
 
 def write_note(path: Path, note: dict) -> None:
@@ -152,8 +148,8 @@ def foreign(path: Path) -> bool:
 def publish(made: temporary.File, to: Path) -> None:
     """Move a finished temporary file to its place and onto the disk, and close it."""
     outputs.sync(made.path)
-    os.replace(made.path, to)
-    made.close()
+    made.rename(to)
     for folder in (to.parent, to.parent.parent):  # which may be new
         outputs.sync(folder)
     caches.added(to)
+    made.close()

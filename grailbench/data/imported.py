@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
 
-_READ_AS = (
-    "source_sha256",
-    "format",
-    "vertices_stated",
-    "renumbered",
-    "options",
-)  # two imports with equal values are the same
+#: keys of the metadata of an imported graph; two imports with equal values are the same
+_READ_AS = ("source_sha256", "format", "vertices_stated", "renumbered", "options")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -193,7 +188,7 @@ def check_name(name: str, beside: str = "generated", remedy: str = "choose anoth
 
     Raises InputError when the name is not valid, belongs to a dataset or to a graph that can be generated, or is that
     of a graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
-    `remedy` is what the message tells to do about a name that is taken.
+    `remedy` is for a name that is taken.
     """
     from grailbench.data.registry import find
     from grailbench.graph.generate import generated_name

@@ -75,7 +75,7 @@ class BenchGraph:
         from grailbench.graph.store import load_ids
 
         if self.kind == "real":
-            found = _same_file(self)
+            found = _file_of(registry()[self.name], self.sha256)
             if found.form.format != "gra":
                 return _read(found).ids
         if self.kind != "imported":
@@ -89,7 +89,7 @@ class BenchGraph:
 
         if self.kind != "real":
             return load_graph(Location(self.name, self.kind).path, self.sha256)[0]
-        return _read(_same_file(self)).graph
+        return _read(_file_of(registry()[self.name], self.sha256)).graph
 
 
 def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
@@ -108,8 +108,7 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
         require_same(meta["sha256"], sha256, place.name)
         title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
         return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
-    found = _fetched_file(dataset)
-    require_same(found.sha256, sha256, dataset.name)
+    found = _file_of(dataset, sha256)
     printed = dataset.printed(super_root=True)
     return BenchGraph(
         name=dataset.name,
@@ -137,17 +136,6 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
         return made(recipe_of(found.name))
     except OSError as error:
         raise of_system(error) from error
-
-
-def _same_file(graph: BenchGraph) -> CachedFile:
-    """The file of a real graph. Raises InputError when it is no longer the one that was opened."""
-    from grailbench.graph.store import require_same
-
-    found = cache.cached_file(registry()[graph.name])
-    if found is None:
-        raise InputError(f"the file of {graph.name} is gone", remedy=f"grailbench fetch {graph.name}")
-    require_same(found.sha256, graph.sha256, graph.name)
-    return found
 
 
 @dataclass(frozen=True)
@@ -212,10 +200,10 @@ def open_raw(name: str) -> RawGraph:
         title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
         ids = load_ids(path, meta["sha256"])
         return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, ids, weights, notes)
-    file = _fetched_file(dataset)
+    file = _file_of(dataset)
     got = _read(file)
-    return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, got.graph, got.ids, got.weights,
-                    got.notes)  # fmt: skip
+    of_file = got.graph, got.ids, got.weights, got.notes
+    return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, *of_file)
 
 
 def describe(dataset: Dataset) -> dict:
@@ -243,18 +231,17 @@ def describe(dataset: Dataset) -> dict:
     measured = None if found is None else _measured(found)
     row: dict = {"name": dataset.name, "title": dataset.title, "set": dataset.set, "table": dataset.table}
     row |= measured or dict.fromkeys(_CHARACTERISTICS)
-    row |= _published(dataset)
+    for prefix, super_root in (("published", True), ("published_file", False)):
+        printed = dataset.printed(super_root)
+        fields = {"vertices": "vertices", "edges": "edges", "degree": "degree", "in": "where"}
+        row |= {f"{prefix}_{name}": printed and getattr(printed, field) for name, field in fields.items()}
     pairs = dataset.closure
     row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
     row |= {"matches": matches(dataset, measured)}
-    row |= {
-        name: found and getattr(found, name) for name in ("verified", "checked", "sha256", "archive_sha256", "source")
-    }
-    row |= {
-        "errata": [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum],
-        "notes": list(dataset.notes),
-    }
-    return row
+    for name in ("verified", "checked", "sha256", "archive_sha256", "source"):
+        row[name] = found and getattr(found, name)
+    errata = [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum]
+    return row | {"errata": errata, "notes": list(dataset.notes)}
 
 
 def matches(dataset: Dataset, measured: dict | None) -> bool | None:
@@ -265,27 +252,13 @@ def matches(dataset: Dataset, measured: dict | None) -> bool | None:
     rows = [row for row in dataset.published if row.erratum is None]
     if measured is None or not rows:
         return None
-    counts = {True: (measured["vertices"], measured["edges"]), False: _before(measured)}
+    with_root = measured["vertices"], measured["edges"]
+    counts = {True: with_root, False: (with_root[0] - 1, with_root[1] - measured["roots"])}
     return all((row.vertices, row.edges) == counts[row.super_root] for row in rows)
 
 
 _CHARACTERISTICS = ("vertices", "edges", "distinct_edges", "degree", "levels", "roots", "sinks",
                     "max_in_degree", "max_out_degree", "file_vertices", "file_edges")  # fmt: skip
-
-
-def _before(measured: dict) -> tuple[int, int]:
-    """Vertices and edges of the condensed graph without the super-root."""
-    return measured["vertices"] - 1, measured["edges"] - measured["roots"]
-
-
-def _published(dataset: Dataset) -> dict:
-    rows = {"published": dataset.printed(super_root=True), "published_file": dataset.printed(super_root=False)}
-    fields = {"vertices": "vertices", "edges": "edges", "degree": "degree", "in": "where"}
-    return {
-        f"{prefix}_{name}": row and getattr(row, attribute)
-        for prefix, row in rows.items()
-        for name, attribute in fields.items()
-    }
 
 
 def _measured(found: CachedFile) -> dict:
@@ -322,9 +295,12 @@ def _read(found: CachedFile) -> Reading:
         return read_source(source, found.form.format)
 
 
-def _fetched_file(dataset: Dataset) -> CachedFile:
-    """The file of a dataset in the cache. Raises InputError when it was not fetched."""
+def _file_of(dataset: Dataset, sha256: str | None = None) -> CachedFile:
+    """The file of a dataset in the cache. Raises InputError when it was not fetched, or has another sha256."""
+    from grailbench.graph.store import require_same
+
     found = cache.cached_file(dataset)
     if found is None:
         raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
+    require_same(found.sha256, sha256, dataset.name)
     return found

@@ -71,7 +71,10 @@ def locate(name: str) -> Location:
         raise InputError(
             "is a file; graphs are opened by name", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
         )
-    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, [*registry(), *available()], LISTED))
+    from grailbench.graph.generate import look_alikes
+
+    known = [*registry(), *stored_here(), *look_alikes()]
+    raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known, LISTED))
 
 
 def look_up(name: str) -> Location | None:
@@ -104,14 +107,6 @@ def stored_here() -> list[str]:
     """Names of the graphs that were generated or imported on this machine, sorted by folder and name."""
     found = [path.stem for folder in FOLDERS.values() for path in sorted((paths.cache_dir() / folder).glob("*.npz"))]
     return [name for name in found if name not in registry()]
-
-
-def available() -> list[str]:
-    """Names of the graphs that can be opened now, real ones first, with all look-alikes, stored or not."""
-    from grailbench.graph.generate import look_alikes
-
-    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
-    return list(dict.fromkeys([*real, *stored_here(), *look_alikes()]))
 
 
 def look_alike_of(name: str) -> str | None:

@@ -100,16 +100,9 @@ class IndexHolder:
                 self._copy.unlink(missing_ok=True)  # to be sent again
                 raise
 
-    def tell(self, what: str) -> Any:
+    def attribute(self, what: str) -> Any:
         """An attribute of the index."""
         return getattr(self._index, what)
-
-    def sees(self, look: Callable[[], bool]) -> bool:
-        """Whether this worker can read the pairs of a source by itself."""
-        try:
-            return bool(look())
-        except (OSError, InputError):
-            return False
 
     def answer(self, identity: str, columns: tuple | None, make: Callable | None, ids: bool) -> tuple[int, np.ndarray]:
         """The number of pairs and their answers as bits (`numpy.packbits`), of two columns or of what `make()` returns:

@@ -68,7 +68,7 @@ class SpreadIndex(Index):
         """Compares the labels with every edge: of the file that workers map, or those on the GPU of each."""
         if self.index is not None:
             return self.index.check_labels(dag)
-        return next(filter(None, self.spread.told("fault")), None)
+        return next(filter(None, self.spread.attribute("fault")), None)
 
     def one_pair(self, component: np.ndarray | None) -> OnePair | None:
         """Answers in this process, which has the file mapped: asking a worker takes a thousand times as long."""
@@ -105,7 +105,7 @@ class CountedIndex(SpreadIndex):
         """The work of building and that of all workers."""
         if not self._built:
             return {}
-        every = [self._built, *self.spread.told("counters")]
+        every = [self._built, *self.spread.attribute("counters")]
         work = {name: sum(each[name] for each in every) for name in NAMES}
         labels = self.index.labels
         pairs = len(labels.pairs)
@@ -288,7 +288,7 @@ class DaskGpu(Implementation):
             written(path, Fused, replace(params, devices=1), dag, {})
 
         spread, _, folder, _ = _spread(params.devices, write, timer, needs_gpu=True)
-        return IndexOnGpus(spread, None, spread.told("index_bytes")[0], folder)
+        return IndexOnGpus(spread, None, spread.attribute("index_bytes")[0], folder)
 
 
 def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu: bool = False) -> tuple:

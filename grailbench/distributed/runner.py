@@ -26,7 +26,7 @@ from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.processes import Named
 from grailbench.harness.progress import Progress
 from grailbench.harness.rows import cell_of, sampled
-from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, steps
+from grailbench.harness.tasks import Task, cell_key, crowded, implementation_of, new_row, on_gpu, steps
 from grailbench.problems.contract import Checks
 from grailbench.util.words import count, listing
 
@@ -67,12 +67,8 @@ class Job:
 
 @dataclass(eq=False)
 class _Worker:
-    """A worker that can be used, and what it does.
-
-    env    the environment there, with `fingerprint` and `key`; None until it is known
-    task   that it runs now
-    group  of the cells that it ran last: their graph is open there
-    """
+    """A worker: its environment, with `fingerprint` and `key`, None until it is known; the task that it runs; and the
+    group of the cells that it ran last, whose graph is open there."""
 
     slot: WorkerSlot
     env: dict | None = None
@@ -82,11 +78,8 @@ class _Worker:
 
 @dataclass(eq=False)
 class _WorkerTask:
-    """A task of dask.
-
-    job     None if only the environment is asked for
-    pid     of the worker that runs it, as it says
-    """
+    """A task of dask: a job, or None if only the environment is wanted, and the process id of the worker that runs
+    it."""
 
     name: str
     worker: _Worker
@@ -202,10 +195,8 @@ class DaskRunner:
         hosts = dict.fromkeys(worker.slot.host for worker in self.used.values())
         self.watcher.note(f"{count(len(self.used), 'worker')} on {listing(hosts, 4)}")
         most = max((len(worker.slot.cores) for worker in self.used.values()), default=0)
-        many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > most})
-        if many and most:
-            threads = " and ".join(f"{number:,}" for number in many)
-            self.watcher.note(f"{threads} threads on workers of {count(most, 'core')}: they wait for one another")
+        if most and (warning := crowded(plan.cells, most, "workers of ")):
+            self.watcher.note(warning)
 
     def _jobs(self, plan: Plan) -> Iterator[Job]:
         """The cells that are not complete, in the order of the plan."""

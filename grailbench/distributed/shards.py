@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +17,18 @@ from grailbench.graph.readers.cells import ends_of, unrecognised
 from grailbench.util.outputs import protect, replaced
 
 SHARD = 1 << 21  #: pairs of a shard: 16 MiB of int32
-_MARKED = 1 << 16  # bytes at either end of a file by which a worker knows it
 _READ = "a .parquet or .npy file, two columns, or an iterable of arrays is read"
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Pairs that are asked at once: two columns of k ids, or what makes them.
+    """Pairs that are asked at once: two columns of k ids, or what makes them on the worker.
 
-    make   called on the worker if that sees what `look` asks for, else here
     ids    whether they are ids of the user, not vertices of the condensed graph
     """
 
     columns: np.ndarray | tuple | None = None
     make: Callable[[], Any] | None = None
-    look: Callable[[], bool] | None = None
     ids: bool = False
 
 
@@ -175,39 +170,11 @@ def _together(some: list[Any]) -> Iterator[Shard]:
 # ------------------------------------------------------------------ files
 
 
-@dataclass(frozen=True)
-class _Look:
-    """Whether a file is seen under a path: the one with this size and these ends."""
-
-    path: Path
-    mark: str
-
-    def __call__(self) -> bool:
-        return _mark(self.path) == self.mark
-
-
-def _mark(path: Path) -> str:
-    """The sha256 of the size of a file and of its first and last bytes. Raises OSError."""
-    with open(path, "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        digest = hashlib.sha256(f"{size} ".encode())
-        digest.update(stream.read(_MARKED))
-        stream.seek(max(0, size - _MARKED))
-        digest.update(stream.read(_MARKED))
-    return digest.hexdigest()
-
-
-def _look(path: Path) -> _Look:
-    try:
-        return _Look(path, _mark(path))
-    except OSError as error:
-        raise InputError(f"the file cannot be read: {error.strerror or error}", path=path) from None
-
-
 def _of_npy(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
-    look, pairs = _look(path), _mapped_npy(path)
+    pairs = _mapped_npy(path)
     for first in range(0, pairs.shape[0], size):
-        yield Shard(make=partial(_npy_rows, path, first, first + size), look=look, ids=True)
+        some = pairs[first : first + size]
+        yield Shard((np.array(some[:, 0]), np.array(some[:, 1])), ids=True)
 
 
 def _mapped_npy(path: Path) -> np.ndarray:
@@ -218,7 +185,7 @@ def _mapped_npy(path: Path) -> np.ndarray:
             at = stream.tell()
         found: np.ndarray = np.memmap(path, dtype, "r", at, shape, "F" if columns_first else "C")
     except npy.FAULTS as error:
-        raise InputError(f"it is no array of numpy that can be read: {error}", path=path) from None
+        raise InputError(f"it is not a readable array of numpy: {error}", path=path) from None
     if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
         return found if found.shape[1] == 2 else found.T
     raise InputError(
@@ -228,42 +195,20 @@ def _mapped_npy(path: Path) -> np.ndarray:
     )
 
 
-def _npy_rows(path: Path, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-    some = _mapped_npy(path)[first:last]
-    return np.array(some[:, 0]), np.array(some[:, 1])
-
-
 def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
-    """Shards of whole row groups, which workers read; of larger groups, parts that are read here."""
-    look, file = _look(path), _parquet(path)
-    names = _names(path, file, columns)
-    groups: list[int] = []
-    rows = 0
-    for group in range(file.num_row_groups):
-        length = file.metadata.row_group(group).num_rows
-        if groups and rows + length > size:
-            yield Shard(make=partial(_groups, path, tuple(groups), names), look=look, ids=True)
-            groups, rows = [], 0
-        if length > 2 * size:
-            for batch in file.iter_batches(size, row_groups=[group], columns=list(names)):
-                yield Shard(_arrow(path, batch, names), ids=True)
-        elif length:
-            groups.append(group)
-            rows += length
-    if groups:
-        yield Shard(make=partial(_groups, path, tuple(groups), names), look=look, ids=True)
-
-
-def _parquet(path: Path) -> Any:
     try:
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise MachineLacks(f"parquet files need pyarrow ({error}): pip install 'grailbench[formats]'") from None
     try:
-        return ParquetFile(path)
+        with ParquetFile(path) as file:
+            names = _names(path, file, columns)
+            yield from _of_items(
+                (_arrow(path, each, names) for each in file.iter_batches(size, columns=[*names])), size
+            )
     except (OSError, pyarrow.ArrowInvalid) as error:
-        raise InputError(f"it is no parquet file that can be read: {error}", path=path) from None
+        raise InputError(f"it is not a readable parquet file: {error}", path=path) from None
 
 
 def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str, str]:
@@ -280,18 +225,12 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     return columns[0], columns[1]
 
 
-def _groups(path: Path, groups: tuple[int, ...], names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """The pairs of some row groups."""
-    with _parquet(path) as file:
-        return _arrow(path, file.read_row_groups(list(groups), columns=list(names), use_threads=False), names)
-
-
-def _arrow(path: Path, table: Any, names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
-    """Two columns of a table of arrow. Raises InputError if one has missing values or neither numbers nor names."""
+def _arrow(path: Path, batch: Any, names: tuple[str, str]) -> tuple[np.ndarray, np.ndarray]:
+    """Two columns of a batch of arrow. Raises InputError if one has missing values or neither numbers nor names."""
     found = []
     for name in names:
-        column = table.column(name)
+        column = batch.column(name)
         if column.null_count:
             raise InputError(f"column {name!r} has {column.null_count:,} missing values", path=path)
-        found.append(id_column(column.to_numpy(), name))
+        found.append(id_column(column.to_numpy(zero_copy_only=False), name))
     return found[0], found[1]

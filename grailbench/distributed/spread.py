@@ -14,7 +14,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,13 +55,11 @@ class _Worker:
 
     held   the future of its actor
     gpu    the GPU that is its own, as in `Facts.gpus`; None for an index that needs none
-    sees   what it was asked to look at -> whether it sees that
     """
 
     facts: Facts
     held: Any
     gpu: str | None = None
-    sees: dict = field(default_factory=dict)
 
 
 class Spread:
@@ -199,21 +197,13 @@ class Spread:
         """
         return _Stream(self, iter(shards)).run()
 
-    def told(self, what: str) -> list[Any]:
+    def attribute(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
-        asked = [(each, self._started(each, "tell", what)) for each in self._workers.values()]
+        asked = [(each, self._started(each, "attribute", what)) for each in self._workers.values()]
         return [self._result(*each) for each in asked]
 
     def _ask(self, worker: _Worker, shard: Shard) -> Future:
-        columns, make = shard.columns, shard.make
-        if make is not None and shard.look is not None and not self._sees(worker, shard.look):
-            columns, make = make(), None
-        return self._started(worker, "answer", self.identity, columns, make, shard.ids)
-
-    def _sees(self, worker: _Worker, look: Callable[[], bool]) -> bool:
-        if look not in worker.sees:
-            worker.sees[look] = self._result(worker, self._started(worker, "sees", look))
-        return worker.sees[look]
+        return self._started(worker, "answer", self.identity, shard.columns, shard.make, shard.ids)
 
     def _started(self, worker: _Worker, method: str, *arguments) -> Future:
         return liveness.start(self._client, self._call(worker, method, *arguments))

@@ -38,17 +38,14 @@ class Facts:
     """What a worker has.
 
     worker     its address; '' for this process
-    host       the name of its machine; machine tells machines apart, also those of one name
+    host       the name of its machine; `machine` is different for machines of one name
     cores      the numbers of the cores that its process may use
-    gpus       the GPUs that its process may use, as CUDA_VISIBLE_DEVICES names them
-    gpu_names  the names of these, where the driver tells
+    gpus       the GPUs that its process may use, as CUDA_VISIBLE_DEVICES names them, and `gpu_names`
     memory     bytes that are free for its process
     resources  what it declares: 'cores', 'gpu', 'memory' (bytes)
     threads    tasks that dask may run in it at once; 0 for this process
-    grailbench, code, commit, dirty
-               version, hash of the sources that affect measurements, commit, and whether files differ from it
-    python, packages
-               versions
+
+    The others are versions, as in an environment.
     """
 
     worker: str

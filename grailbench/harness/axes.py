@@ -1,8 +1,8 @@
-"""The axes of a configuration, with all that rows, keys, labels, plans and tables need to know about each.
+"""The axes of a configuration: fields of configs, options of commands, columns of rows and tables, keys and labels are
+made from them.
 
-To add an axis, add an entry here and a field to the `Params` of the problem that uses it. Fields of configs, options of
-commands, columns of rows and tables, keys and labels are made from the entry. Rows of older runs lack a new axis, so it
-is `late`: a plan has it only where it has a value, so that the digests of older runs stay valid.
+To add an axis, add an entry here and a field to the `Params` of the problem that uses it. Rows of older runs lack a new
+axis, so it is `late`: a plan has it only where it has a value, so that the digests of older runs stay valid.
 """
 
 from __future__ import annotations
@@ -95,9 +95,8 @@ def shown() -> list[Axis]:
 def label(
     impl: str, values: Mapping[str, Any], *, long: bool = False, between: str = " ", before: str = "", after: str = ""
 ) -> str:
-    """The label of a configuration: 'gpu-fused d=2 dfs level,tree 2 GPUs'.
+    """The label of a configuration with these values by axis: 'gpu-fused d=2 dfs level,tree 2 GPUs'.
 
-    values   the values of axes by name; missing axes are left out
     long     whether names say their axis: 'filters level,tree', 'lexicographic order'
     between  separates the algorithm from the values of the machine, and these from one another
     before   text at the beginning, such as the problem; `after` is at the end, such as the query set

@@ -207,12 +207,9 @@ def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
 
 
 def together(cells: Iterable[Cell]) -> list[Cell]:
-    """The cells of one graph whose labeling times and memory are shown, since these do not depend on the queries.
-
-    If the graph has several batches of random queries, these are the cells of the batch with the most sound cells (then
-    with the most trials, then the largest), so that the compared configurations were measured together. For
-    configurations without a sound cell in that batch, the cells of the other batches are added.
-    """
+    """The cells of one graph whose labeling times and memory are shown, since these do not depend on the queries: of
+    several batches of random queries those of the batch with most sound cells (then trials, then queries), so that they
+    were measured together, and for configurations without a sound cell there those of other batches."""
     cells = list(cells)
     sound = batches(cell for cell in cells if cell.sound)
     if len(sound) < 2:
@@ -275,9 +272,8 @@ def _times(rows: Iterable[Mapping]) -> dict[tuple[str, str], dict[int, float]]:
 def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
     """Whether `ready` of a cell with these phases, (under, phase), is the whole time from edges.
 
-    In older versions, phases with `apart` (transfers, allocations and renumbering of a GPU) were subtracted from it.
-    They cannot be added again, because they are in one sum with those of `label`. Such cells have a part `build` of
-    `ready` and no parts for the phases with `apart`; their `ready` is not shown.
+    Older versions subtracted phases with `apart` (transfers, allocations and renumbering of a GPU) from it. Such cells
+    have a part `build` of `ready` and no parts for these phases; their `ready` is not shown.
     """
     parts = {phase for under, phase in phases if under == "ready"}
     apart = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
@@ -353,22 +349,16 @@ class Run:
 
 
 def load(run: str | os.PathLike | None = None) -> Run:
-    """Read a run, given its folder, its name or its pack (`harness.pack`), or None for the latest run that has a row.
-
-    The folder of a run in a pack is the pack's file, beside which nothing lies. Raises InputError when there is no such
-    run, or no whole pack, and the errors of `read`.
-    """
+    """Read a run, given its folder, its name or its pack (whose file is its `folder` then), or None for the latest run
+    that has a row. Raises InputError when there is no such run, or no whole pack, and the errors of `read`."""
     place = folder.latest_results() if run is None else pack.place_of(run)
     with pack.folder_of(place) as where:
         return replace(read(where), folder=place)
 
 
 def joined(runs: Iterable[Run]) -> Run:
-    """At least one run as one: the rows of the first, and those of cells that only later ones have.
-
-    It has the folder and the environment of the first, with the others' as earlier sessions: `mixed` tells whether all
-    are of one machine.
-    """
+    """At least one run as one: the first, with the rows of cells that only later ones have, and the environments of
+    these as earlier sessions, so that `mixed` says whether all are of one machine."""
     first, *others = runs
     rows, have = list(first.rows), {cell_of(row) for row in first.rows}
     for run in others:

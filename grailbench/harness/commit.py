@@ -45,7 +45,7 @@ def commit_state() -> tuple[str | None, bool | None]:
 
 def state_of(file: Path) -> tuple[str | None, bool | None]:
     """The commit of a module or package outside this checkout, given its file, and whether its Python files, or other
-    files of the package, differ from it. (None, None) if no git checkout has the file."""
+    files of the package, differ from it. (None, None) if not a git checkout has the file."""
     if (commit := _commit_of(file)) is None:
         return None, None
     package = file.name == "__init__.py"
@@ -70,7 +70,7 @@ def write_stamp() -> Path:
     root = paths.checkout()
     listed = None if root is None else git(root, "ls-tree", "-r", "HEAD")
     if listed is None:
-        raise InputError("this is no git checkout, so it has no commit to name")
+        raise InputError("this is not a git checkout, so it has no commit to name")
     if _changes(root) != "":
         raise InputError("files here differ from the commit", path=root, remedy="commit them first")
     blobs = {}

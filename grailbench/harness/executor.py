@@ -1,9 +1,8 @@
 """How the passes of the cells of one graph are made: in this process, or each in its cell's own (`processes`).
 
-A cell has a process of its own if its plan says so, or if another cell lost the GPU to this process: after some errors
-of the driver every later call of a process fails (`faults`). The cell that met the error has failed. The others on a
-GPU that were to be run in the same process are begun, or continued, in fresh ones, one for each cell; their rows have
-`read_ms`, as those of all cells with a process of their own.
+A cell has a process of its own if its plan says so, or if this process lost the GPU: after some errors of the driver
+every later call of a process fails (`faults`). The cell that met the error has failed; other cells on a GPU are begun,
+or continued, in fresh processes.
 """
 
 from __future__ import annotations

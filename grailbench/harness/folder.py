@@ -1,10 +1,10 @@
 """Runs on disk, and reading them; `harness.writer` writes them.
 
-A run is a folder with `trials.jsonl` (one JSON object per row), `environment.json` and `plan.json`; a recorded run has
-`trials.jsonl.gz` in place of the first, the same rows compressed, to which nothing is added. A row has the
-fields of `rows.FIELDS`. A trial of a cell has one row for each phase, with that of the last phase of the problem at the
-end; a trial without that row is incomplete. A cell without times has one row without a phase, with `status` and
-`reason`. Both JSON files and each row have a checksum (`records`), except in runs before `rows.FORMAT` 2.
+A run is a folder with `trials.jsonl` (a JSON object a row, with the fields `rows.FIELDS`), `environment.json` and
+`plan.json`; a recorded run has its rows compressed, in `trials.jsonl.gz`, to which nothing is added. A trial of a cell
+has a row for each phase, that of the problem's last phase at the end; without it a trial is incomplete. A cell without
+times has one row without a phase, with `status` and `reason`. Both JSON files and each row have a checksum (`records`),
+except in runs before `rows.FORMAT` 2.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def read_json(path: Path) -> dict:
     try:
         return opened(path.read_bytes())[0]
     except FileNotFoundError:
-        raise InputError("there is no such file, so this is no run", path=path) from None
+        raise InputError("there is no such file, so this is not a run", path=path) from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", path=path) from None
     except ValueError as error:
@@ -128,7 +129,7 @@ def read_environment(folder: Path) -> dict:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        raise InputError(f"field {where!r} is no environment's: {first['msg']}", path=path) from None
+        raise InputError(f"field {where!r} is wrong in an environment: {first['msg']}", path=path) from None
     return found
 
 
@@ -234,7 +235,7 @@ def current(rows: list[dict]) -> list[dict]:
 def require_no_run(folder: Path, remedy: str) -> None:
     """Raise InputError when a folder contains a run, or a file of another origin that a run would write to."""
     if is_run(folder):
-        raise InputError("holds a run already", path=folder, remedy=remedy)
+        raise InputError("contains a run already", path=folder, remedy=remedy)
     require_own(folder / ENVIRONMENT)
     if (folder / ERRORS).exists():
         raise InputError(_FOREIGN, path=folder / ERRORS, remedy=_ELSEWHERE)
@@ -288,14 +289,9 @@ def runs() -> list[Path]:
 
 
 def _began(folder: Path) -> str:
+    """When a run began, by its name or by the time of its folder."""
     stamp = re.match(r"\d{8}-\d{6}", folder.name)
-    if stamp:
-        return stamp[0]
-    changed = folder.stat().st_mtime
-    try:
-        return datetime.fromtimestamp(changed).strftime("%Y%m%d-%H%M%S")
-    except (OverflowError, OSError, ValueError):  # a file system may hold years that no calendar has
-        return "99991231-235959" if changed > 0 else "00000101-000000"
+    return stamp[0] if stamp else time.strftime("%Y%m%d-%H%M%S", time.localtime(folder.stat().st_mtime))
 
 
 def latest_run(digest: str | None = None) -> Path:
@@ -304,7 +300,7 @@ def latest_run(digest: str | None = None) -> Path:
         if digest is None or read_json(folder / PLAN).get("digest") == digest:
             return folder
     which = "no run is stored" if digest is None else "no stored run has this plan"
-    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}")
 
 
 def latest_results() -> Path:
@@ -315,7 +311,7 @@ def latest_results() -> Path:
                 return folder
     found = len(runs())
     which = "no run is stored" if not found else f"none of the {found} stored runs has a row"
-    raise InputError(which, remedy=f"runs lie in {paths.runs_dir()}")
+    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}")
 
 
 def now() -> str:

@@ -114,7 +114,7 @@ def require_whole(where: Path) -> list[dict]:
     rows, damage = folder.read_rows(where)
     path = folder.rows_path(where)
     if damage.torn or damage.rows or not rows:
-        raise InputError("holds no whole rows", path=path)
+        raise InputError("has no complete trials", path=path)
     planned = _planned(where / folder.PLAN)
     for number, row in enumerate(rows, 1):
         graphs, asked = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
@@ -164,13 +164,13 @@ def packed(files: Mapping[str, bytes], is_clean: bool, cells: int, redacted: Seq
         if len(content) > MOST[name]:
             raise InputError(f"{name} has {len(content):,} bytes; a pack takes {MOST[name]:,}")
         listed[name] = _File(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
-    said = Manifest(format=FORMAT, grailbench=__version__, clean=is_clean, cells=cells, redacted=list(redacted),
+    manifest = Manifest(format=FORMAT, grailbench=__version__, clean=is_clean, cells=cells, redacted=list(redacted),
                     files=listed)  # fmt: skip
-    manifest = (json.dumps(records.sealed(said.model_dump()), indent=1) + "\n").encode()
+    content = (json.dumps(records.sealed(manifest.model_dump()), indent=1) + "\n").encode()
     into = io.BytesIO()
     with zipfile.ZipFile(into, "w") as archive:
-        for name, content in {MANIFEST: manifest, **{name: files[name] for name in FILES}}.items():
-            archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, 9)  # of a fixed time
+        for name, each in {MANIFEST: content, **{name: files[name] for name in FILES}}.items():
+            archive.writestr(zipfile.ZipInfo(name), each, zipfile.ZIP_DEFLATED, 9)  # of a fixed time
     return into.getvalue()
 
 
@@ -186,11 +186,9 @@ def name_of(path: str | os.PathLike) -> str:
 def opened(path: str | os.PathLike) -> Iterator[Path]:
     """The folder of the run in a pack, of that name, while the block lasts; it is removed after.
 
-    The pack is verified whole before the folder is given: nothing but its members, each as the manifest says, and a run
-    as `require_whole` and `require_sound` demand. Nothing is written outside of the folder. Memory and disk are bounded
-    by `MOST` and `RATIO`, whatever the file says of itself.
-
-    Raises InputError, which names the file and what is wrong.
+    The pack is verified before: its members are as the manifest says, and the run as `require_whole` and
+    `require_sound` demand. Nothing is written outside of the folder, and memory and disk are bounded by `MOST` and
+    `RATIO`. Raises InputError, which names the file and what is wrong.
     """
     with unpacked(path) as (where, _):
         yield where
@@ -220,8 +218,8 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
         where = Path(above, "run" if name in ("", ".", "..") else name)
         where.mkdir()
         with file_opened(path, pipes=False) as source:
-            said = read(Bytes(source.raw), source.raw.size, where, path)
-        yield where, said
+            manifest = read(Bytes(source.raw), source.raw.size, where, path)
+        yield where, manifest
 
 
 def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
@@ -229,12 +227,12 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     try:
         with zipfile.ZipFile(stream) as archive:
             members = dict(zip(MEMBERS, _members(archive, size), strict=True))
-            said = _manifest(archive.read(members[MANIFEST]))
+            manifest = _manifest(archive.read(members[MANIFEST]))
             for name in FILES:
-                _unpack(archive, members[name], said.files[name], into / name)
+                _unpack(archive, members[name], manifest.files[name], into / name)
     except (ValueError, *_UNREADABLE) as error:
         what = str(error).partition("\n")[0]
-        raise InputError(f"is no whole pack of a run: {what}", path=path, remedy=REMEDY) from None
+        raise InputError(f"is not a complete pack of a run: {what}", path=path, remedy=REMEDY) from None
     try:
         rows = require_whole(into)
         require_sound(rows, into / folder.ROWS)
@@ -242,9 +240,9 @@ def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
     except InputError as error:  # which names a file that nobody else will see
         raise InputError(str(error).replace(f"{into}{os.sep}", ""), path=path, remedy=REMEDY) from None
     for name, value in found.items():
-        if getattr(said, name) != value:
-            raise InputError(f"its manifest lies: {name} is {value}, not {getattr(said, name)}", path=path)
-    return said
+        if getattr(manifest, name) != value:
+            raise InputError(f"its manifest is wrong: {name} is {value}, not {getattr(manifest, name)}", path=path)
+    return manifest
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
@@ -264,13 +262,13 @@ def _members(archive: zipfile.ZipFile, size: int) -> list[zipfile.ZipInfo]:
     return found
 
 
-def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, said: _File, into: Path) -> None:
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, entry: _File, into: Path) -> None:
     """Write a member, of the size and checksum that the manifest says, to a file."""
     with archive.open(member) as packed, open(into, "w+b") as file:
         shutil.copyfileobj(packed, file)
         file.seek(0)
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    if (member.file_size, digest) != (said.bytes, said.sha256):
+    if (member.file_size, digest) != (entry.bytes, entry.sha256):
         raise ValueError(f"{into.name} is not the file of which the manifest has the checksum")
 
 
@@ -278,14 +276,14 @@ def _manifest(content: bytes) -> Manifest:
     """The manifest of a pack. Raises ValueError."""
     try:
         value, sealed = records.opened(content)
-        said = Manifest.model_validate(value)
+        manifest = Manifest.model_validate(value)
     except ValidationError as error:
         first = error.errors()[0]
         raise ValueError(f"{MANIFEST}: field {'.'.join(map(str, first['loc']))!r}: {first['msg']}") from None
     if not sealed:
         raise ValueError(f"{MANIFEST} has no checksum")
-    if said.format != FORMAT:
-        raise ValueError(f"it is of format {said.format}, this version reads {FORMAT}")
-    if list(said.files) != list(FILES):
-        raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, said.files))}")
-    return said
+    if manifest.format != FORMAT:
+        raise ValueError(f"it is of format {manifest.format}, this version reads {FORMAT}")
+    if list(manifest.files) != list(FILES):
+        raise ValueError(f"{MANIFEST} lists {', '.join(map(repr, manifest.files))}")
+    return manifest

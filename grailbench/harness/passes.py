@@ -54,11 +54,9 @@ def _peaks() -> dict[str, int | None]:
 
 
 def freeze(first: bool) -> None:
-    """Exclude all current objects, mainly compilers and kernels, from the garbage collections before each pass.
-
-    `first` is True at the first call on a graph: objects of the previous graphs are then collected first, once they
-    took `HELD` bytes. Sooner, going through all that this process has would take longer than the cells of tiny graphs.
-    """
+    """Exclude all current objects, mainly compilers and kernels, from the garbage collections before each pass. At the
+    `first` call on a graph, objects of previous graphs are collected before, once they took `HELD` bytes: more often
+    would take longer than the cells of tiny graphs."""
     global _held
     if first and (gc.get_freeze_count() == 0 or psutil.Process().memory_info().rss > _held + HELD):
         gc.unfreeze()

@@ -37,6 +37,7 @@ from grailbench.harness import axes
 from grailbench.problems.contract import OTHERS, PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.util import memory, paths, settings
 from grailbench.util.guard import MOST_SECONDS
+from grailbench.util.words import listing
 
 
 def _as_list(value):
@@ -100,25 +101,22 @@ _WithAxes = create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _fiel
 class Experiment(_WithAxes):
     """One block of a config: a matrix of cells. Each axis may be one value or a list.
 
-    problem           'reachability', 'bfs', 'sssp', 'apsp', 'closure', 'read' (see `contract.PROBLEMS`)
+    problem           one of `contract.PROBLEMS`
     datasets, sets    names of graphs, and of sets of the registry ('all' for every set)
     implementations   names as on the command line; each problem has a default
-    dim, search, ...  the axes, see `harness.axes` and `reachability.index.Params`
+    dim, search, ...  the axes, see `harness.axes`
     queries, count    'random', or another kind that the problem has (reachability: 'balanced', or a file of
                       `u v [0|1]`); the number of pairs or sources, for which each problem has a default
     trials, warmup    timed and untimed passes of every cell; the answers are checked before both
     seed              of query sets, child orders and the order of trials
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
-    energy            also repeat each phase until its energy is known (`Problem.repeated`), by the meters of GPU and
-                      CPU that can be read; after all trials, some 2 s a phase on a CPU and 12 s on a GPU
-    time_limit        seconds that all passes of a cell may take. It is checked when a running kernel returns, or at
-                      once if the cell has its own process
-    memory_limit      GiB that the process of a cell may allocate, if it has its own: what it allocates beyond fails
-    retry             False: a configuration that ran out of time or memory with one query set of a graph is not tried
-                      with the others, and their rows say so
-    process           'own': each cell runs in its own process, so that its peak memory is measured and it can be
-                      stopped; 'shared': all cells in one process; by default each implementation decides (peers: 'own')
-    fallback          'like': use the look-alike NAME-like, under its own name, where NAME cannot be fetched
+    energy            also measure the energy of each phase (`Problem.repeated`), after all trials
+    time_limit        seconds that all passes of a cell may take
+    memory_limit      GiB that a cell with its own process may allocate
+    retry             False: what ran out of time or memory with one query set of a graph is not tried with the others
+    process           'own': each cell in its own process, which can be stopped and whose peak memory is measured;
+                      'shared': all in one; by default each implementation decides
+    fallback          'like': use the look-alike NAME-like where NAME cannot be fetched
     """
 
     queries: _Many[str] = ["random"]
@@ -413,16 +411,14 @@ def load_config(where: str, short: bool = False) -> Config:
 
 
 def _beside(folder: Path, queries, named: str) -> list:
-    """A list of query sets for the problem of that name, with files relative to `folder`. Wrong values stay unchanged,
-    since validation reports them."""
+    """A list of query sets, with files relative to `folder`. Wrong values stay, since validation reports them."""
     if not isinstance(named, str) or named not in PROBLEMS:
         return _as_list(queries)
     return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
 
 
 def _described(folder: Path, names) -> list:
-    """A list of implementations. Files that describe some, relative to `folder`, get absolute paths, so that a run can
-    be continued from another folder."""
+    """A list of implementations, in which files that describe some, relative to `folder`, have absolute paths."""
     return [str((folder / name).resolve()) if str(name).endswith(".toml") else name for name in _as_list(names)]
 
 
@@ -434,9 +430,10 @@ def shipped_configs() -> list[str]:
 def config_from_flags(config: str | Config | None = None, short: bool = False, **flags) -> Config:
     """A config made from flags, or a given config (by name or file) in whose experiments the flags replace keys.
 
-    `short` asks for the short form of a config given by name or file. `flags` are fields of `Experiment`; None
-    and empty tuples mean that a flag was not given. Datasets or sets replace both. Raises InputError when there is
-    nothing to run, or naming a flag that is wrong or that no implementation has.
+    short   True: the short form of that config
+    flags   fields of `Experiment`, None or empty if not given; datasets or sets replace both
+
+    Raises InputError when there is nothing to run, or naming a flag that is wrong or that no implementation has.
     """
     given = {name: list(value) if isinstance(value, tuple) else value for name, value in flags.items()
              if value not in (None, (), [])}  # fmt: skip
@@ -475,12 +472,9 @@ def _require_used(name: str, blocks: list[Experiment], label: str, path: Path | 
         found.name for solved in problems for found in implementations(solved).values() if name in found.axes
     )
     ours = [each for each in obeying if not each.startswith(OTHERS)]
-    named = list(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen))
-    who = " or ".join(named) if len(named) < 4 else f"any of the {len(named)} implementations"
-    fixed = dict.fromkeys(found.fixed[name] for _, found in chosen if name in found.fixed)
-    what = f"{who} always has {' or '.join(fixed)}" if fixed and len(named) == 1 else f"it changes nothing for {who}"
+    who = listing(dict.fromkeys(f"{found.name} of {block.problem}" for block, found in chosen), between=" or ")
     others = f", or take {', '.join(ours)}" if ours else ""
-    raise InputError(f"{label}: {what}", path=path, remedy=remedy + others)
+    raise InputError(f"{label}: it changes nothing for {who}", path=path, remedy=remedy + others)
 
 
 def _replaced(block: Experiment, given: dict) -> dict:

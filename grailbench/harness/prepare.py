@@ -4,7 +4,7 @@ or replaced by look-alikes where they are missing."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def stored_config(folder: Path) -> Config:
     try:
         return Config.model_validate(results.read_json(folder / results.PLAN).get("config"))
     except ValidationError:
-        raise InputError("holds no plan of this version", path=folder / results.PLAN) from None
+        raise InputError("has no plan that this version can read", path=folder / results.PLAN) from None
 
 
 def require_same(folder: Path, plan: Plan) -> bool:
@@ -57,17 +57,9 @@ def require_same(folder: Path, plan: Plan) -> bool:
     """
     before = stored_config(folder)
     old, new = _by_identity(make_plan(before)), _by_identity(plan)
-    found = _differences(before, plan.config) if old.keys() != new.keys() else []
-    for name in ("trials", "warmup", "time_limit", "memory_limit", "retry", "process", "fallback"):
-        pairs = [(getattr(old[key], name), getattr(new[key], name)) for key in old.keys() & new.keys()]
-        if name == "trials":
-            pairs = [(was, asked) for was, asked in pairs if asked < was]
-        found += [_difference(name, was, asked) for was, asked in pairs if was != asked]
-    if old.keys() != new.keys() and not found:
-        both = len(old.keys() & new.keys())
-        found = [f"cells: {len(old):,} in the run, {len(new):,} asked, {both:,} in both"]
-    if not found:
+    if old.keys() == new.keys() and all(_extends(old[key], cell) for key, cell in new.items()):
         return all(old[key].trials == cell.trials for key, cell in new.items())
+    found = list(_differences(before, plan.config)) or [f"{len(old):,} cells in the run, {len(new):,} asked"]
     raise InputError(
         f"was begun with another plan: {listing(dict.fromkeys(found), _SHOWN, between='; ')}", path=folder,
         remedy="--resume without these options goes on with it, more --trials extend it; a new run needs no --resume",
@@ -78,25 +70,24 @@ def _by_identity(plan: Plan) -> Mapping[tuple, Cell]:
     return {(cell_of(cell.columns()), cell.from_edges): cell for cell in plan.cells}
 
 
-def _differences(before: Config, now: Config) -> list[str]:
-    """The differences between two configs, block by block, in words."""
+def _extends(old: Cell, new: Cell) -> bool:
+    """Whether two cells differ in their trials alone, of which the new one has no fewer."""
+    same = ("warmup", "time_limit", "memory_limit", "retry", "process", "fallback")
+    return new.trials >= old.trials and all(getattr(old, name) == getattr(new, name) for name in same)
+
+
+def _differences(before: Config, now: Config) -> Iterator[str]:
+    """The differences between two configs, block by block, in words: 'count: 50 in the run, 7 asked'."""
     if len(before.experiment) != len(now.experiment):
-        return [_difference("experiments", len(before.experiment), len(now.experiment))]
-    found = []
+        yield f"experiments: {len(before.experiment)} in the run, {len(now.experiment)} asked"
+        return
     for old, new in zip(before.experiment, now.experiment, strict=True):
-        was, asked = old.model_dump(exclude={"trials"}), new.model_dump(exclude={"trials"})
-        found += [_difference(name, was[name], asked[name]) for name in was if was[name] != asked[name]]
-    return found
-
-
-def _difference(name: str, was, asked) -> str:
-    return f"{flag_name(name).removeprefix('--')}: {_in_words(was)} in the run, {_in_words(asked)} asked"
-
-
-def _in_words(value) -> str:
-    if isinstance(value, list):
-        return " ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+        for name, was in old:
+            value = getattr(new, name)
+            if value != was and not (name == "trials" and value > was):
+                one, other = (" ".join(map(str, each)) if isinstance(each, list) else each for each in (was, value))
+                option = flag_name(name).removeprefix("--")
+                yield f"{option}: {one or 'none'} in the run, {other or 'none'} asked"
 
 
 # ------------------------------------------------------------------ graphs
@@ -122,11 +113,11 @@ def provide(plan: Plan, fetch: bool, note) -> Plan:
     replaced = [name for name in lacking if name in willing and look_alike_of(name)]
     lost = [name for name in lacking if name not in replaced]
     if lost and fetch:
-        note(f"not to be had: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL that has their archives")
+        note(f"cannot be fetched: {', '.join(lost)}; GRAILBENCH_MIRROR may name a folder or URL with their archives")
     if not replaced:
         return plan
     names = ", ".join(replaced)
-    note(f"not to be had: {names}; generated look-alikes stand in, under their own names (NAME-like)")
+    note(f"cannot be fetched: {names}; generated look-alikes replace them, under their own names (NAME-like)")
     cells: dict[str, Cell] = {}
     for cell in plan.cells:
         if cell.dataset in replaced and cell.fallback == "like":

@@ -1,4 +1,4 @@
-"""What a run has so far, and where the rows go that are added to it; and who is told how it goes."""
+"""The rows of a run: those that it has, and where new ones are written; and who is called with its progress."""
 
 from __future__ import annotations
 

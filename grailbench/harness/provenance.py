@@ -28,7 +28,7 @@ def baselines() -> Path:
     """The folder of recorded runs. Raises InputError outside a checkout."""
     root = paths.checkout()
     if root is None:
-        raise InputError("recorded runs lie in a checkout of the project, and this is none")
+        raise InputError("recorded runs are in a checkout of the project, and this is not one")
     return root / "results" / "baselines"
 
 
@@ -47,10 +47,10 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     folder, home = results.find_run(run), baselines()
     target = home / name
     if not target.resolve().is_relative_to(home.resolve()) or target.resolve() == home.resolve():
-        raise InputError(f"{name!r} is no name of a recorded run", remedy="such as my-machine/fused")
+        raise InputError(f"{name!r} is not the name of a recorded run", remedy="such as my-machine/fused")
     run = read(folder)
     if run.damage.torn or run.damage.rows or not run.rows:
-        raise InputError("holds no whole rows", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
+        raise InputError("has no complete trials", path=folder, remedy=f"grailbench run --resume={quoted(folder)}")
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
     with temporary.exclusive(home):  # the name and the manifest
@@ -83,7 +83,7 @@ def accept(base: Path, new: Path) -> list[str]:
     if baseline.same(base, new):  # or the old one, which is kept, would be this one
         return [f"accepted before: {base} is a copy of {new} already"]
     made = [name for name in baseline.MADE if (base / name).exists()]
-    again = "'grailbench report' and 'plot' make them anew"
+    again = "'grailbench report' and 'plot' make them again"
     dropped = [f"left out, as of the old rows: {' and '.join(made)} ({again})"] if made else []
     before = baseline.replace(base, new)
     return [f"accepted: {base} is a copy of {new} now", f"the old baseline is kept in {before}", *dropped]

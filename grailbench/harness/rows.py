@@ -173,7 +173,7 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
         try:
             row, had = parse(line)
         except ValueError as error:
-            raise InputError(f"is no measurement row: {error}", path=path, line=number, remedy=_AGAIN) from None
+            raise InputError(f"is not a measurement row: {error}", path=path, line=number, remedy=_AGAIN) from None
         if (named := row["problem"] or USUAL) not in PROBLEMS:
             what = f"is a row of problem {named!r}, which this grailbench does not know"
             raise InputError(what, path=path, line=number, remedy="read it with the one that measured it")
@@ -181,7 +181,7 @@ def parse_all(lines: Iterable[bytes], path, sums: bool) -> list[dict]:
         having.append(had)
     if not all(having) and (sums or any(having)):
         number = having.index(False) + 1
-        raise InputError("is no measurement row: its checksum is missing", path=path, line=number, remedy=_AGAIN)
+        raise InputError("is not a measurement row: its checksum is missing", path=path, line=number, remedy=_AGAIN)
     _agree(rows, path)
     return rows
 

@@ -24,12 +24,11 @@ from grailbench.harness.prepare import provide, require_same
 from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.rows import FORMAT, SOUND
 from grailbench.harness.session import Answered, Session
-from grailbench.harness.tasks import implementation_of, on_gpu, steps
+from grailbench.harness.tasks import crowded, implementation_of, on_gpu, steps
 from grailbench.harness.writer import AGAIN, Writer, new_run, only_writer, repair
 from grailbench.problems.contract import Checks, Input, problem
 from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import quoted, visible
-from grailbench.util.words import count
 
 Elsewhere = Callable[[Progress, Plan, Checks], None]  #: runs the cells of a plan that need passes, and adds their rows
 SIMULATED = 2_000  #: queries that the simulator answers in about half a minute, on a graph of some thousand vertices
@@ -100,14 +99,15 @@ def run(
     """Execute a plan in a new folder (`out`, or one in results/runs), or continue the run in the folder `resume`.
 
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
-    to add. `open_graph` replaces the opening of graphs by the problem. `answered` is called once, with the workload and
-    the answers of the first cell that is verified as right; a cell that has all its trials makes no pass. With
-    `elsewhere`, which runs the cells on other machines, neither `open_graph` nor `answered` is used.
+    to add.
 
-    Raises Interrupted after Ctrl-C, with all finished trials on disk, and InputError for a folder that cannot be used,
-    a run that another process is writing, or a bad query file. Raises MachineLacks, before anything starts, when the
-    machine can run no implementation of the plan, or when the simulator is on, which cannot be timed; ClusterLost,
-    with all finished trials on disk, when the scheduler of the workers went away.
+    open_graph  replaces the opening of graphs by the problem
+    answered    called once, with the workload and the answers of the first cell that is verified as right
+    elsewhere   runs the cells on other machines; neither `open_graph` nor `answered` is used then
+
+    Raises Interrupted after Ctrl-C, and ClusterLost when the scheduler of the workers is lost, with all finished trials
+    on disk; InputError for a folder that cannot be used, a run that another process is writing, or a bad query file;
+    MachineLacks, before anything starts, when the machine can run no implementation of the plan, or simulates GPUs.
     """
     if elsewhere is None:
         _require(plan)
@@ -158,7 +158,7 @@ def _run(
     if known and not progress.new:
         watcher.note("already complete: this run has every trial of its plan")
     if progress.outdated:
-        watcher.note(f"{progress.outdated} cells had rows of other code or another machine and were taken anew")
+        watcher.note(f"{progress.outdated} cells had rows of other code or another machine and were measured again")
     return Finished(folder, provided, results.current(progress.rows), progress.lacking, env)
 
 
@@ -206,11 +206,8 @@ def _require(plan: Plan) -> None:
 
 def _run_graphs(session: Session, plan: Plan) -> None:
     """Run the cells of each graph in turn, after a note on cells that have more threads than there are cores."""
-    cores = session.progress.env["cores"]
-    many = sorted({cell.threads for cell in plan.cells if (cell.threads or 0) > cores})
-    if many:
-        threads = " and ".join(f"{number:,}" for number in many)
-        session.watcher.note(f"{threads} threads on {count(cores, 'core')}: they wait for one another")
+    if warning := crowded(plan.cells, session.progress.env["cores"], ""):
+        session.watcher.note(warning)
     for solved, name, cells in plan.groups():
         session.run(problem(solved), name, cells)
 

@@ -146,7 +146,7 @@ class Session:
     def _verify(self, executor: Executor, tasks: list[Task]) -> None:
         """Make and judge one pass of each cell. Cells with wrong labels, wrong answers or other answers than the rest
         are not timed."""
-        ahead, kept = executor.attempts_at_once(self.checks.jobs), None
+        ahead, first_right = executor.attempts_at_once(self.checks.jobs), None
         for task in tasks:
             if task.over:
                 continue
@@ -163,15 +163,15 @@ class Session:
             task.verdict = outcome.value
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault))
-            elif self._answered is not None and kept is None and task.verdict.method is None:  # else a number alone
-                kept = task, workload, attempt.answers
+            elif self._answered is not None and first_right is None and task.verdict.method is None:  # else a number
+                first_right = task, workload, attempt.answers
         for name in _query_sets(tasks):
             faults = self.opened.workloads[name].compare()
             for task in tasks:
                 if not task.over and task.key in faults:
                     self._give_up(task, Outcome("wrong", faults[task.key]))
-        if kept is not None and not kept[0].over:
-            self._answered(*kept[1:])
+        if first_right is not None and not first_right[0].over:
+            self._answered(*first_right[1:])
             self._answered = None
 
     def _append_verified(self, tasks: list[Task]) -> None:
@@ -219,16 +219,16 @@ class Session:
     def _measure_energy(self, executor: Executor, tasks: list[Task]) -> None:
         """Measure the energy of cells of which it was asked, once all cells were timed, and add a row of it to each.
         What could not be measured has the reason there, and keeps its times."""
-        told = {None}
+        noted = {None}
         for task in tasks:
             if task.over or not task.cell.energy or task.has_energy:
                 continue
             self.watcher.step(task.cell, "measuring its energy", 0)
             found = executor.energy(task)
             self.watcher.step(task.cell, "measuring its energy")
-            if (reason := found.get("reason")) not in told:
+            if (reason := found.get("reason")) not in noted:
                 self.watcher.note(f"  no energy of {task.cell.label()}, and of others alike: {reason}")
-                told.add(reason)
+                noted.add(reason)
             row = self._verified_row(task)
             self.progress.append([row | dict.fromkeys(("counters", *MEMORY)) | {"energy": found}])
 

@@ -110,9 +110,11 @@ def medians(rows: np.ndarray) -> np.ndarray:
 def resampled(times: ArrayLike, statistic=medians, seed: int = 1, beside: ArrayLike | None = None) -> np.ndarray:
     """Bootstrap: float64[RESAMPLES], `statistic` of samples of n times, drawn from the n times with replacement.
 
-    `statistic` maps float64[k, n] to float64[k]. `beside` has as many times of another cell, from the same trials: then
-    each value is the statistic of the times divided by that of the others, over the same trials, so that disturbances
-    of both cells cancel. Raises ValueError for an empty or infinite sample, and for samples of different sizes.
+    statistic  maps float64[k, n] to float64[k]
+    beside     as many times of another cell, from the same trials: each value is divided by the statistic of these over
+               the same trials, so that disturbances of both cells cancel
+
+    Raises ValueError for an empty or infinite sample, and for samples of different sizes.
     """
     ms = _sample(times)
     other = None if beside is None else _sample(beside)

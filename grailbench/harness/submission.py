@@ -190,7 +190,6 @@ class Judged:
     """What is in a pack that is whole, and whether it may be what it says.
 
     graphs  by their name: 'as registered', 'not as registered', 'not registered', 'generated' or 'not known'
-    sums    whether each row has a checksum (that it fits was a condition to read it); older versions wrote none
     unlike  questions on a graph to which implementations gave unlike answers
     """
 
@@ -198,7 +197,6 @@ class Judged:
     run: Run
     clean: bool
     redacted: list[str]
-    sums: bool
     graphs: Mapping[str, str]
     unlike: list[str] = field(default_factory=list)
 
@@ -231,12 +229,12 @@ WRONG = "not as registered"
 def judge(path: str | Path) -> Judged:
     """Verify a pack and judge its content by what is known here. Raises the errors of `pack.opened`."""
     with pack.unpacked(path) as (where, said):
-        run, sums = replace(read(where), folder=Path(path)), results.has_sums(where)
+        run = replace(read(where), folder=Path(path))
     graphs: dict[str, str] = {}
     for cell in run.cells:
         if cell.dataset not in graphs or cell.graph_sha256 is not None:
             graphs[cell.dataset] = _standing(cell)
-    return Judged(Path(path), run, said.clean, said.redacted, sums, graphs, _unlike(run.cells))
+    return Judged(Path(path), run, said.clean, said.redacted, graphs, _unlike(run.cells))
 
 
 def _standing(cell: Cell) -> str:

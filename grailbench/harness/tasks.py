@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from grailbench.harness import folder as results
@@ -13,6 +14,7 @@ from grailbench.harness.plan import Cell
 from grailbench.harness.processes import OPENING_SECONDS, CellProcess
 from grailbench.harness.rows import DISTRIBUTION, FIELDS, MEMORY
 from grailbench.problems.contract import Input, Verdict, Workload, implementation, problem
+from grailbench.util.words import count
 
 
 @dataclass
@@ -59,6 +61,13 @@ def implementation_of(cell: Cell) -> type:
 
 def on_gpu(cell: Cell) -> bool:
     return "gpu" in implementation_of(cell).needs
+
+
+def crowded(cells: Iterable[Cell], cores: int, where: str) -> str | None:
+    """'64 threads on 2 cores: they wait for one another', of cells with more threads than cores; None without any."""
+    many = sorted({cell.threads for cell in cells if (cell.threads or 0) > cores})
+    threads = " and ".join(f"{number:,}" for number in many)
+    return f"{threads} threads on {where}{count(cores, 'core')}: they wait for one another" if many else None
 
 
 def steps(cell: Cell) -> int:

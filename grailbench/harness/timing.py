@@ -11,18 +11,15 @@ REST = "overhead"  #: the part of a phase that is its time less its other parts
 class PhaseTimer:
     """Times named phases of one trial with the monotonic clock of the host.
 
-    `phases` maps `(under, name)` to milliseconds. `under` is the name of the phase in which a phase was entered, or ''
-    at the top. The times of a phase that is entered several times are added. A phase with `apart` is recorded at the
-    top wherever it is entered, and its time is subtracted from the phases around it. Implementations measure device
-    phases with events and pass the times to `record`. The context manager of a phase has `ms`, the time of that entry,
-    after its end.
+    `phases` maps `(under, name)` to milliseconds; `under` is the phase in which a phase was entered, or '' at the top.
+    Times of a phase that is entered several times are added. A phase with `apart` is recorded at the top wherever it is
+    entered, and subtracted from the phases around it. Times of a device, taken with events, are passed to `record`. The
+    context manager of a phase has `ms`, the time of that entry, after its end.
 
-    A `whole` phase is the time from entry to exit, with nothing subtracted. A phase with `apart` inside it becomes one
-    of its parts and is subtracted only from the other parts around it, so that parts do not overlap. Parts of its
-    parts are not recorded, because a trial also enters those phases on their own.
+    A `whole` phase is the time from entry to exit, with nothing subtracted. A phase with `apart` inside it is a part of
+    it, and subtracted from the other parts around it alone. Parts of its parts are not recorded.
 
-    A part recorded as `overhead` is replaced, when its phase ends, by the time of the phase less its other parts. It
-    so includes what an implementation does before its own clock starts and after it stops.
+    A part recorded as `overhead` is replaced, when its phase ends, by the time of the phase less its other parts.
     """
 
     def __init__(self, clock: Callable[[], int] | None = None, tidy: Callable[[], None] = lambda: None):

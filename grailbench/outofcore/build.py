@@ -50,10 +50,10 @@ def build_in(
     """
     given = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first}
     with closing(Folder(folder, given | {"dim": dim, "seed": seed}, resume, note)) as held:
-        finished = held.said(SAVED)
-        sorted_before = finished["stages"][STAGES[0]] if finished else held.said(STAGES[0])
+        finished = held.record(SAVED)
+        sorted_before = finished["stages"][STAGES[0]] if finished else held.record(STAGES[0])
         if sorted_before and edges.checksum(stream.blocks(), stream.vertices) != sorted_before["checksum"]:
-            raise InputError("it holds a build of other edges", path=folder, remedy="name another folder")
+            raise InputError("it has a build of other edges", path=folder, remedy="name another folder")
         if finished:
             return finished["stages"]
         dag, arrays, stages = build(
@@ -83,10 +83,10 @@ def build(
 ) -> tuple[Dag, dict[str, np.ndarray], dict[str, dict]]:
     """Goes through the stages that are not whole yet.
 
-    stream    returns the edges, columns of sources and targets; it is called if the first stage is not whole
+    stream    returns the edges, columns of sources and targets; called if the first stage is not whole
     vertices  their number; None for one more than the greatest id
     memory    bytes that the process may use
-    given     about how many edges come, if that is known: what the disk needs is checked before
+    given     about how many edges come, 0 if unknown: the room on the disk is checked before
     block     edges of a block
     first     the id of vertex 0, for errors
 

@@ -81,7 +81,7 @@ class Folder:
             self.close()
             raise
 
-    def said(self, name: str) -> dict | None:
+    def record(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
         path = self.path / name / _SAID
         return {key: value for key, value in _said_in(path).items() if key != _FILES} if path.exists() else None
@@ -92,7 +92,7 @@ class Folder:
         room: bytes that it needs on disk. Raises MachineLacks if the disk has too little or is full.
         """
         done, partial = self.path / name, self.path / (name + _PARTIAL)
-        if (known := self.said(name)) is not None:
+        if (known := self.record(name)) is not None:
             return known
         shutil.rmtree(partial, ignore_errors=True)
         if (free := shutil.disk_usage(self.path).free) < room:
@@ -194,11 +194,11 @@ def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None
     if known != identity:
         keys = [_WORDS.get(key, key) for key in identity if known.get(key) != identity[key]]
         raise InputError(
-            f"it holds a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
+            f"it has a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
         )
     if not resume:
         raise InputError(
-            "it holds a build that was begun", path=path, remedy="--resume goes on with it, or delete the folder"
+            "it has a build that was begun", path=path, remedy="--resume goes on with it, or delete the folder"
         )
 
 

@@ -98,7 +98,9 @@ def _columns(block: Any) -> Block:
 def _blocks(source: Any) -> Iterable[Block]:
     """The blocks of an iterable. Raises InputError if it is none."""
     if not isinstance(source, Iterable):
-        raise InputError(f"{shown(source)} is no stream of edges", remedy="a path, a name, or an iterable of blocks is")
+        raise InputError(
+            f"{shown(source)} is not a stream of edges", remedy="a path, a name, or an iterable of blocks is"
+        )
     return map(_columns, source)
 
 

@@ -1,6 +1,5 @@
 """What the columns of all CSV files mean: `columns.csv` beside this module has each with its type, unit and meaning.
 
-The dictionary is written beside the files as a Data Package with Table Schemas (Frictionless standards, version 1).
 `python -m grailbench.report.dictionary > docs/data-dictionary.md` writes the page; a test checks that it is current.
 
 A name is looked up for its file first, then for all: `value` of rivals.csv is not `value` of a figure. A `*` stands for
@@ -10,27 +9,16 @@ anything. A unit '=' is that of what the column's name or another column says.
 from __future__ import annotations
 
 import csv
-import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files as resources
 from typing import NamedTuple
 
-import pandas
-
-from grailbench.report.published import DEGREES, INTEGERS
-from grailbench.report.render.csv import plain
-
-NAME = "datapackage.json"
-MISSING = [""]  #: what stands for a missing value
-
 HEAD = """\
 # The columns of CSV files
 
-Made by `python -m grailbench.report.dictionary > docs/data-dictionary.md`. Beside the CSV files of a report lies the
-same as `datapackage.json`, which tools for [Frictionless data](https://specs.frictionlessdata.io/table-schema/) read.
+Made by `python -m grailbench.report.dictionary > docs/data-dictionary.md`.
 
 Files have a line of headers, commas, UTF-8, decimal points and numbers in full precision. A missing value is an empty
 cell. A `*` stands for any name. Unit 1 is a plain number, B are bytes; with = it is that of what the header says, which
@@ -79,51 +67,14 @@ def column(file: str, name: str) -> Column | None:
     return min(found, key=lambda each: ("*" in each.name, each.name == "*", not each.file), default=None)
 
 
-def field(file: str, name: str, integers: bool = True) -> dict[str, str]:
-    """The field of a Table Schema, with its unit. `integers`: whether integers of the column are written as such."""
-    its = column(file, name) or Column("", file, name, "any", "", "Not described.")
-    kind = "number" if its.type == "integer" and not integers else its.type
-    unit = its.unit
-    if unit == "=" and "*" in its.name:
-        head = name.rpartition(" ")[0]
-        unit = "1" if head in (*INTEGERS, *DEGREES) or " / " in head else "ms"
-    about = {"name": name, "type": kind, "description": its.description}
-    return about | ({"unit": unit} if unit not in ("", "=") else {})
-
-
-def package(frames: Mapping[str, Iterable[pandas.DataFrame]], name: str, title: str) -> str:
-    """The text of `datapackage.json` for CSV files: the frames of each, by its name."""
-    made = []
-    for file, several in frames.items():
-        schema = {"fields": _fields(file.removesuffix(".csv"), list(several)), "missingValues": MISSING}
-        made.append({"name": _slug(file.removesuffix(".csv")), "path": file, "profile": "tabular-data-resource",
-                     "format": "csv", "mediatype": "text/csv", "encoding": "utf-8", "schema": schema})  # fmt: skip
-    whole = {"profile": "tabular-data-package", "name": _slug(name) or "run", "title": title, "resources": made}
-    return json.dumps(whole, indent=1) + "\n"
-
-
-def _fields(file: str, frames: list[pandas.DataFrame]) -> list[dict]:
-    whole = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)  # as `render.csv` does
-    fields = [field(file, name, not pandas.api.types.is_float_dtype(whole[name])) for name in whole.columns]
-    return [each | {"name": plain(each["name"])} for each in fields]
-
-
-def _slug(name: str) -> str:
-    """A name of a package: lower case letters, digits, '.', '_' and '-'."""
-    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-")
-
-
 def page() -> str:
     """The whole page."""
     parts = [HEAD]
     for group in dict.fromkeys(each.group for each in columns()):
-        lines = [
-            f"| `{each.name}` | {each.file or 'any'} | {each.type} | {each.unit} | {each.description} |"
-            for each in columns()
-            if each.group == group
-        ]
-        head = [f"## {group}", "", "| column | of | type | unit | meaning |", "| --- | --- | --- | --- | --- |"]
-        parts += [*head, *lines, ""]
+        parts += [f"## {group}", "", "| column | of | type | unit | meaning |", "| --- | --- | --- | --- | --- |"]
+        parts += [f"| `{each.name}` | {each.file or 'any'} | {each.type} | {each.unit} | {each.description} |"
+                  for each in columns() if each.group == group]  # fmt: skip
+        parts.append("")
     return "\n".join(parts).rstrip("\n") + "\n"
 
 

@@ -16,7 +16,6 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
-    dictionary,
     measured,
     paying,
     published,
@@ -96,11 +95,6 @@ class Report:
         if not self.whole:
             return self._built
         return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
-
-    @cached_property
-    def left_out(self) -> list[str]:
-        """Names of the published tables that no cell of the run fits."""
-        return thesis.left_out(self._built, self.cells) if self.whole else []
 
     @cached_property
     def parts(self) -> dict[Part, list[Table]]:
@@ -213,12 +207,6 @@ def show(report: Report, details: bool = False) -> Iterator:
     if details:
         yield ""
         yield from terminal(report.details)
-    if report.left_out:
-        yield _not_here(report)
-
-
-def _not_here(report: Report) -> str:
-    return f"No cell of the run belongs to table {', '.join(report.left_out)}; --table NUMBER shows one anyway."
 
 
 def as_markdown(report: Report) -> str:
@@ -228,8 +216,6 @@ def as_markdown(report: Report) -> str:
         parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
     for table in report.shown:
         parts.append(markdown(table))
-        if table.name == measured.NAME and report.left_out:
-            parts.append(f"{paragraph(_not_here(report))}\n")
     return "\n".join([*parts, markdown(report.details)])
 
 
@@ -241,7 +227,7 @@ def _listed(lines: Iterable[str]) -> str:
 def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
     """Write the report's files atomically and return their paths.
 
-    form   'markdown' (`report.md`), 'csv' (one file per table, and `datapackage.json` with the meaning of all columns),
+    form   'markdown' (`report.md`), 'csv' (one file per table),
            'latex' (one file per table), or 'both' (Markdown and CSV)
     out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
     added  tables that get files too, but are not in `report.md`
@@ -259,13 +245,7 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
         )
     else:
         shown = [*report.shown, report.details] if form in ("csv", "both") else []
-        tables = [table for table in (*shown, *added) if table.data is not None]
-        files |= _files(tables, "csv", csv)
-        if tables:
-            frames: dict[str, list] = {}
-            for table in tables:
-                frames.setdefault(f"{table.file or table.name}.csv", []).append(table.data)
-            files[dictionary.NAME] = dictionary.package(frames, report.run.name, report.title)
+        files |= _files((table for table in (*shown, *added) if table.data is not None), "csv", csv)
     return [save(folder / name, text.encode()) for name, text in files.items()]
 
 

@@ -78,12 +78,11 @@ class Panel:
 
 @dataclass(frozen=True)
 class Axis:
-    """An axis: its label, and its scale: 'log', 'log2', 'linear' (from zero) or 'names'. With `zero` a log axis has a
-    place for 0, apart from the others, where a value is 0."""
+    """An axis: its label, and its scale: 'log' (on whose border is what is 0), 'log2', 'linear' (from zero) or
+    'names'."""
 
     label: str = ""
     scale: str = "log"
-    zero: bool = False
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,7 @@ from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, marks, of_trials, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
-from grailbench.report.papers import wording
 from grailbench.report.papers.beside import Filled
-from grailbench.report.papers.thesis import others
 from grailbench.util.words import clip, short
 
 if TYPE_CHECKING:
@@ -82,8 +80,8 @@ def of_report(
     found: dict[str, Figure] = {}
     if report.cells:
         found |= of_cells(report.cells, report.tables, reference, phase, profile)
-    for figures in dict.fromkeys(wording(name).figures for name in report.run.problems):
-        found |= figures(report.run.cells) if figures else {}
+    for figures in dict.fromkeys(papers.FIGURES[name] for name in report.run.problems if name in papers.FIGURES):
+        found |= figures(report.run.cells)
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
     found |= {figure.name: figure for figure in of_all}
     return {name: found[name] for name in CAPTIONS if name in found}
@@ -111,7 +109,7 @@ def of_cells(
     found = [
         papers.printed(tables, sampled),
         phases(frames.phases(cells), sampled),
-        papers.weights([*tables, *others(cells)], sampled),
+        papers.weights(tables, sampled),
         edges(frames.edges(cells), sampled),
         speedup(cells, frames.choose_reference(cells, reference), phase, sampled),
         counters(frames.counters(cells)),
@@ -235,7 +233,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
 
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
-    noted = f"Reference: {reference}. Phase: {phase}.{frames.beside_the_device(cells, reference, phase)}"
+    noted = f"Reference: {reference}. Phase: {phase}."
     title, caption = CAPTIONS["speedup"]
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
     shown = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])

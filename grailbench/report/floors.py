@@ -49,12 +49,9 @@ def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[
 
 
 def edges_ms(cell: Cell, ceilings: Ceilings) -> float | None:
-    """The floor of a GPU from edges in the memory of the host to labels of `cell.dim` pairs, in milliseconds.
-
-    It is the larger of two times: that of the edges on their way to the device, and that of the least bytes through its
-    memory (docs/algorithms.md). None for a cell without label pairs. Rows without the number of the file's edges stand
-    for files without cycles.
-    """
+    """The floor of a GPU from edges in the memory of the host to labels of `cell.dim` pairs, in milliseconds: the
+    larger of the times of the edges on their way to the device, and of the least bytes through its memory
+    (docs/algorithms.md). None for a cell without label pairs."""
     if cell.dim is None or not ceilings.inward:
         return None
     edges = cell.edges - (cell.roots or 0) if cell.raw_edges is None else cell.raw_edges
@@ -64,11 +61,9 @@ def edges_ms(cell: Cell, ceilings: Ceilings) -> float | None:
 
 def closure_ms(cell: Cell, ceilings: Ceilings, out: bool) -> float | None:
     """The floor of a GPU from edges in the memory of the host to a counted closure on the device or, if `out`, to its
-    bits on the host, or to its pairs if the cell hands over pairs; in milliseconds.
-
-    It is the largest of these times: of the edges on their way to the device, of its bits once through its memory, if
-    they exceed the cache, and of what goes out. A component has one row of bits. None without counted components.
-    """
+    bits on the host, or to its pairs if the cell hands over pairs; in milliseconds. It is the largest of the times of
+    the edges on their way to the device, of its bits once through its memory, if they exceed the cache, and of what
+    goes out. A component has one row of bits. None without counted components."""
     components = (cell.counters or {}).get("components")
     if components is None or cell.vertices is None or not ceilings.inward or not ceilings.outward:
         return None
@@ -81,8 +76,7 @@ def closure_ms(cell: Cell, ceilings: Ceilings, out: bool) -> float | None:
 
 def counting_ms(cell: Cell, ceilings: Ceilings) -> float | None:
     """The floor of counting on a GPU, from a condensed graph in the memory of the host to counts there: that of the
-    edges, 4 bytes each, and of 8 a vertex on their way in, and of as many a vertex out. What no way of counting can
-    do without: a time far above it is the counting itself."""
+    edges, 4 bytes each, and of 8 a vertex on their way in, and of as many a vertex out."""
     if cell.vertices is None or cell.edges is None or not ceilings.inward or not ceilings.outward:
         return None
     return max(ceilings.inward_ms(4 * cell.edges + 8 * cell.vertices), ceilings.outward_ms(8 * cell.vertices))
@@ -170,13 +164,10 @@ def table(name: str, frame: pandas.DataFrame) -> Table:
     The table of counters leaves out the modelled traffic; CSV and records have it too.
     """
     shown = work(frame) if name == COUNTERS else frame
-    lines = [
-        [ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
-        for row in shown.itertuples(index=False)
-    ]
-    headers = [column.replace("_", " ") for column in shown.columns]
+    lines = [[ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
+             for row in shown.itertuples(index=False)]  # fmt: skip
+    headers = {column: column.replace("_", " ") for column in shown.columns}
     records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
-    return Table(
-        name, name, headers, lines, frozenset(headers) - {column.replace("_", " ") for column in _TEXTS},
-        keys=len(_KEYS), notes=[] if lines else [_NONE[name]], records=records, file=name.replace(" ", "-"), data=frame,
-    )  # fmt: skip
+    numbers = frozenset(header for column, header in headers.items() if column not in _TEXTS)
+    return Table(name, name, [*headers.values()], lines, numbers, keys=len(_KEYS), notes=[] if lines else [_NONE[name]],
+                 records=records, file=name.replace(" ", "-"), data=frame)  # fmt: skip

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
-from grailbench.harness.cells import NOT_FROM_EDGES, Cell
+from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
 from grailbench.harness.statistics import Mean, geometric_mean
-from grailbench.report.papers.feeds import THESIS_GPU
-from grailbench.util.words import count, short
+from grailbench.util.words import count
 
 if TYPE_CHECKING:
     import pandas
@@ -210,23 +209,6 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str = "query") -> pand
         compared = {"phase": phase, "ms": stats and stats.median, "reference": reference, "reference_ms": base}
         out.append(head | compared | {"speedup": ratio})
     return frame(out, "phase", "ms", "reference", "reference_ms", "speedup", numbers=("ms", "reference_ms", "speedup"))
-
-
-def beside_the_device(cells: list[Cell], reference: str, phase: str) -> str:
-    """A sentence with the GPU's speed-ups from edges, for figures of phase `label`, which leaves out the way of the
-    graph to the GPU; '' for other phases and without a GPU."""
-    gpu = {head["config"] for head, cell in headed(cells) if cell.impl.startswith(THESIS_GPU)}
-    if phase != "label" or not gpu:
-        return ""
-    found, said = speedup(cells, reference, "ready"), []
-    for (generated, queries), part in found[found.config.isin(gpu)].groupby(["generated", "queries"], sort=False):
-        of = " ".join(word for word in ("generated" if generated else "", queries) if word)
-        said += [
-            f"{config}{f' ({of})' if of else ''} {short(1 / mean.value)}× over {over(mean)}"
-            for config, mean in mean_slowdowns(part).items()
-            if mean.measured
-        ]
-    return f" A GPU has the graph already. From edges: {'; '.join(said) or NOT_FROM_EDGES}."
 
 
 def mean_slowdowns(frame: pandas.DataFrame) -> dict[str, Mean]:

@@ -21,20 +21,8 @@ Link = Callable[[Run, Cell], str]  #: the address of a cell of a run, for pages
 TITLE = "History"
 _PANELS = 12  # of the figure
 _CELLS = 40  # cells without a mark that the table of all has
-COLUMNS = (
-    "machine",
-    "dataset",
-    "configuration",
-    "phase",
-    "number",
-    "runs",
-    "began",
-    "code",
-    "median",
-    "low",
-    "high",
-    "change",
-)  # fmt: skip
+COLUMNS = ("machine", "dataset", "configuration", "phase", "number", "runs", "began", "code", "median", "low", "high",
+           "change")  # fmt: skip
 WORDS = {
     (TIME, "regression"): "SLOWER", (TIME, "improvement"): "faster", (COUNTERS, "regression"): "MORE WORK",
     (COUNTERS, "improvement"): "less work", (COUNTERS, "changed"): "changed", (STATUS, "regression"): "LOST",
@@ -48,12 +36,12 @@ def summary(found: History) -> list[str]:
     for machine in found.machines:
         own = [mark for mark in found.marks if mark.series.machine == machine.name]
         tally = Counter(WORDS[mark.kind, mark.verdict] for mark in own)
-        marked = len({id(mark.series) for mark in own})
+        unmarked = len(machine.series) - len({id(mark.series) for mark in own})
         lines.append(
             f"machine {machine.name} ({words.machine(machine.runs[-1].environment, whole=False)}): "
             f"{words.count(len(machine.runs), 'run')}, {words.count(len(machine.series), 'cell')} in two or more; "
             f"marked: {', '.join(f'{number} {word}' for word, number in tally.items()) or 'none'}; "
-            f"{words.count(len(machine.series) - marked, 'cell')} without a mark"
+            f"{words.count(unmarked, 'cell')} without a mark"
         )
     return lines + [f"compared with no other: {run.name} {reason}" for run, reason in found.excluded]
 
@@ -62,7 +50,7 @@ def records(found: History) -> Iterator[dict]:
     """A record a mark, worst first, then one a point of each cell and phase, one a machine, and one a run that is
     compared with no other."""
     yield from map(_record, found.marks)
-    yield from ({"kind": "point", **row} for row in _rows(found, lines_of(found)))
+    yield from ({"kind": "point", **line.record} for line in lines_of(found))
     for machine in found.machines:
         marks = sum(mark.series.machine == machine.name for mark in found.marks)
         yield {"kind": "machine", "machine": machine.name, "runs": [run.name for run in machine.runs],
@@ -83,80 +71,95 @@ def _record(mark: Mark) -> dict:
     }  # fmt: skip
 
 
+class Line(NamedTuple):
+    """A point of a phase of a cell: the number of its first run, its median, and what is marked between it and the
+    point before."""
+
+    series: Series
+    phase: str
+    point: Point
+    number: int
+    median: float
+    mark: Mark | None
+
+    @property
+    def record(self) -> dict:
+        """Its typed values."""
+        low, high = self.point.spread(self.phase) or (None, None)
+        return {
+            "machine": self.series.machine, "dataset": self.series.dataset, "configuration": self.series.name,
+            "phase": self.phase, "number": self.number, "runs": " ".join(run.name for run, _ in self.point.found),
+            "began": began(self.point.found[0][0]), "code": self.point.code, "median": self.median, "low": low,
+            "high": high, "change": self.mark and self.mark.ratio,
+        }  # fmt: skip
+
+
+def lines_of(found: History) -> list[Line]:
+    """All points of all cells: of those that are marked first, the worst before others."""
+    numbers = {(each.name, run.name): n for each in found.machines for n, run in enumerate(each.runs, 1)}
+    marks = {(id(each.series), each.what, each.after): each for each in found.marks if each.kind == TIME}
+    ordered = dict.fromkeys([*(mark.series for mark in found.marks), *found.series])
+    return [Line(series, phase, point, numbers[series.machine, point.found[0][0].name], median,
+                 marks.get((id(series), phase, point)))
+            for series in ordered for phase in found.phases for point, median in series.timed(phase)]  # fmt: skip
+
+
 # ------------------------------------------------------------------ tables
+
+
+def _cell_columns(found: History) -> list[Column]:
+    """The columns that say which cell a line is of."""
+    several = [Column("machine", "machine")] if len(found.machines) > 1 else []
+    return [Column("graph", "dataset"), Column("configuration", "configuration"), *several]
 
 
 def marks_table(found: History, link: Link | None = None) -> Table:
     """A line a mark: the cell, what changed, between which codes, and by how much. With `link` the values of both sides
     lead to their cells."""
-    several = [Column("machine", "machine")] if len(found.machines) > 1 else []
 
-    def side(header: str, at: int) -> Column:
+    def side(at: int) -> Column:
         to = (lambda mark: link(*(mark.before, mark.after)[at].found[-1])) if link else None
-        return Column(header, lambda mark: _value(mark, mark.values[at]), str, to)
+        return Column(("before", "after")[at], lambda mark: _value(mark, mark.values[at]), str, to)
 
+    cell = _cell_columns(found)
     columns = [
-        Column("graph", "dataset"), Column("configuration", "configuration"), *several, Column("what", "what"),
-        Column("mark", lambda mark: WORDS[mark.kind, mark.verdict]), Column("from", "before_code"),
-        Column("to", "after_code"), side("before", 0), side("after", 1), Column("ratio", "ratio", words.fine_ratio),
+        *cell, Column("what", "what"), Column("mark", lambda mark: WORDS[mark.kind, mark.verdict]),
+        Column("from", "before_code"), Column("to", "after_code"), side(0), side(1),
+        Column("ratio", "ratio", words.fine_ratio),
         Column("95 %", lambda mark: mark.interval, lambda bounds: span(bounds, words.fine_ratio)),
     ]  # fmt: skip
     title = f"What 'grailbench compare' marks: {words.count(len(found.marks), 'change')}, worst first"
     rows = list(map(_record, found.marks))
-    return of_rows("marks", title, columns, rows, found.marks, keys=2 + len(several), file="marks")
+    return of_rows("marks", title, columns, rows, found.marks, keys=len(cell), file="marks")
 
 
 def _value(mark: Mark, value: object) -> str:
     return f"{words.brief(value)} ms" if mark.kind == TIME else words.grouped(value)
 
 
-class Line(NamedTuple):
-    """A point of a phase of a cell: its median, and what is marked between it and the point before."""
-
-    series: Series
-    phase: str
-    point: Point
-    median: float
-    mark: Mark | None
-
-
-def lines_of(found: History) -> list[Line]:
-    """All points of all cells: of those that are marked first, the worst before others."""
-    marks = {(id(each.series), each.what, each.after): each for each in found.marks if each.kind == TIME}
-    marked = {id(mark.series): mark.series for mark in found.marks}
-    ordered = [*marked.values(), *(series for series in found.series if id(series) not in marked)]
-    return [Line(series, phase, point, median, marks.get((id(series), phase, point)))
-            for series in ordered for phase in found.phases for point, median in series.timed(phase)]  # fmt: skip
-
-
 def cells_table(found: History) -> Table:
     """Each cell over runs: a line a point of each phase, with its median, its spread and what is marked there; all
     cells with a mark, and `_CELLS` others."""
-    several = [Column("machine", "machine")] if len(found.machines) > 1 else []
+    lines, cell = lines_of(found), _cell_columns(found)
+    every = list(dict.fromkeys(line.series for line in lines))
     most = len({id(mark.series) for mark in found.marks}) + _CELLS
-    every = list({id(line.series): None for line in lines_of(found)})
-    shown = [line for line in lines_of(found) if id(line.series) in every[:most]]
+    shown = [line for line in lines if line.series in every[:most]]
     columns = [
-        Column("graph", "dataset"), Column("configuration", "configuration"), *several, Column("phase", "phase"),
-        Column("code", "code"), Column("runs", lambda line: len(line.point.medians(line.phase)), str),
+        *cell, Column("phase", "phase"), Column("code", "code"),
+        Column("runs", lambda line: len(line.point.medians(line.phase)), str),
         Column("median ms", "median", words.brief),
         Column("spread", lambda line: line.point.spread(line.phase), lambda bounds: span(bounds, words.brief)),
-        Column("mark", _said),
+        Column("mark", lambda line: line.mark and f"{WORDS[TIME, line.mark.verdict]}: "
+               f"{span(line.mark.interval)} times as long", none=""),
     ]  # fmt: skip
-    keys = [(id(line.series), line.phase) for line in shown]
-    ends = frozenset(at for at, key in enumerate(keys) if key != (keys[at + 1] if at + 1 < len(keys) else None))
+    keys = [(line.series, line.phase) for line in shown]
+    ends = frozenset(at for at, key in enumerate(keys) if keys[at + 1 : at + 2] != [key])
     notes = ["Spread: the 95 % interval of the median; of several runs of one code the least and the greatest median."]
     if (more := len(every) - most) > 0:
         notes.append(f"{words.count(more, 'more cell')} without a mark: --json and --out have them.")
-    rows = _rows(found, shown)
-    return of_rows("history", "Each cell over runs", columns, rows, shown, keys=3 + len(several), ends=ends,
-                   notes=notes, data=None)  # fmt: skip
-
-
-def _said(line: Line) -> str:
-    if line.mark is None:
-        return ""
-    return f"{WORDS[TIME, line.mark.verdict]}: {span(line.mark.interval)} times as long"
+    rows = [line.record for line in shown]
+    return of_rows("history", "Each cell over runs", columns, rows, shown, keys=1 + len(cell), ends=ends, notes=notes,
+                   data=None)  # fmt: skip
 
 
 def runs_table(found: History) -> Table:
@@ -175,27 +178,7 @@ def tables(found: History, link: Link | None = None) -> list[Table]:
     return [each for each in (marks_table(found, link), cells_table(found), runs_table(found)) if each.lines]
 
 
-# ------------------------------------------------------------------ figure
-
-
-def _rows(found: History, lines: Iterable[Line]) -> list[dict]:
-    """The median ms of each point and its spread; `change` is the ratio where one is marked."""
-    numbers, rows = _numbers(found), []
-    for line in lines:
-        first = line.point.found[0][0]
-        low, high = line.point.spread(line.phase) or (None, None)
-        rows.append({
-            "machine": line.series.machine, "dataset": line.series.dataset, "configuration": line.series.name,
-            "phase": line.phase, "number": numbers[line.series.machine, first.name],
-            "runs": " ".join(run.name for run, _ in line.point.found), "began": began(first), "code": line.point.code,
-            "median": line.median, "low": low, "high": high, "change": line.mark and line.mark.ratio,
-        })  # fmt: skip
-    return rows
-
-
-def _numbers(found: History) -> dict[tuple[str, str], int]:
-    """The number of each run among those of its machine."""
-    return {(each.name, run.name): n for each in found.machines for n, run in enumerate(each.runs, 1)}
+# ------------------------------------------------------------------ figure and page
 
 
 def figures(found: History, link: Link | None = None) -> list[Figure]:
@@ -203,21 +186,22 @@ def figures(found: History, link: Link | None = None) -> list[Figure]:
     lead to their cells."""
     import pandas
 
+    lines = lines_of(found)
     groups: dict[tuple[Series, str], list[Line]] = {}
-    for line in lines_of(found):
+    for line in lines:
         groups.setdefault((line.series, line.phase), []).append(line)
     marked = dict.fromkeys((mark.series, mark.what) for mark in found.marks if mark.kind == TIME)
-    chosen = [key for key in (*marked, *(key for key in groups if key not in marked)) if len(groups[key]) > 1]
-    numbers, panels = _numbers(found), []
+    chosen = [key for key in dict.fromkeys((*marked, *groups)) if len(groups[key]) > 1]
+    panels = []
     for series, phase in chosen[: max(len(marked), 4)][:_PANELS]:
         items, above = [], []
-        for _, _, point, median, mark in groups[series, phase]:
-            number = float(numbers[series.machine, point.found[0][0].name])
-            if mark is not None:
-                above.append((number, f"{point.code} {words.times(mark.ratio)}"))
-            low, high = point.spread(phase) or (None, None)
-            hint = f"{', '.join(run.name for run, _ in point.found)} ({point.code}): {words.brief(median)} ms"
-            items.append(figure.Mark(phase, number, median, hint, low, high, open=mark is not None,
+        for line in groups[series, phase]:
+            point, place = line.point, float(line.number)
+            if line.mark is not None:
+                above.append((place, f"{point.code} {words.times(line.mark.ratio)}"))
+            runs = ", ".join(run.name for run, _ in point.found)
+            items.append(figure.Mark(phase, place, line.median, f"{runs} ({point.code}): {words.brief(line.median)} ms",
+                                     *(point.spread(phase) or (None, None)), open=line.mark is not None,
                                      link=link(*point.found[-1]) if link else ""))  # fmt: skip
         several = f" ({series.machine})" if len(found.machines) > 1 else ""
         panels.append(Panel(f"{series.dataset}: {series.name}, {phase}{several}", tuple(items), above=tuple(above)))
@@ -225,11 +209,8 @@ def figures(found: History, link: Link | None = None) -> list[Figure]:
     form = Marks(tuple(panels), phases, Axis("run", "linear"), Axis("ms"), lines=True)
     hidden = len(marked) - _PANELS
     missing = f"{words.count(hidden, 'more marked cell')}: see the tables and the CSV." if hidden > 0 else ""
-    data = pandas.DataFrame(_rows(found, lines_of(found)), columns=COLUMNS)
+    data = pandas.DataFrame([line.record for line in lines], columns=COLUMNS)
     return [Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)]
-
-
-# ------------------------------------------------------------------ blocks of a page
 
 
 def blocks(runs: Iterable[Run], gate: Gate | None = None, link: Link | None = None) -> list[Block]:

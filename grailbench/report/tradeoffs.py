@@ -124,7 +124,7 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
               if (own := placed.get((group, measure.name)))]  # fmt: skip
     frame = _frame(cells, placed, MEASURES[name])
     series = dict.fromkeys(mark.series for panel in panels for mark in panel.items)
-    form = Marks(tuple(panels), tuple(series), Axis(zero=True), Axis(zero=True))
+    form = Marks(tuple(panels), tuple(series), Axis(), Axis())
     left = dict.fromkeys(group.graph for group in groups if group not in drawn)
     note = f"Drawn are the {MOST} largest graphs of a query set; left out: {listing(left, 6, 'graph')}." if left else ""
     said = [m for m in MEASURES[name] if name == "tradeoff-build" or any(of == m.name for _, of in placed)]

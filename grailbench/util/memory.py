@@ -1,17 +1,15 @@
-"""How much memory this process may still use, the check before something large is allocated, and whether what `ulimit`
-allows is enough to load numpy, scipy and numba.
+"""How much memory this process may still use, the check before something large is allocated, and whether `ulimit`
+allows enough to load numpy, scipy and numba.
 
 OpenBLAS, which numpy and scipy both load, ends the process if it gets too little memory or no threads, or tries again
-for ever and hears no signal. So where a limit is small, another process tries it first.
+for ever and hears no signal. So where a limit is too small, it is not loaded.
 """
 
 from __future__ import annotations
 
-import functools
 import os
 import re
 import resource
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -28,28 +26,9 @@ _UNITS = {"": 1, "b": 1} | {
     for end in ("", "b")
 }
 
-_SMALL = 8 << 30  #: bytes for a process of one core, and per core `_SMALL_CORE` more, from which on nothing is tried
-_SMALL_CORE = 1 << 28
-_FEW = 4096  #: processes and threads of the user, likewise
-_ROOM = 160 << 20  #: bytes that must remain once all is loaded: for kernels, pandas and matplotlib
-_BASE, _PER_CORE = 0.6, 0.1  #: GB that all of it takes, for messages: OpenBLAS and numba have threads for each core
-_CPU_SECONDS = 6  #: CPU time after which loading has not ended and never will; it takes less than a second
-_SECONDS = 300.0
+#: what it takes to load numpy, scipy and numba: bytes, and for each thread of theirs bytes and threads
+_BASE, _PER_THREAD, _THREADS = 600_000_000, 100_000_000, 3
 _OPTIONS = {resource.RLIMIT_AS: "-v", resource.RLIMIT_DATA: "-d", resource.RLIMIT_NPROC: "-u"}
-#: a program for `python -c` with the bytes of address space, and of data, that are taken there
-_TRIAL = f"""import mmap, resource, sys
-hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-most = {_CPU_SECONDS} if hard == resource.RLIM_INFINITY else min(hard, {_CPU_SECONDS})
-resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
-private = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-taken = [mmap.mmap(-1, int(size), private, prot) for size, prot in zip(sys.argv[1:], (0, mmap.PROT_WRITE))]
-try:
-    import scipy.linalg.cython_blas, numba.np.arraymath
-    from numba.np.ufunc.parallel import _launch_threads
-except ModuleNotFoundError:
-    sys.exit()
-_launch_threads()
-"""
 
 
 def available() -> int:
@@ -98,46 +77,21 @@ def _groups() -> list[Path]:
 # ------------------------------------------------------------------ ulimit
 
 
-@functools.cache  # an error is not cached
 def require_loadable() -> None:
-    """Raises MachineLacks if `ulimit` leaves this process too little memory, or too few threads, to load numpy, scipy
-    and numba. Where the limits are ample, or numba is loaded, nothing is tried; elsewhere it is tried once."""
-    if "numba.np.arraymath" in sys.modules or not (small := _small()):
+    """Raises MachineLacks if `ulimit` allows this process less memory, or fewer threads, than it takes to load numpy,
+    scipy and numba, unless they are loaded."""
+    if "numba" in sys.modules:
         return
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-    try:
-        done = subprocess.run(  # noqa: S603 - this Python and our own text
-            [sys.executable, "-c", _TRIAL, *map(str, _taken())], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL, env=environment, timeout=_SECONDS,
-        )  # fmt: skip
-        fits = done.returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        fits = False
-    if not fits:
-        cores = os.cpu_count() or 1
-        raise MachineLacks(
-            f"{' and '.join(small)}: too little to load numpy, scipy and numba, which take about "
-            f"{_BASE + _PER_CORE * cores:.1f} GB and {3 * cores} threads on {cores} cores (raise the limit; "
-            "OPENBLAS_NUM_THREADS=1 and NUMBA_NUM_THREADS=1 need less)"
-        )
-
-
-def _small() -> list[str]:
-    """The limits that may be too small, as one writes them: 'ulimit -v 500000'."""
-    ample = _SMALL + _SMALL_CORE * (os.cpu_count() or 1)
-    found = []
+    asked = [os.environ.get(f"{name}_NUM_THREADS", "") for name in ("OPENBLAS", "NUMBA")]
+    threads = max(int(each) if each.isdecimal() else os.cpu_count() or 1 for each in asked)
+    need, small = _BASE + _PER_THREAD * threads, []
     for which, option in _OPTIONS.items():
-        most, (size, unit) = resource.getrlimit(which)[0], (_FEW, 1) if option == "-u" else (ample, 1024)
-        if most != resource.RLIM_INFINITY and most < size:
-            found.append(f"ulimit {option} {most // unit}")
-    return found
-
-
-def _taken() -> tuple[int, int]:
-    """The bytes of address space that are no data, and of data, that this process has, `_ROOM` added to the latter."""
-    try:
-        with open("/proc/self/statm", encoding="ascii") as stated:
-            size, *_, data, _ = (int(pages) * resource.getpagesize() for pages in stated.read().split())
-    except OSError:
-        size = data = 0
-    return max(size - data, 1), data + _ROOM
+        most, (least, unit) = resource.getrlimit(which)[0], (_THREADS * threads, 1) if option == "-u" else (need, 1024)
+        if most != resource.RLIM_INFINITY and most < least:
+            small.append(f"ulimit {option} {most // unit}")
+    if small:
+        raise MachineLacks(
+            f"{' and '.join(small)}: too little to load numpy, scipy and numba, which take about {decimal_size(need)} "
+            f"and {_THREADS * threads} threads with {threads} each (raise the limit; OPENBLAS_NUM_THREADS=1 and "
+            "NUMBA_NUM_THREADS=1 need less)"
+        )

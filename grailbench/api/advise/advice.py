@@ -67,7 +67,7 @@ class Option:
     @property
     def part(self) -> int | None:
         """How many pairs it was asked, if it takes one at a time and was asked the first of each query set; or None."""
-        return max((cell.part for cell in self.cells if cell.part is not None), default=None)
+        return self._most("part")
 
     @cached_property
     def build(self) -> float:
@@ -79,16 +79,20 @@ class Option:
         """ms of one query of a batch."""
         return float(np.mean([cell.stats("query").median / cell.queries for cell in self.cells]))
 
+    def _most(self, field: str) -> int | None:
+        """The most of a field of the cells that have it."""
+        return max((value for cell in self.cells if (value := getattr(cell, field)) is not None), default=None)
+
     @property
     def index_bytes(self) -> int | None:
         """Bytes of the index beside the graph; None if not known."""
-        return max((cell.index_bytes for cell in self.cells if cell.index_bytes is not None), default=None)
+        return self._most("index_bytes")
 
     @property
     def peak_bytes(self) -> int | None:
         """The most memory of the process that built and asked it, interpreter and graph included; None if it had no
         process of its own."""
-        return max((cell.host_peak_bytes for cell in self.cells if cell.host_peak_bytes is not None), default=None)
+        return self._most("host_peak_bytes")
 
     @property
     def memory(self) -> int:
@@ -131,16 +135,12 @@ def options(cells: Iterable[Cell]) -> list[Option]:
 
 
 def envelope(found: Iterable[Option]) -> list[Step]:
-    """Which configuration costs least for how many queries, from 0 queries on (`compare.costs.envelope`).
+    """Which of some sound options costs least for how many queries, from 0 queries on (`compare.costs.envelope`).
 
     `since` of a step is the least whole number of queries from which its option is the cheapest: there its dearer
-    build has paid. Raises ValueError for an option without times.
+    build has paid.
     """
-    found = list(found)
-    for option in found:
-        if not option.sound:
-            raise ValueError(f"{option.name}: no times")
-    return costs.envelope(found, _line)
+    return costs.envelope(list(found), _line)
 
 
 def _line(option: Option) -> Cost:
@@ -249,8 +249,6 @@ def _burden(option: Option) -> tuple[float, int, int]:
 
 
 OTHERS = "first round alone"  #: the series of the configurations that did not come to the last round
-_COLUMNS = ("configuration", "round", "front", "build_ms", "query_ns", "query_ns_low", "query_ns_high", "index_bytes",
-            "peak_bytes", "status", "reason")  # fmt: skip
 NS = 1e6  #: ns in a ms
 
 
@@ -259,30 +257,31 @@ def figure(last: list[Option], dropped: list[Option]) -> Figure:
     import pandas
 
     best = front(last)
-    lines, times, sizes = [], [], []
+    rows, times, sizes = [], [], []
     for option in (*last, *dropped):
-        final = option in last
-        head = (option.name, "last" if final else "first", option in best)
-        tail = (option.index_bytes, option.peak_bytes, option.worst.status, option.worst.reason)
-        if not option.sound:
-            lines.append((*head, *[None] * 4, *tail))
-            continue
-        bounds = option.query_interval if final else None
+        final, sound, known = option in last, option.sound, option.index_bytes
+        bounds = option.query_interval if final and sound else None
         low, high = (None, None) if bounds is None else (NS * bounds.low, NS * bounds.high)
-        lines.append((*head, option.build, NS * option.query, low, high, *tail))
-        series = option.name if final else OTHERS
+        rows.append({
+            "configuration": option.name, "round": "last" if final else "first", "front": option in best,
+            "build_ms": option.build if sound else None, "query_ns": NS * option.query if sound else None,
+            "query_ns_low": low, "query_ns_high": high, "index_bytes": known, "peak_bytes": option.peak_bytes,
+            "status": option.worst.status, "reason": option.worst.reason,
+        })  # fmt: skip
+        if not sound:
+            continue
         hint = f"{option.name}: {short(option.build)} ms to build, {short(NS * option.query)} ns a query"
-        hint += "" if option.index_bytes is None else f", index of {size(option.index_bytes)}"
-        place = (NS * option.query, hint, low, high, not final)
+        hint += "" if known is None else f", index of {size(known)}"
+        series, place = option.name if final else OTHERS, (NS * option.query, hint, low, high, not final)
         times.append(Mark(series, option.build, *place))
-        sizes += [Mark(series, option.index_bytes / 1024, *place)] if option.index_bytes else []
+        sizes += [Mark(series, known / 1024, *place)] if known else []
     panels = [Panel("ns a query against ms to build", tuple(times))] if times else []
     panels += [Panel("ns a query against KiB of index", tuple(sizes))] if sizes else []
     names = tuple(dict.fromkeys(mark.series for mark in times))
     none = [option.name for option in (*last, *dropped) if option.sound and not option.index_bytes]
     note = f"Without an index, and so not on the right: {', '.join(none)}." if none and sizes else ""
     form = Marks(tuple(panels), names, Axis(), Axis("ns a query"))
-    return Figure("advise", pandas.DataFrame(lines, columns=list(_COLUMNS)), form, note)
+    return Figure("advise", pandas.DataFrame(rows), form, note)
 
 
 #: axes that `build` takes by their own names, d aside

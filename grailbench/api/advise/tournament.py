@@ -170,13 +170,13 @@ def finalists(found: Iterable[Option], queries: int, memory: int | None = None) 
     """The options for the last round: the cheapest for so many queries, the cheapest for any other number and, where
     memory counts, the smallest; without those that certainly need more memory."""
     sound = [option for option in found if option.sound and (memory is None or option.memory <= memory)]
-    kept: list[Option] = []
+    taken: list[Option] = []
     for option in sorted(sound, key=lambda each: each.cost(queries)):
-        if len(kept) < FINALISTS and sum(other.impl == option.impl for other in kept) < OF_ONE:
-            kept.append(option)
-    kept += [step.option for step in envelope(sound)]
-    kept += [min(sound, key=lambda option: option.memory)] if sound and memory is not None else []
-    return list(dict.fromkeys(kept))
+        if len(taken) < FINALISTS and sum(other.impl == option.impl for other in taken) < OF_ONE:
+            taken.append(option)
+    taken += [step.option for step in envelope(sound)]
+    taken += [min(sound, key=lambda option: option.memory)] if sound and memory is not None else []
+    return list(dict.fromkeys(taken))
 
 
 def _load() -> float:
@@ -280,10 +280,10 @@ def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
     chosen = list(chosen)
     found = [implementation(name) for name in chosen] or list(implementations(USUAL).values())
     found = [each for each in found if chosen or gpu or GPU not in each.needs]
-    apart = [each.name for each in found if not each.from_edges]
+    from_files = [each.name for each in found if not each.from_edges]
     found = [each for each in found if each.from_edges]
-    if apart and not found:
-        raise InputError(f"{apart[0]}: {FROM_FILES}", remedy="'grailbench run' measures it")
+    if from_files and not found:
+        raise InputError(f"{from_files[0]}: {FROM_FILES}", remedy="'grailbench run' measures it")
     lacking: dict[str, MachineLacks] = {}
     for each in found:
         try:
@@ -296,7 +296,7 @@ def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
     if gpu and not any(GPU in each.needs for each in found):
         raise InputError("--gpu: none of the chosen implementations runs on a GPU", remedy="leave --gpu or --impl out")
     names = [each.name for each in found if each.name not in lacking]
-    absent = dict.fromkeys(apart, FROM_FILES) | {name: str(error) for name, error in lacking.items()}
+    absent = dict.fromkeys(from_files, FROM_FILES) | {name: str(error) for name, error in lacking.items()}
     return Field(list(dict.fromkeys(names)), absent)
 
 

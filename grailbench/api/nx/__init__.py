@@ -26,7 +26,7 @@ _FUNCTIONS = {
 
 
 def info() -> dict[str, Any]:
-    """What NetworkX is told of the backend when it is imported (`networkx.backend_info`)."""
+    """What NetworkX learns of the backend when it is imported (`networkx.backend_info`)."""
     return {
         "backend_name": "grailbench",
         "project": "grailbench",

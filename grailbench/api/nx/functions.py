@@ -26,8 +26,8 @@ class Backend:
     """What the entry point `networkx.backends` names; its functions have the names and arguments of NetworkX's."""
 
     @staticmethod
-    def convert_from_nx(graph: Any, **kept: Any) -> Converted:
-        """A NetworkX graph as arrays, once for all that NetworkX would have kept: attributes stay where they are."""
+    def convert_from_nx(graph: Any, **wanted: Any) -> Converted:
+        """A NetworkX graph as arrays, once whatever attributes NetworkX wants: they stay where they are."""
         cached = (getattr(graph, "__networkx_cache__", None) or {}).get("backends", {}).get("grailbench", {})
         for found in list(cached.values()):
             if isinstance(found, Converted) and not found.changed:

@@ -125,12 +125,9 @@ class Converted:
         if self._index is None:
             with self._lock:
                 if self._index is None:
-                    self._index = self._build()
+                    raw = csr.Graph(len(self.nodes), *self.edges())
+                    self._index = build(Graph(raw, Counted(raw.vertices)))
         return self._index
-
-    def _build(self) -> Index:
-        raw = csr.Graph(len(self.nodes), *self.edges())
-        return build(Graph(raw, Counted(raw.vertices)))
 
 
 def _neighbours(rows: Mapping[Any, Mapping[Any, Any]]) -> list[Collection[Any]]:

@@ -94,7 +94,7 @@ def strong_components(offsets: np.ndarray, targets: np.ndarray) -> tuple[np.ndar
     at = offsets[:n].copy()
     path, waiting = np.empty(n, np.int32), np.empty(n, np.int32)
     members, ends = np.empty(n, np.int32), np.empty(n, np.int32)
-    numbered = held = filled = count = 0
+    numbered = stacked = filled = count = 0
     for source in range(n):
         if number[source] > 0:
             continue
@@ -116,16 +116,16 @@ def strong_components(offsets: np.ndarray, targets: np.ndarray) -> tuple[np.ndar
                 continue
             deep -= 1
             if low[v] < number[v]:
-                waiting[held] = v
-                held += 1
+                waiting[stacked] = v
+                stacked += 1
             else:
                 members[filled] = v
                 component[v] = count
                 filled += 1
-                while held > 0 and number[waiting[held - 1]] > number[v]:
-                    held -= 1
-                    members[filled] = waiting[held]
-                    component[waiting[held]] = count
+                while stacked > 0 and number[waiting[stacked - 1]] > number[v]:
+                    stacked -= 1
+                    members[filled] = waiting[stacked]
+                    component[waiting[stacked]] = count
                     filled += 1
                 ends[count] = filled
                 count += 1

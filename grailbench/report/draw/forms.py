@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Meaning, Sheet, box, inches, rows
-from grailbench.report.figure import Axis, Bar, Bars, Mark, Marks, Panel, Part
+from grailbench.report.figure import Axis, Bars, Mark, Marks, Panel
 from grailbench.util.words import clip
 
 if TYPE_CHECKING:
@@ -38,15 +38,14 @@ def _marks(form: Marks) -> list[Block]:
     gutter = max(inches(_clipped(form, name)) for panel in form.panels for name in _names(panel)) + 0.12 if named else 0
     found = []
     for row in rows(form.panels, across):
-        slanted = max((inches(name) for panel in row for _, name in panel.above), default=0.0)
-        over = slanted * 0.65 + 0.34 if slanted else 0.24 if any(panel.title for panel in row) else 0.1
+        over = max(map(_above, row)) + (0.24 if any(panel.title for panel in row) else 0.1)
         height = max(_tall(panel) for panel in row) if named else _PLOT[across == 1]
         below = 0.42 if form.x.label or any(panel.x for panel in row) else 0.27
 
         def draw(sheet: Sheet, top: float, row=row, over=over, height=height):
             for i, panel in enumerate(row):
                 left = gutter or 0.5
-                size = WIDTH / across - left - _margin(panel), _tall(panel) if named else height
+                size = WIDTH / across - left - 0.16, _tall(panel) if named else height
                 _plot(sheet, sheet.axes(i * WIDTH / across + left, top + over, *size), form, panel, *size, gutter)
 
         found.append(Block(over + height + below, draw))
@@ -86,10 +85,9 @@ def _clipped(form: Marks, name: str) -> str:
     return clip(name, _LETTERS[form.across > 1])
 
 
-def _margin(panel: Panel) -> float:
-    """Width in inches of the margin on the right, which has room for the slanted name above the last graph."""
-    _, name = max(panel.above, default=(0, ""))
-    return max(0.16, inches(name) * 0.77 - 0.1)
+def _above(panel: Panel) -> float:
+    """Height in inches of the names of graphs above the axes of a panel."""
+    return max((inches(name) for _, name in panel.above), default=-0.07) + 0.07
 
 
 def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall: float, gutter: float) -> None:
@@ -104,18 +102,16 @@ def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall
     (xs if named else ys).extend(spans)
     if form.square:
         xs = ys = [*xs, *ys]
-    across = _scale(axes, "x", replace(form.x, label=panel.x or form.x.label), xs)
-    up = None
+    _scale(axes, "x", replace(form.x, label=panel.x or form.x.label), xs)
     if named:
         _lines_of_names(axes, form, panel)
     else:
-        up = _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
-    _guides(axes, panel.guides, across or 0.0, up or 0.0)
-    _steps(axes, [(_put(x, across), _put(y, up)) for x, y in panel.steps])
-    bounds = across if named else up
+        _scale(axes, "y", replace(form.y, label=panel.y or form.y.label), ys)
+    _guides(axes, panel.guides)
+    (left, _), (bottom, _) = axes.get_xlim(), axes.get_ylim()  # on a log axis what is 0 lies on the border
+    _steps(axes, [(max(x, left), max(y, bottom)) for x, y in panel.steps])
     for at, name in enumerate(form.names):
-        own = [mark._replace(x=_put(mark.x, across), y=_put(mark.y, up), low=_put(mark.low, bounds),
-                             high=_put(mark.high, bounds))
+        own = [mark if named else mark._replace(x=max(mark.x, left), y=max(mark.y, bottom))
                for mark in panel.items if mark.series == name and not mark.word]  # fmt: skip
         _series(sheet, axes, form, own, at, _places(panel, own))
     _graphs(axes, panel, wide)
@@ -124,9 +120,7 @@ def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall
         line.set_minor_locator(NullLocator())
         line.set_label_coords(*place)
     left = gutter - 0.05 if gutter else 0.0  # the title begins above the names
-    slanted = max((inches(name) for _, name in panel.above), default=0.0)  # the names of graphs stand below it
-    pad = 4 + (slanted * 0.65 * 72 + 5 if slanted else 0)
-    axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=pad)
+    axes.set_title(clip(panel.title, int((wide + left) * 13)), x=-left / wide, pad=4 + _above(panel) * 72)
 
 
 def _places(panel: Panel, own: list[Mark]) -> list[float]:
@@ -139,31 +133,21 @@ def _places(panel: Panel, own: list[Mark]) -> list[float]:
     return [names.index(mark.y) + shift for mark in own]
 
 
-def _put(value, zero: float | None):
-    """A value, or the place of 0 on its axis."""
-    return zero if zero is not None and value is not None and value == 0 else value
-
-
-def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> float | None:
-    """Set range, ticks and label of an axis of numbers. Returns the place of 0 on a log axis that has one."""
+def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
+    """Set range, ticks and label of an axis of numbers."""
     from matplotlib.ticker import MaxNLocator
 
-    values, zero = [float(value) for value in values], None
     if axis.scale == "linear":
         low, high = 0.0, max(values) * 1.06
         ticks = [tick for tick in MaxNLocator(6).tick_values(low, high) if tick <= high]
     else:
-        zeros, values = min(values, default=1) <= 0, [value for value in values if value > 0] or [1.0]
+        values = [value for value in values if value > 0] or [1.0]
         low, high = style.log_range(values)
         ticks = sorted(set(values)) if axis.scale == "log2" else style.log_ticks(low, high, most=5)
         getattr(axes, f"set_{side}scale")("log")
-        if axis.zero and zeros:
-            zero, low = low / (high / low) ** 0.1, low / (high / low) ** 0.16
     getattr(axes, f"set_{side}lim")(low, high)
     getattr(axes, f"{side}axis").set_label_text(axis.label)
-    named = {**({} if zero is None else {zero: "0"}), **{tick: style.tick_label(tick) for tick in ticks}}
-    _ticks(axes, side, named, list(named.values()))
-    return zero
+    _ticks(axes, side, ticks, list(map(style.tick_label, ticks)))
 
 
 def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
@@ -239,7 +223,7 @@ def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int,
 
 def _trials(sheet: Sheet, axes: Axes, own: list[tuple[Mark, float]], colour: str, series: int) -> None:
     """Draw the intervals as bars with the medians as lines in them, and over them the trials of each mark as one shape
-    of small squares."""
+    of ticks."""
     from matplotlib.collections import LineCollection, PolyCollection
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -252,18 +236,16 @@ def _trials(sheet: Sheet, axes: Axes, own: list[tuple[Mark, float]], colour: str
                   LineCollection(medians, colors=colour, linewidths=1, clip_on=False, zorder=2)):  # fmt: skip
         axes.add_collection(found, autolim=False)
         sheet.stand_for(found, Meaning(series))
-    width = (high / low) ** 0.0038
     for mark, y in own:
         points = []
         for number, ms in enumerate(mark.trials):
-            place, share = max(ms, low), number / (len(mark.trials) - 1) if len(mark.trials) > 1 else 0.5
+            share = number / (len(mark.trials) - 1) if len(mark.trials) > 1 else 0.5
             middle = y + _SPREAD * (0.5 - share)
-            points += [(place / width, middle), (place, middle - 0.095), (place * width, middle),
-                       (place, middle + 0.095), (place / width, middle)]  # fmt: skip
-        codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * len(mark.trials)
-        dots = PathPatch(Path(points, codes), facecolor=colour, linewidth=0, clip_on=False, zorder=3)
-        axes.add_patch(dots)
-        sheet.stand_for(dots, Meaning(series, (mark.hint,), links=(mark.link,)))
+            points += [(max(ms, low), middle + 0.09), (max(ms, low), middle - 0.09)]
+        ticks = PathPatch(Path(points, [Path.MOVETO, Path.LINETO] * len(mark.trials)), edgecolor=colour, fill=False,
+                          linewidth=1.6, clip_on=False, zorder=3)  # fmt: skip
+        axes.add_patch(ticks)
+        sheet.stand_for(ticks, Meaning(series, (mark.hint,), links=(mark.link,)))
 
 
 def _steps(axes: Axes, points: list[tuple[float, float]]) -> None:
@@ -276,11 +258,9 @@ def _steps(axes: Axes, points: list[tuple[float, float]]) -> None:
     axes.plot(xs, ys, color=style.EDGE, linewidth=0.9, drawstyle="steps-post", zorder=1.2)
 
 
-def _guides(axes: Axes, guides: Iterable[tuple[float, str]], left: float = 0.0, bottom: float = 0.0) -> None:
-    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out.
-    Left of and below the places of 0 there are none."""
+def _guides(axes: Axes, guides: Iterable[tuple[float, str]]) -> None:
+    """Draw lines y = factor * x with labels at their ends; a line that only cuts a corner of the panel is left out."""
     (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
-    x0, y0 = (x0 if not left else left * (x1 / left) ** 0.1), (y0 if not bottom else bottom * (y1 / bottom) ** 0.1)
     for factor, label in guides:
         low, high = max(x0, y0 / factor), min(x1, y1 / factor)
         if low >= high or math.log(high / low) < 0.25 * math.log(x1 / x0):
@@ -301,8 +281,8 @@ def _graphs(axes: Axes, panel: Panel, wide: float) -> None:
         place = (scale(x) - low) / (high - low)
         if (place - last) * wide > 0.14:
             axes.text(
-                place, 1.02, name, transform=axes.transAxes, rotation=40, fontsize=SMALL, color=style.SOFT, ha="left",
-                va="bottom", rotation_mode="anchor",
+                place, 1.02, name, transform=axes.transAxes, rotation=90, fontsize=SMALL, color=style.SOFT, ha="center",
+                va="bottom",
             )  # fmt: skip
             last = place
 
@@ -329,52 +309,36 @@ def _bars(form: Bars) -> list[Block]:
 
 
 def _stack(sheet: Sheet, axes: Axes, form: Bars, panel: Panel, wide: float) -> None:
-    """Draw the bars of a panel, each below its text, in axes `wide` inches wide."""
+    """Draw the bars of a panel, each below its text, in axes `wide` inches wide. A part of a whole that is wide enough
+    has its share written into it."""
+    from matplotlib.collections import PolyCollection
+
     axes.set_axis_off()
     axes.set(xlim=(0, wide), ylim=(_STEP * len(panel.items), 0))
     axes.set_title(clip(panel.title, int(wide * 13)))
     room = max((inches(bar.text) for bar in panel.items if bar.text), default=0.0) + 0.08
     longest = 1.0 if form.whole else max((sum(part.size for part in bar.parts) for bar in panel.items), default=0)
     scale = (wide - room) / (longest or 1.0)
-    shapes: dict[str, list[tuple[float, float, Part]]] = {}
+    shapes: dict[str, list[tuple[list, float, str]]] = {}
     for i, bar in enumerate(panel.items):
-        top = _STEP * i
-        axes.text(0, top + 0.08, clip(bar.label, int(wide * 16)), fontsize=SMALL, color=style.SOFT, va="center")
-        end = _lay(axes, bar, top + 0.15, scale, shapes, form.whole)
+        top, start = _STEP * i + 0.15, 0.0
+        axes.text(0, top - 0.07, clip(bar.label, int(wide * 16)), fontsize=SMALL, color=style.SOFT, va="center")
+        for part in bar.parts:
+            size = part.size * scale
+            shapes.setdefault(part.name, []).append((box(start, top, size, _BAR), size, part.hint))
+            if form.whole and size > 0.3:
+                axes.text(start + size / 2, top + _BAR / 2, f"{part.size:.0%}", ha="center", va="center_baseline",
+                          fontsize=SMALL, bbox=style.PATCH | {"boxstyle": "square,pad=0.08"})  # fmt: skip
+            start += size
         if bar.lost:
-            axes.text(0, top + 0.21, clip(bar.lost, int(wide * 14)), fontsize=SMALL, color=style.BAD,
-                      va="center", fontweight="bold")  # fmt: skip
-        axes.text(end + 0.04, top + 0.15 + _BAR / 2, bar.text, fontsize=SMALL, va="center")
+            axes.text(0, top + 0.06, clip(bar.lost, int(wide * 14)), fontsize=SMALL, color=style.BAD, va="center",
+                      fontweight="bold")  # fmt: skip
+        axes.text(start + 0.04, top + _BAR / 2, bar.text, fontsize=SMALL, va="center")
     for name, own in shapes.items():
-        _fill(sheet, axes, form.names.index(name), own, scale)
-
-
-def _lay(axes: Axes, bar: Bar, top: float, scale: float, shapes: dict, whole: bool) -> float:
-    """Add the places of a bar's parts to `shapes` and return the end of the bar. A part that is wide enough has its
-    share written into it."""
-    start = 0.0
-    for part in bar.parts:
-        shapes.setdefault(part.name, []).append((start, top, part))
-        if whole and part.size * scale > 0.3:
-            patch = style.PATCH | {"boxstyle": "square,pad=0.08"}
-            axes.text(start + part.size * scale / 2, top + _BAR / 2, f"{part.size:.0%}", ha="center",
-                      va="center_baseline", fontsize=SMALL, bbox=patch)  # fmt: skip
-        start += part.size * scale
-    return start
-
-
-def _fill(sheet: Sheet, axes: Axes, series: int, own: list[tuple[float, float, Part]], scale: float) -> None:
-    """Draw the parts of one name in its colour and pattern; thin parts have no pattern and no edge."""
-    from matplotlib.collections import PolyCollection
-
-    for thin in (True, False):
-        some = [(x, y, part) for x, y, part in own if (part.size * scale < 0.03) == thin]
-        if not some:
-            continue
+        series = form.names.index(name)
         found = PolyCollection(
-            [box(x, y, part.size * scale, _BAR) for x, y, part in some],
-            facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
-            linewidths=0 if thin else 0.4, hatch="" if thin else style.HATCHES[style.mark(series)], clip_on=False,
+            [corners for corners, _, _ in own], facecolors=style.LIGHT[style.colour(series)], edgecolors=style.PAPER,
+            linewidths=[0.4 if size > 0.03 else 0 for _, size, _ in own], alpha=style.alpha(series), clip_on=False,
         )  # fmt: skip
         axes.add_collection(found, autolim=False)
-        sheet.stand_for(found, Meaning(series, tuple(part.hint for _, _, part in some)))
+        sheet.stand_for(found, Meaning(series, tuple(hint for _, _, hint in own)))

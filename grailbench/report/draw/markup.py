@@ -30,10 +30,6 @@ _VARIABLES = {
 _STYLE = re.compile(r"([\w-]+):\s*([^;]+?)\s*(?:;|$)")
 _FONT_IN_ONE = re.compile(r"(?:(\w+) )?([\d.]+px)")
 _COLOUR = re.compile("|".join(_VARIABLES))
-_PATTERN = re.compile(r"url\(#(\w+)\)")
-#: the patterns of `style.HATCHES` without the first, as paths in a square of size 6; matplotlib's take 30 kB each
-_HATCHES = ("M-1 1L1 -1M0 6L6 0M5 7L7 5", "M1.2 1.2h1.2v1.2h-1.2zM4.2 4.2h1.2v1.2h-1.2z", "M-1 5L1 7M0 0L6 6M5 -1L7 1",
-            "M0 2H6M0 5H6", "M0 0L6 6M6 0L0 6", "M2 0V6M5 0V6", "M0 3H6M3 0V6")  # fmt: skip
 
 
 def file(sheet: Sheet, drawn: bytes) -> bytes:
@@ -78,7 +74,6 @@ def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
             root.remove(child)  # a style element would apply to the whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
     _name(root, sheet.meanings)
-    _patterned(root)
     _round(root)
     return root
 
@@ -113,25 +108,6 @@ def _linked(root: ElementTree.Element) -> None:
                 link.set("aria-label", hint)
             link.append(mark)
             parent[at] = link
-
-
-def _patterned(root: ElementTree.Element) -> None:
-    """Replace matplotlib's patterns by ours."""
-    series = {}
-    for group in root.iter(f"{_SVG}g"):
-        at = group.get("data-series") or group.get("data-key")
-        for mark in group.iter() if at is not None else ():
-            for name in _PATTERN.findall(mark.get("style", "")):
-                series[name] = int(at)
-    for pattern in root.iter(f"{_SVG}pattern"):
-        at = series[pattern.get("id")]
-        colour = style.LIGHT[style.colour(at)]
-        for child in list(pattern):
-            pattern.remove(child)
-        pattern.attrib.update(x="0", y="0", width="6", height="6")
-        ElementTree.SubElement(pattern, f"{_SVG}rect", width="6", height="6", style=f"fill: {colour}")
-        lines = f"fill: none; stroke: {style.PAPER}; stroke-width: 0.6"
-        ElementTree.SubElement(pattern, f"{_SVG}path", d=_HATCHES[style.mark(at) - 1], style=lines)
 
 
 def _round(root: ElementTree.Element) -> None:

@@ -29,7 +29,7 @@ _RC = {
     "font.size": SMALL, "font.family": "DejaVu Sans", "axes.titlesize": 8, "axes.titleweight": "bold",
     "axes.titlelocation": "left", "axes.titlepad": 4, "axes.labelsize": SMALL,
     "axes.labelcolor": style.INK, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": style.EDGE,
-    "text.color": style.INK, "text.parse_math": False, "hatch.linewidth": 0.5, "figure.facecolor": style.PAPER,
+    "text.color": style.INK, "text.parse_math": False, "figure.facecolor": style.PAPER,
     "svg.fonttype": "none",
 }  # fmt: skip
 
@@ -60,7 +60,7 @@ class Meaning(NamedTuple):
 class Sheet:
     """One page: `picture` is the figure of matplotlib, `meanings` maps the ids of its artists to their meanings."""
 
-    def __init__(self, figure: Figure, names: Iterable[str], patterned: bool, body: float, words: bool, source: str):
+    def __init__(self, figure: Figure, names: Iterable[str], bars: bool, body: float, words: bool, source: str):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure as Picture
 
@@ -79,7 +79,7 @@ class Sheet:
         self._write(note, 0.05 + 0.17 * len(heading), 8)
         self._write(foot, self.height - 0.13 * len(foot) - 0.05, SMALL, color=style.SOFT)
         for series, (name, (x, y)) in enumerate(zip(names, places, strict=True)):
-            self._key(series, name, patterned, x, above + y)
+            self._key(series, name, bars, x, above + y)
 
     def _write(self, lines: list[str], top: float, size: float, **how) -> None:
         if lines:
@@ -87,17 +87,16 @@ class Sheet:
                 0.05 / WIDTH, 1 - top / self.height, "\n".join(lines), va="top", fontsize=size, linespacing=1.2, **how
             )
 
-    def _key(self, series: int, name: str, patterned: bool, x: float, y: float) -> None:
+    def _key(self, series: int, name: str, bars: bool, x: float, y: float) -> None:
         """Draw the legend's sign and name of a series, with the upper left corner at x and y."""
         from matplotlib.lines import Line2D
         from matplotlib.patches import Rectangle
 
         place = {"transform": self.picture.dpi_scale_trans, "figure": self.picture}
         colour, at = style.LIGHT[style.colour(series)], self.height - y - 0.07
-        if patterned:
-            hatch = style.HATCHES[style.mark(series)]
-            sign = Rectangle((x, at - 0.045), 0.2, 0.09, facecolor=colour, edgecolor=style.PAPER, linewidth=0,
-                             hatch=hatch, **place)  # fmt: skip
+        if bars:
+            sign = Rectangle((x, at - 0.045), 0.2, 0.09, facecolor=colour, linewidth=0, alpha=style.alpha(series),
+                             **place)  # fmt: skip
         else:
             sign = Line2D([x + 0.1], [at], linestyle="none", marker=style.MARKS[style.mark(series)], markersize=5.5,
                           color=colour, markeredgecolor=style.PAPER, markeredgewidth=0.4, **place)  # fmt: skip

@@ -1,7 +1,4 @@
-"""Colours, marks, patterns and ticks of all figures.
-
-Series differ not only in colour but also in their marks or the patterns of their bars.
-"""
+"""Colours, marks and ticks of all figures. Series of marks differ not only in colour but also in their shapes."""
 
 from __future__ import annotations
 
@@ -12,8 +9,6 @@ LIGHT = ("#1f6fb4", "#b8560b", "#1a7f4b", "#7a4bb8", "#c0362c", "#0f7884", "#865
 DARK = ("#6db3f2", "#f0a35e", "#5fc992", "#b99bf0", "#f2857b", "#56c7d6", "#d1a06f", "#a9b4c2")
 #: marks of series in matplotlib's notation
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-#: patterns of bars in matplotlib's notation; '' is plain
-HATCHES = ("", "////", "....", "\\\\\\\\", "----", "xxxx", "||||", "++++")
 #: colours of text, lines and page
 INK, SOFT, LINE, EDGE, GUIDE, BAD, PAPER = "#1a1f24", "#56606b", "#dfe3e8", "#8a949f", "#a9b1ba", "#b3261e", "#ffffff"
 #: the background of text on top of a drawing
@@ -26,8 +21,13 @@ def colour(index: int) -> int:
 
 
 def mark(index: int) -> int:
-    """The position in `MARKS` and `HATCHES` of a series; mark and colour together are unique for 64 series."""
+    """The position in `MARKS` of a series; mark and colour together are unique for 64 series."""
     return (index + index // len(LIGHT)) % len(MARKS)
+
+
+def alpha(index: int) -> float:
+    """The opacity of the bars of a series: those after the eighth are lighter."""
+    return 1.0 if index < len(LIGHT) else 0.5
 
 
 def log_range(values: list[float]) -> tuple[float, float]:

@@ -122,8 +122,6 @@ def _summary(report: Report) -> Iterator[Block]:
         lines.append("Graphs named -like are generated look-alikes; none of them stands in a published row.")
     if earlier := report.run.environment.get("earlier"):
         lines.append(f"Rows were measured in {len(earlier) + 1} sessions; see Environment.")
-    if report.left_out:
-        lines.append(f"No graph of the run is in table {', '.join(report.left_out)}.")
     yield "lines", lines
     if troubled := frames.absent(frames.edges(frames.ordered(report.run.cells)), incomplete=True):
         columns = [

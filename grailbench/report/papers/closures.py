@@ -7,8 +7,7 @@ Printed times and joules are of other machines, each named; nothing is divided b
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
@@ -28,7 +27,6 @@ KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched"
            "sssp-each")  # fmt: skip
 OURS = ("tiled-registers", "warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu", "condense-pairs",
         "condense-pairs-gpu")  # fmt: skip
-_HEAD = ("dataset", "kind", "density", "vertices", "edges", "impl", "number", "status")
 
 
 def series_name(impl: str) -> str:
@@ -37,9 +35,9 @@ def series_name(impl: str) -> str:
 
 
 def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
-    """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: `_HEAD`, threads,
-    phase, reason, the number of trials and their statistics (ms), the number of edges of the closure, and what the
-    verdicts on the stability of cells, by key, say of it (`measured.stability_columns`).
+    """A line per cell and phase ('solve', 'kernel', 'ready', ...) without the parts of `ready`: the graph, the
+    implementation and its number in the report, the number of trials and their statistics (ms), the number of edges of
+    the closure, and what the verdicts on the stability of cells, by key, say of it (`measured.stability_columns`).
 
     A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
     `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
@@ -49,19 +47,19 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     lines = []
     for cell in ordered(found):
         shape = parse_shape(cell.dataset)
-        head = {
-            "dataset": cell.dataset, "kind": shape.kind if shape else "", "density": shape.density if shape else None,
-            "vertices": cell.vertices, "edges": cell.edges, "impl": cell.impl,
-            "number": KERNELS.index(cell.impl) if cell.impl in KERNELS else None, "status": cell.status,
-            "threads": cell.threads or None, "reason": cell.reason,
-        }  # fmt: skip
-        timed = [{"phase": phase, "trials": s.trials, "mean": s.mean, "least": s.least, "most": s.most,
-                  "median": s.median, "closure": cell.positives} for phase, s in _timed(cell).items()]  # fmt: skip
-        said = (verdicts or {}).get(cell.key)
-        lines += [head | each | stability_columns(said, each["phase"]) for each in timed or [{"phase": ""}]]
-    columns = [*_HEAD, "threads", "phase", "reason", "trials", "mean", "least", "most", "median", "closure",
-               "stability", "unstable_by"]  # fmt: skip
-    return pandas.DataFrame(lines, columns=columns)
+        for phase, s in _timed(cell).items() or [("", None)]:
+            stats = (s.trials, s.mean, s.least, s.most, s.median, cell.positives) if s else (None,) * 6
+            stable = stability_columns((verdicts or {}).get(cell.key), phase)
+            lines.append({
+                "dataset": cell.dataset, "kind": shape.kind if shape else "",
+                "density": shape.density if shape else None, "vertices": cell.vertices, "edges": cell.edges,
+                "impl": cell.impl, "number": KERNELS.index(cell.impl) if cell.impl in KERNELS else None,
+                "status": cell.status, "threads": cell.threads or None, "phase": phase, "reason": cell.reason,
+                **dict(zip(("trials", "mean", "least", "most", "median", "closure"), stats, strict=True)),
+                "stability": stable.get("stability"), "unstable_by": stable.get("unstable_by"),
+            })  # fmt: skip
+    found = pandas.DataFrame(lines)
+    return found.astype({"density": float}) if lines else found
 
 
 def _timed(cell: Cell) -> dict[str, Stats]:
@@ -97,31 +95,28 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     tiled = {cell.dataset: medians[cell.key] for cell in own if cell.impl == "tiled"}
     whole = any("ready" in each for each in medians.values())
 
-    def took(phase: str) -> Callable[[Cell], float | None]:
-        return lambda cell: medians[cell.key].get(phase)
+    def took(header: str, phase: str, **more: Any) -> Column:
+        return Column(header, lambda cell: medians[cell.key].get(phase), ms, **more)
 
-    def over(phase: str) -> Callable[[Cell], float | None]:
+    def over(header: str, phase: str) -> Column:
         def ratio(cell: Cell) -> float | None:
             base, mine = tiled.get(cell.dataset, {}).get(phase), medians[cell.key].get(phase)
             return None if base is None or mine is None else base / mine
 
-        return ratio
-
-    def counted(value: Callable[[Cell], int | None]) -> Callable[[Cell], int | None]:
-        return lambda cell: value(cell) if medians[cell.key] else None
+        return Column(header, ratio, "{:.3g}".format)
 
     columns = [
         Column("Graph", lambda cell: cell.dataset, key=True),
         Column("implementation", lambda cell: series_name(cell.impl), key=True),
         Column("threads", lambda cell: cell.threads or None, key=True),
         Column("n", lambda cell: cell.trials),
-        *(Column(f"{phase.replace('_', ' ')} ms", took(phase), ms, usual=(None,) if phase in _OF_SOME else ())
+        *(took(f"{phase.replace('_', ' ')} ms", phase, usual=(None,) if phase in _OF_SOME else ())
           for phase in _PHASES),
-        Column("tiled / this", over("solve"), "{:.3g}".format),
-        *([Column("from edges ms", took("ready"), ms, none=BLANK),
-           Column("tiled / this, from edges", over("ready"), "{:.3g}".format)] if whole else []),
-        Column("edges of the closure", counted(lambda cell: cell.positives), grouped),
-        Column("with (v, v) on cycles", counted(lambda cell: (cell.counters or {}).get(WITH_CYCLES)), grouped,
+        over("tiled / this", "solve"),
+        *([took("from edges ms", "ready", none=BLANK), over("tiled / this, from edges", "ready")] if whole else []),
+        Column("edges of the closure", lambda cell: cell.positives if medians[cell.key] else None, grouped),
+        Column("with (v, v) on cycles",
+               lambda cell: (cell.counters or {}).get(WITH_CYCLES) if medians[cell.key] else None, grouped,
                usual=(None,)),
         *measured.size_columns(),
         measured.STATUS,
@@ -168,11 +163,9 @@ _PRINTED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Printed:
-    """A printed time of the closure of a graph."""
+class Printed(NamedTuple):
+    """A printed time of the closure of a graph; `one`: whether it is of one GPU."""
 
-    dataset: str
     system: str
     hardware: str
     seconds: float
@@ -187,8 +180,8 @@ def printed(dataset: str) -> list[Printed]:
     for name, column, joules, system, hardware, one in _PRINTED:
         table = published.table(name)
         if dataset in table.rows and (seconds := table.number(dataset, column)):
-            energy = table.number(dataset, joules) if joules else None
-            found.append(Printed(dataset, system, hardware, seconds, energy, one, name))
+            found.append(Printed(system, hardware, seconds, table.number(dataset, joules) if joules else None, one,
+                                 name))  # fmt: skip
     return sorted(found, key=lambda each: each.seconds)
 
 
@@ -200,14 +193,11 @@ def printed_sizes(dataset: str) -> set[int]:
 
 def tables(found: Iterable[Cell]) -> list[Table]:
     """The tables of the graphs that are in print; none without such a graph. Closures in blocks are left out."""
-    own = [cell for cell in ordered(found) if printed_sizes(cell.dataset) and not cell.memory]
-    if not own:
-        return []
-    graphs: dict[str, list[Cell]] = {}
-    for cell in own:
-        graphs.setdefault(cell.dataset, []).append(cell)
-    found = [_Graph(*each) for each in graphs.items()]
-    return [_sizes(found), _print(found)]
+    graphs: dict[str, _Graph] = {}
+    for cell in ordered(found):
+        if printed_sizes(cell.dataset) and not cell.memory:
+            graphs.setdefault(cell.dataset, _Graph(cell.dataset, [])).cells.append(cell)
+    return [_sizes([*graphs.values()]), _print([*graphs.values()])] if graphs else []
 
 
 def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | None:
@@ -247,12 +237,6 @@ class _Graph(NamedTuple):
             return "equal" if self.equal else BLANK
         return f"DIFFERS: {' and '.join(map(grouped, sorted(printed_sizes(self.name))))}"
 
-    @property
-    def lost(self) -> list[str]:
-        """What is said of its cells without times."""
-        said = (f"{cell.label}: {cell.status}, {cell.reason}".rstrip(", ") for cell in self.cells if not cell.sound)
-        return sorted(set(said))
-
     def ms(self, impl: str, threads: int | None, phases: Iterable[tuple[str, str]]) -> float | None:
         """The median ms of the cell with this implementation and these threads."""
         found = (cell for cell in self.cells if cell.impl == impl and (cell.threads or None) == threads)
@@ -261,14 +245,15 @@ class _Graph(NamedTuple):
 
 def _sizes(graphs: list[_Graph]) -> Table:
     """A line per graph: the size of its closure, whether print agrees, and the times of all cells in ms."""
-    cells = [cell for graph in graphs for cell in graph.cells]
     timed = {  # header -> (implementation, threads, phases)
         "counted on the GPU": (BITS, None, COUNTED),
         "bits on the host": (BITS, None, SOLVE),
         ON_HOST: (PAIRS, None, SOLVE),
     }
-    for impl, what in (("condense-bits", "bits"), ("condense-pairs", "pairs")):
-        for threads in sorted({cell.threads for cell in cells if cell.impl == impl and cell.threads}, reverse=True):
+    for what in ("bits", "pairs"):
+        impl = f"condense-{what}"
+        every = {cell.threads for graph in graphs for cell in graph.cells if cell.impl == impl and cell.threads}
+        for threads in sorted(every, reverse=True):
             timed[f"{what}, {'one thread' if threads == 1 else f'{threads} threads'}"] = impl, threads, READY
     timed = {header: which for header, which in timed.items() if any(graph.ms(*which) for graph in graphs)}
 
@@ -276,14 +261,18 @@ def _sizes(graphs: list[_Graph]) -> Table:
         ms = graph.ms(*timed[ON_HOST])
         return 8 * graph.pairs / ms / 1e6 if ms and graph.pairs else None
 
+    def lost(graph: _Graph) -> list[str]:
+        return sorted({f"{cell.label}: {cell.status}, {cell.reason}".rstrip(", ")
+                       for cell in graph.cells if not cell.sound})  # fmt: skip
+
     columns = [
-        Column("graph", lambda graph: graph.name, notes=lambda graph: graph.lost, key=True),
+        Column("graph", lambda graph: graph.name, notes=lost, key=True),
         Column("vertices", lambda graph: graph.cells[0].vertices, grouped),
         Column("edges", lambda graph: graph.cells[0].edges, grouped),
         Column("pairs", lambda graph: graph.pairs, grouped),
         Column("with (v, v)", lambda graph: graph.cyclic, grouped),
         Column("print", lambda graph: graph.word),
-    ]  # fmt: skip
+    ]
     for header, which in timed.items():
         columns.append(Column(header, lambda graph, which=which: graph.ms(*which), short, none=BLANK))
         columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
@@ -307,58 +296,49 @@ def _sizes(graphs: list[_Graph]) -> Table:
 
 
 def _print(graphs: list[_Graph]) -> Table:
-    """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own."""
+    """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own. The CSV has a
+    line per time, measured or printed."""
+    import pandas
 
-    def with_energy(impl: str) -> Callable[[_Graph], Cell | None]:
-        return lambda graph: next((cell for cell in graph.cells if cell.impl == impl and cell.energies), None)
+    def seconds(header: str, impl: str, phases: tuple) -> Column:
+        return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK)
 
-    def seconds(impl: str, phases: tuple) -> Callable[[_Graph], float | None]:
-        return lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3
+    def joules(header: str, impl: str) -> Column:
+        return measured.joules(header, "solve", "gpu", of=lambda graph: next(
+            (cell for cell in graph.cells if cell.impl == impl and cell.energies), None))  # fmt: skip
 
-    def printed_list(shown: Callable[[Printed], str]) -> Callable[[_Graph], str | None]:
-        return lambda graph: ", ".join(filter(None, map(shown, printed(graph.name)))) or None
+    def listed(header: str, shown: Callable[[Printed], str]) -> Column:
+        return Column(header, lambda graph: ", ".join(filter(None, map(shown, printed(graph.name)))) or None,
+                      none=BLANK)  # fmt: skip
 
     columns = [
         Column("graph", lambda graph: graph.name, key=True),
-        Column("counted, s", seconds(BITS, COUNTED), short, none=BLANK),
-        Column("pairs on the host, s", seconds(PAIRS, SOLVE), short, none=BLANK),
-        measured.joules("J, bits on the host", "solve", "gpu", of=with_energy(BITS)),
-        measured.joules("J, pairs on the host", "solve", "gpu", of=with_energy(PAIRS)),
-        Column("printed, one A100, s", printed_list(lambda p: p.one and f"{short(p.seconds)} {p.system}"), none=BLANK),
-        Column("printed J", printed_list(lambda p: p.one and p.joules and f"{short(p.joules)} {p.system}"), none=BLANK),
-        Column("printed, MNMGDatalog on more, s",
-               printed_list(lambda p: "" if p.one else f"{short(p.seconds)} on {p.hardware}"), none=BLANK),
-    ]  # fmt: skip
-    idle = [cell.energies.idle_watts("solve", "gpu") for graph in graphs for cell in graph.cells
-            if cell.joules("solve", "gpu") is not None]  # fmt: skip
+        seconds("counted, s", BITS, COUNTED),
+        seconds("pairs on the host, s", PAIRS, SOLVE),
+        joules("J, bits on the host", BITS),
+        joules("J, pairs on the host", PAIRS),
+        listed("printed, one A100, s", lambda p: p.one and f"{short(p.seconds)} {p.system}"),
+        listed("printed J", lambda p: p.one and p.joules and f"{short(p.joules)} {p.system}"),
+        listed("printed, MNMGDatalog on more, s", lambda p: "" if p.one else f"{short(p.seconds)} on {p.hardware}"),
+    ]
+    idle = sorted(round(cell.energies.idle_watts("solve", "gpu")) for graph in graphs for cell in graph.cells
+                  if cell.joules("solve", "gpu") is not None)  # fmt: skip
+    watts = " to ".join(dict.fromkeys(map(brief, idle[:1] + idle[-1:])))
     notes = [
         "Printed times are of other machines, an A100 or several of them, and of systems that solve any Datalog query; "
         "no ratio of the two is one of code. GPUJoin is printed by two papers, and reproduced by one of them.",
-        *([f"Joules are of the GPU's whole board while it solves ({_idle(idle)}), by the driver's counter; the host's "
-           "are not among them."] if idle else []),
+        *([f"Joules are of the GPU's whole board while it solves (idle it takes {watts} W), by the driver's counter; "
+           "the host's are not among them."] if idle else []),
     ]  # fmt: skip
-    words = [column.header for column in (columns[0], *columns[5:])]
-    return tabulate(PRINT, "Printed beside measured", columns, graphs, notes=notes, words=words, data=_frame(graphs))
-
-
-def _idle(watts: list[float]) -> str:
-    least, most = brief(round(min(watts))), brief(round(max(watts)))
-    return f"idle it takes {least if least == most else f'{least} to {most}'} W"
-
-
-def _frame(graphs: list[_Graph]) -> pandas.DataFrame:
-    """A line per time, measured or printed: dataset, system, hardware, seconds, joules, source."""
-    import pandas
-
     lines = []
     for graph, own in graphs:
-        for cell in own:
-            if (ms := sum_ms(cell)) is not None:
-                joules = cell.joules("solve", "gpu")
-                lines.append((graph, cell.label, "this run", ms / 1e3, joules, "measured"))
-        for each in printed(graph):
-            lines.append((graph, each.system, each.hardware, each.seconds, each.joules, each.source))
-    return pandas.DataFrame(lines, columns=["dataset", "system", "hardware", "seconds", "joules", "source"])
+        lines += [(graph, cell.label, "this run", ms / 1e3, cell.joules("solve", "gpu"), "measured")
+                  for cell in own if (ms := sum_ms(cell)) is not None]  # fmt: skip
+        lines += [(graph, each.system, each.hardware, each.seconds, each.joules, each.source)
+                  for each in printed(graph)]  # fmt: skip
+    data = pandas.DataFrame(lines, columns=["dataset", "system", "hardware", "seconds", "joules", "source"])
+    words = [column.header for column in (columns[0], *columns[5:])]
+    return tabulate(PRINT, "Printed beside measured", columns, graphs, notes=notes, words=words, data=data)
 
 
 PARTS = (

@@ -7,10 +7,10 @@ graphs that cannot be downloaded. All of these are marked as generated, and no a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
@@ -18,7 +18,7 @@ from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import Series
 from grailbench.report.published import PRINTED_QUERIES
-from grailbench.report.table import Table
+from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count
 
 LIKE = "-like"
@@ -114,13 +114,9 @@ def chosen(found: Iterable[Point]) -> list[Point]:
     best: dict[tuple, Point] = {}
     for point in points(cell for own in graphs.values() for cell in together(own)):
         key = (point.dataset, point.series, point.d)
-        if key not in best or _preference(point) > _preference(best[key]):
-            best[key] = point
+        best[key] = max(best.get(key, point), point, key=lambda each: (
+            each.cell.sound, each.cell.order in (None, "random"), each.cell.batch or 0))  # fmt: skip
     return list(best.values())
-
-
-def _preference(point: Point) -> tuple:
-    return point.cell.sound, point.cell.order in (None, "random"), point.cell.batch or 0
 
 
 def series_of(found: Iterable[Point]) -> list[Series]:
@@ -132,8 +128,7 @@ def series_of(found: Iterable[Point]) -> list[Series]:
 # ------------------------------------------------------------------ claims
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A claim of the paper on the ratio of its GPU version to its sequential version.
 
     what   'labeling' or 'query': sequential time / GPU time; 'memory': GPU peak / sequential peak
@@ -157,7 +152,7 @@ CLAIMS = (
 FEWER = "other batches of queries"
 WHOLE = "from edges"
 #: the ways to read a claim on labeling, query or memory: name to the ms or bytes of a point
-_READINGS = {
+_READINGS: dict[str, dict[str, Callable[[Point], float | None]]] = {
     "labeling": {
         "with transfer and allocation": lambda p: p.labeling_ms,
         "device resident": lambda p: p.mean("label"),
@@ -166,14 +161,11 @@ _READINGS = {
     "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
-        "host and device peaks": lambda p: _both_peaks(p.cell) if p.cell.sound else None,
+        "host and device peaks": lambda p: (p.cell.host_peak_bytes + p.cell.device_peak_bytes if p.cell.sound
+                                            and None not in (p.cell.host_peak_bytes, p.cell.device_peak_bytes)
+                                            else None),
     },
-}
-
-
-def _both_peaks(cell: Cell) -> int | None:
-    peaks = cell.host_peak_bytes, cell.device_peak_bytes
-    return None if None in peaks else sum(peaks)
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -212,10 +204,22 @@ class Check:
         """The check as plain values."""
         return {
             "claim": self.claim.what, "set": self.claim.set, "printed": self.claim.printed, "series": self.series,
-            "reading": self.reading, "graphs": "generated" if self.generated else "real", "ours": self.ours,
-            "graph_count": self.graphs, "cells": self.cells, "lost": self.lost, "unmatched": self.unmatched,
-            "sampled": self.sampled, "verdict": self.verdict,
+            "reading": self.reading, "graphs": self.kind, "ours": self.ours, "graph_count": self.graphs,
+            "cells": self.cells, "lost": self.lost, "unmatched": self.unmatched, "sampled": self.sampled,
+            "verdict": self.verdict,
         }  # fmt: skip
+
+    @property
+    def kind(self) -> str:
+        """Of its graphs: 'real' or 'generated'."""
+        return "generated" if self.generated else "real"
+
+    @property
+    def over(self) -> str:
+        """What the mean is of: '4 graphs, 12 cells, 1 lost'."""
+        parts = [count(self.graphs, "graph"), count(self.cells, "cell"), *([f"{self.lost} lost"] if self.lost else [])]
+        parts += [f"{self.sampled} sampled"] if self.sampled else []
+        return ", ".join(parts) + (f"; {self.unmatched} unmatched" if self.unmatched else "")
 
 
 def checks(cells: Iterable[Cell]) -> list[Check]:
@@ -224,20 +228,19 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
     cells = list(cells)
     if not of_paper(cells):
         return []
-    found = points(cells)
-    out = []
+    found, out = points(cells), []
     for claim in CLAIMS:
         own = [p for p in (found if claim.what == "query" else chosen(found)) if p.set == claim.set]
         for series in (s for s in series_of(own) if s.impl.startswith("gpu")):
             for generated in (False, True):
                 for reading in _READINGS[claim.what]:
-                    group = [p for p in own if p.cell.generated == generated and _asked(p, reading)]
+                    group = [p for p in own if p.cell.generated == generated and _includes(reading, p)]
                     if any(p.series == series for p in group):
                         out.append(_check(claim, series, generated, group, reading))
     return out
 
 
-def _asked(point: Point, reading: str) -> bool:
+def _includes(reading: str, point: Point) -> bool:
     """Whether a reading includes the point's batch of queries; readings of labels and memory include all."""
     if not reading.endswith("queries"):
         return True
@@ -246,23 +249,23 @@ def _asked(point: Point, reading: str) -> bool:
 
 def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> Check:
     """The check of one series, which has a cell in the group."""
-    value = _READINGS[claim.what][reading]
-    reference = (lambda p: p.cell.host_peak_bytes if p.cell.sound else None) if claim.what == "memory" else value
+    value, memory = _READINGS[claim.what][reading], claim.what == "memory"
     base = {_key(p, claim): p for p in group if p.series == Series(REFERENCE)}
     slowdowns: list[float | None] = []  # GPU / sequential
     graphs, unmatched, sampled = set(), 0, 0
     for point in (p for p in group if p.series == series):
-        other = base.get(_key(point, claim))
-        theirs = None if other is None else reference(other)
-        ours = value(point)
+        other, ours = base.get(_key(point, claim)), value(point)
+        theirs = None
+        if other is not None:
+            theirs = other.cell.host_peak_bytes if memory and other.cell.sound else None if memory else value(other)
         if not theirs:
             unmatched += ours is not None
         elif ours or not point.cell.sound:
             graphs.add(point.dataset)
             slowdowns.append(ours / theirs if ours else None)
-            sampled += claim.what != "memory" and "sampled" in (point.cell.status, other.cell.status)
+            sampled += not memory and "sampled" in (point.cell.status, other.cell.status)
     mean = statistics.geometric_mean(slowdowns)
-    ratio = None if mean is None else mean.value if claim.what == "memory" else 1 / mean.value
+    ratio = None if mean is None else mean.value if memory else 1 / mean.value
     lost = slowdowns.count(None)
     return Check(claim, series.name, reading, generated, ratio, len(graphs), len(slowdowns), lost, unmatched, sampled)
 
@@ -276,18 +279,17 @@ def claims_table(found: list[Check]) -> Table:
     """The table of claims, with a line, a record and a row of the CSV for each check."""
     import pandas
 
-    headers = ["Claim", "of", "implementation", "graphs", "theirs", "ours", "over", "verdict"]
-    lines = []
-    for each in found:
-        over = f"{count(each.graphs, 'graph')}, {count(each.cells, 'cell')}"
-        over += f", {each.lost} lost" if each.lost else ""
-        over += f", {each.sampled} sampled" if each.sampled else ""
-        over += f"; {each.unmatched} unmatched" if each.unmatched else ""
-        ours = BLANK if each.ours is None else f"{each.ours:.2f}×" if each.ours >= 0.1 else f"{each.ours:.3f}×"
-        lines.append([
-            f"{each.claim.what}, {each.claim.set}", each.reading, each.series,
-            "generated" if each.generated else "real", f"{each.claim.printed}×", ours, over, each.verdict,
-        ])  # fmt: skip
+    columns = [
+        Column("Claim", lambda each: f"{each.claim.what}, {each.claim.set}", key=True),
+        Column("of", lambda each: each.reading),
+        Column("implementation", lambda each: each.series),
+        Column("graphs", lambda each: each.kind),
+        Column("theirs", lambda each: f"{each.claim.printed}×"),
+        Column("ours", lambda each: each.ours, lambda ours: f"{ours:.2f}×" if ours >= 0.1 else f"{ours:.3f}×",
+               none=BLANK),
+        Column("over", lambda each: each.over),
+        Column("verdict", lambda each: each.verdict),
+    ]  # fmt: skip
     notes = [
         f"Theirs: {published.COMPUTATION}, section 6; {published.PRINTED_MACHINE} and a GTX 980. Ours: geometric means "
         "over graphs and d, GPU and sequential (filters none) on the machine of this run. Labeling and query: "
@@ -297,13 +299,11 @@ def claims_table(found: list[Check]) -> Table:
         f"A lost cell, which only sequential managed, counts as {1 / statistics.PENALTY:.2g}× or as the worst; "
         "unmatched ones, which sequential did not manage or run, are in no mean.",
     ]
-    if any(each.reading == WHOLE for each in found) and not any(each.ours for each in found if each.reading == WHOLE):
-        notes.append(f"From edges: {NOT_FROM_EDGES}.")
+    whole = [each for each in found if each.reading == WHOLE]
+    notes += [f"From edges: {NOT_FROM_EDGES}."] if whole and not any(each.ours for each in whole) else []
     records = [each.record() for each in found]
-    return Table(
-        "claims", TITLE, headers, lines, frozenset({"theirs", "ours"}), notes=notes, records=records, file="claims",
-        data=pandas.DataFrame(records),
-    )  # fmt: skip
+    return tabulate("claims", TITLE, columns, found, notes=notes, records=records, file="claims",
+                    right=frozenset({"theirs", "ours"}), data=pandas.DataFrame(records))  # fmt: skip
 
 
 def _tables(report: Any) -> list[Table]:

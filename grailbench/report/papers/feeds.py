@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from grailbench.harness import axes
-from grailbench.harness.cells import NOT_FROM_EDGES, ON_DEVICE, Cell, Stats
+from grailbench.harness.cells import Cell, Stats
 from grailbench.problems import contract
-from grailbench.report import published
 from grailbench.report.papers.beside import NOT_RUN, Entry, missing
 from grailbench.report.published import PRINTED_QUERIES
 
@@ -160,11 +159,6 @@ def on_gpu(cells: Iterable[Cell]) -> bool:
     return any(cell.impl.startswith(THESIS_GPU) or cell.impl.endswith(f"-{THESIS_GPU}") for cell in cells)
 
 
-def in_print(cell: Cell, tables: Iterable[str]) -> bool:
-    """Whether a cell's graph, or the one that it looks like, has a row in one of these tables."""
-    return any(cell.dataset.removesuffix(LIKE) in published.table(name).rows for name in tables)
-
-
 # ------------------------------------------------------------------ columns that were not printed
 
 
@@ -223,14 +217,10 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
 
     Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
     has none such, with the fewest. Tables of the CPU have only series without labels, and two more columns for each,
-    of building its index. Tables of the GPU have all series, those of searches also series without labels. In tables
-    of labels there are more columns: the phases that print counts as overhead; for a series on one GPU with a time by
-    events, the time of the device alone and the time from edges; for other series on GPUs, the time from edges if it
-    was measured.
+    of building its index. Tables of the GPU have all series, those of searches also series without labels.
     """
     cpu, searching = feeds is CPU, feeds is not GPU_LABELS
     reference = feeds["Sequential DFS" if searching else "CPU ICT"]
-    phase = "query" if searching else "label"
     groups: dict[Series, list[Cell]] = {}
     for cell in cells:
         if _fits(cell, cpu, searching):
@@ -241,50 +231,31 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         dim = None if dims & {reference.dim, None} else min(dims)
         has = None if label_free(series.impl) else dim or reference.dim
         found[replace(series, dim=dim)] = [cell for cell in own if cell.dim == has]
-    found = dict(sorted(found.items(), key=lambda each: (not each[0].impl.startswith(THESIS_GPU), *each[0].rank)))
+    parts = [(", index", "label"), ("", "query")] if cpu else [("", "query" if searching else "label")]
     columns: dict[str, Column] = {}
-    if not searching and Series(THESIS_GPU) in found:
-        columns = {f"gpu {name}": Feed(THESIS_GPU, name, 1) for name in ("transfer", "allocate")}
-    alone, timed = False, False
-    for series in found:
-        of_series = groups[replace(series, dim=None)]
-        parts = [(f"{series.name}, index", "label", "label")] if cpu else []
-        parts.append((series.name, phase, phase))
-        if not searching:
-            events = any((phase, ON_DEVICE) in c.phases and c.devices in (None, 1) for c in of_series)
-            ready = on_gpu(of_series) and any(c.stats("ready") for c in of_series)
-            alone, timed = alone or events, timed or ready
-            parts += [(f"{series.name}, device alone", f"{phase}/{ON_DEVICE}", phase)] if events else []
-            parts += [(f"{series.name}, from edges", "ready", "ready")] if events or ready else []
-        members = frozenset(map(id, found[series]))
-        for name, value, against in parts:
-            dim = series.dim or reference.dim
-            column = _column(Feed(series.impl, value, dim), members)
-            if searching or name != THESIS_GPU:  # whose labeling is printed as 'Total'
-                columns[name] = column
-            columns[f"sequential / {name}"] = _over(replace(reference, dim=dim, value=against), column, value)
-    exact = dict.fromkeys(series.impl for series in found if label_free(series.impl))
-    what = "DFS search" if searching else "labeling"
-    of_what = "search, or of its index, over that of X" if cpu else (
-        "unfiltered, over that of X with as many label pairs; filters, and label pairs other than the table's, are "
-        "named"
+    order = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
+    for series in order:
+        dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
+        for ending, phase in parts:
+            column = _column(Feed(series.impl, phase, dim), members)
+            if searching or series.name != THESIS_GPU:  # whose labeling is printed as 'Total'
+                columns[series.name + ending] = column
+            columns[f"sequential / {series.name}{ending}"] = _over(replace(reference, dim=dim, value=phase), column)
+    exact = dict.fromkeys(series.impl for series in order if label_free(series.impl))
+    over = "search, or of its index, over that of X" if cpu else (
+        f"{'search' if searching else 'labeling'}, unfiltered, over that of X with as many label pairs; filters, and "
+        "label pairs other than the table's, are named"
     )  # fmt: skip
     notes = {
         "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
         "Positive queries are those found on the GPU.": feeds is GPU_SEARCH,
-        "One label pair. Print counts all transfers and allocation as overhead; here uploading the graph and "
-        "allocating the buffers are timed apart, in no total, and overhead has what passes between phases.":
+        "One label pair, of a graph that a GPU has already. Print counts all transfers and allocation as overhead; "
+        "here they are timed apart, in no total. The way from edges is phase ready, in the table of all cells.":
             not searching,
         "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
-        f"{'DFS ' if cpu else f'{what}, '}{of_what}.": found,
+        f"{'DFS ' * searching}{over}.": found,
         f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search, on one thread "
         "of the CPU unless more are named (docs/benchmark-graphs.md).": exact,
-        "Device alone: by the GPU's events, for a graph that lies there; the columns before it have the host's "
-        "time of the same labeling, from call to return.": alone,
-        "From edges: all from the file's edges in memory to an index that can be asked, by the host's clock, "
-        "condensing, renumbering, transfer and allocation included, over the same of sequential.": timed,
-        f"From edges: {NOT_FROM_EDGES}.": not searching and not timed and any(s.impl.startswith(THESIS_GPU)
-                                                                              for s in found),
     }  # fmt: skip
     return columns, [note for note, holds in notes.items() if holds]
 
@@ -309,12 +280,12 @@ def _column(feed: Feed, members: frozenset[int]) -> Column:
     return entry
 
 
-def _over(reference: Feed, column: Column, value: str) -> Column:
+def _over(reference: Feed, column: Column) -> Column:
     """The column of the reference's time over that of a column."""
 
     def entry(own: list[Cell], why: str) -> Entry:
         base, mine = reference(own, why), column(own, why)
-        same = value != "query" or (base.cell and mine.cell and base.cell.query_set == mine.cell.query_set)
+        same = reference.value != "query" or (base.cell and mine.cell and base.cell.query_set == mine.cell.query_set)
         if not base.measured or not mine.measured or not same:
             return missing(*([] if own else [why]))
         status = "sampled" if "sampled" in (base.status, mine.status) else "ok"

@@ -167,18 +167,19 @@ def _by_d(name: str, frame: pandas.DataFrame, unit: str, sampled: str = "", note
     """A panel per set and series, with a line per graph and a mark per number of label pairs. The panels of a set have
     the same range of values. Batches of queries of another size than the paper's have panels of their own at the end.
     """
-    kinds = ["series", *(["memory"] if "memory" in frame else [])]
     shown = frame.assign(graph=[batch_label(row) for row in frame.itertuples()], by=[f"d = {d}" for d in frame.d])
-    shown["value"] = shown.value.where(shown.value > 0)
-    shown = shown.assign(title=shown[kinds].agg(" ".join, axis=1) + ": " + shown.set) if len(shown) else shown
+    shown = shown.assign(
+        value=shown.value.where(shown.value > 0), other=shown.graph != shown.dataset,
+        title=[f"{' '.join(filter(None, (row.series, getattr(row, 'memory', ''))))}: {row.set}"
+               for row in frame.itertuples()],
+    ).sort_values("other", kind="stable")  # fmt: skip
     found = []
-    for number, part in enumerate([] if note else by_batch(shown)):
-        for of, own in part.groupby("set", sort=False):
-            kept = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
-            if own.value.notna().any():
-                found += [replace(panel, shared=f"{of} {number}")
-                          for panel in marks(kept, "by", "graph", "value", panel="title", name="graph", unit=" " + unit,
-                                             opened="generated", named=True)]  # fmt: skip
+    for shared, own in shown.groupby(["set", "other"], sort=False) if not note else ():
+        kept = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
+        if own.value.notna().any():
+            made = marks(kept, "by", "graph", "value", panel="title", name="graph", unit=f" {unit}", opened="generated",
+                         named=True)  # fmt: skip
+            found += [replace(panel, shared=str(shared)) for panel in made]
     form = Marks(tuple(found), tuple(f"d = {d}" for d in sorted(set(frame.d))), Axis(unit), Axis(scale="names"))
     missing = lost(frame)
     missing = f"Lost: {missing[:900]}{'…' if len(missing) > 900 else ''}." if missing else ""
@@ -233,21 +234,11 @@ def queries(found: list[Point]) -> pandas.DataFrame:
 
 
 def batch_label(row) -> str:
-    """The graph of a row of a frame, and the size of its batch of queries if it differs from the paper's."""
-    return row.dataset if _printed(batch := getattr(row, "queries", None)) else f"{row.dataset}, {batch:,}"
-
-
-def by_batch(frame: pandas.DataFrame) -> list[pandas.DataFrame]:
-    """The rows of figures 4 to 6 that are drawn in separate panels: first those with the paper's batch of queries."""
-    if "queries" not in frame:
-        return [frame]
-    usual = frame.queries.map(_printed, na_action=None).astype(bool)
-    return [part for part in (frame[usual], frame[~usual]) if not part.empty]
-
-
-def _printed(batch: int | None) -> bool:
-    """True for a batch of the paper's size, and for one of unknown size (None or pandas' NA)."""
-    return not isinstance(batch, Integral) or batch == PRINTED_QUERIES
+    """The graph of a row of a frame, and the size of its batch of queries if it differs from the paper's; one of
+    unknown size (None or pandas' NA) is taken for that."""
+    batch = getattr(row, "queries", None)
+    usual = not isinstance(batch, Integral) or batch == PRINTED_QUERIES
+    return row.dataset if usual else f"{row.dataset}, {batch:,}"
 
 
 def lost(frame: pandas.DataFrame) -> str:
@@ -341,11 +332,13 @@ def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     """A panel per kind of graph (in figure 6 per direction of copying), with a line per implementation."""
+    import pandas
+
     frame = frame[frame["mean"] > 0]
     if name == "closure-6":
         titles = frame.phase.map(_COPIES)
     else:
-        titles = [TITLES[row.kind] + (f", density {row.density:g}" if row.density == row.density else "")
+        titles = [TITLES[row.kind] + ("" if pandas.isna(row.density) else f", density {row.density:g}")
                   for row in frame.itertuples()]  # fmt: skip
     frame = frame.assign(title=titles, series=frame.impl.map(fenz.series_name), graph=frame.vertices.map(str))
     found = marks(frame, "series", "vertices", "mean", panel="title", name="graph")
@@ -359,7 +352,7 @@ def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
 def traversals(measured: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; a figure without data has an empty form. A mark is the median over the trials of a
     cell, with its 95 % bootstrap interval."""
-    found = pathak.cells(measured, full=True)
+    found = pathak.cells(measured)
     timed = found[found.ms.notna()]
     wrong = {"traversal-sssp": "; ".join(pathak.wrong_shares(found))}
     figures = []
@@ -415,3 +408,7 @@ def reading(measured: Iterable[Cell]) -> dict[str, Figure]:
     timed = frame[frame["median"].notna()].sort_values("impl", kind="stable")
     found = marks(timed, "impl", "edges", "median", bounds=("median_low", "median_high"))
     return {"reading": Figure("reading", frame, alone(found, Axis("edges"), Axis("median ms")))}
+
+
+#: the function that makes the figures from cells, by problem; those of reachability are in `report.figures`
+FIGURES = {"bfs": traversals, "sssp": traversals, "apsp": traversals, "closure": closures, "read": reading}

@@ -1,7 +1,7 @@
 """The thesis's tables 2.1-2.6 and 6.1-6.6, and tables 1 and 2 of Computation 2020: measured beside printed values.
 
-Only the graph with the canonical name of a published row fills that row. Look-alikes and generated and imported graphs
-have tables of their own (`others`); in 6.1-6.6 and the tables of Computation 2020, look-alikes are extra, marked rows.
+Only the graph with the canonical name of a published row fills that row. In 6.1-6.6 and the tables of Computation 2020,
+look-alikes are extra, marked rows. All else stands in the table of all cells.
 Tables 6.1-6.6 also have columns that were not printed: every other implementation of the run, in ms and as the ratio of
 `sequential` in the same row to it. Tables 2.4-2.6 have such columns for `core`.
 """
@@ -11,29 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from grailbench.errors import InputError
-from grailbench.harness.cells import Cell, batches, together
+from grailbench.harness.cells import Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place, beside
 from grailbench.report.papers.beside import NOT_RUN, Entry, Filled, Row, missing
 from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.feeds import (
-    CPU,
     FEEDS,
     GPU_LABELS,
-    GPU_SEARCH,
     GPU_TABLES,
     LIKE,
     Column,
-    in_print,
     on_gpu,
     other_queries,
     our_columns,
 )
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_THREADS
-from grailbench.report.table import Table
 
 TIME_TABLES = tuple(FEEDS)
 NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
@@ -53,14 +48,15 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     columns: dict[str, Column] = {each: partial(_count, each) for each in printed.values}
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
-        ours, said = our_columns(feeds, (cell for own in graphs.values() for cell in own if in_print(cell, [name])))
+        shown = (cell for graph in graphs if graph.removesuffix(LIKE) in printed.rows for cell in graphs[graph])
+        ours, said = our_columns(feeds, shown)
         columns = {**{each: feeds[each] for each in printed.values}, **ours}
     with_likes, rows = name in (*GPU_TABLES, *PAPER_TABLES), []
     for dataset in printed.rows:
         own = [cell for cell in graphs.get(dataset, ()) if cell.kind in (None, "real")]
         like = next((cell.dataset for each in graphs.values() for cell in each if cell.stands_for == dataset), None)
         like = f"{dataset}{LIKE}" if f"{dataset}{LIKE}" in graphs and with_likes else like
-        why = f"not in the run; {like} is, {'below' if with_likes else 'among the look-alikes'}" if like else NOT_RUN
+        why = f"not in the run; {like} is, {'below' if with_likes else 'among all cells'}" if like else NOT_RUN
         entries = _entries(columns, own, why)
         rows.append(Row(dataset, printed.title(dataset), _printed(entries, printed, dataset)))
         if with_likes and like in graphs:
@@ -132,52 +128,6 @@ def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
     return replace(table, rows=[row for row in table.rows if row.dataset in present])
 
 
-#: tables of graphs that are in no published one: their names, captions and columns
-_OTHERS = {
-    "other-graphs": ("Graphs that no thesis table has (all times in ms)", CPU),
-    "look-alikes": ("Look-alikes and other generated graphs, never compared with print (all times in ms)", CPU),
-    "gpu-labels-other-graphs": ("GPU labeling of graphs that no thesis table has (all times in ms)", GPU_LABELS),
-    "gpu-search-other-graphs": ("GPU search on graphs that no thesis table has (all times in ms)", GPU_SEARCH),
-}
-
-
-def others(cells: Iterable[Cell]) -> list[Filled]:
-    """The graphs that are in no published table, in the thesis's columns without printed values: real and imported
-    graphs, then generated ones, which include look-alikes, then the tables of the GPU, with the columns that have a
-    cell. Empty tables are left out."""
-    cells, out = list(cells), []
-    for name, (caption, feeds) in _OTHERS.items():
-        gpu = feeds is not CPU
-        if gpu:
-            graphs = by_graph(cell for cell in cells if not in_print(cell, GPU_TABLES))
-            graphs = {graph: own for graph, own in graphs.items() if on_gpu(own)}
-        else:
-            of_kind = (cell for cell in cells if cell.generated == (name == "look-alikes"))
-            graphs = by_graph(c for c in of_kind if not any(c.dataset in published.table(n).rows for n in FEEDS))
-        ours, said = our_columns(feeds, (cell for own in graphs.values() for cell in own))
-        columns: dict[str, Column] = {**feeds, **ours}
-        rows = [
-            Row(dataset, dataset + " (generated)" * (gpu and own[0].generated) + asked, _entries(columns, part))
-            for dataset, own in graphs.items()
-            for asked, part in ([("", own)] if feeds is GPU_LABELS else _batches(own, gpu))
-        ]
-        rows = rows if gpu else [row for row in rows if fits(row)]
-        shown = [c for c in columns if not gpu or any(row.entries[c].cell is not None for row in rows)]
-        if rows and shown:
-            out.append(Filled(name, caption, ("Data set", *shown), rows, "", [*said, *_method_notes(rows)]))
-    return out
-
-
-def _batches(own: list[Cell], gpu: bool) -> list[tuple[str, list[Cell]]]:
-    """The cells of one graph for each of its rows, and what the row's title says of the queries: a row per batch of
-    random queries that has a cell for the table, the largest first, or one row for all cells if at most one has."""
-    belongs = on_gpu if gpu else lambda part: any(feed.takes(cell) for feed in CPU.values() for cell in part)
-    parts = {size: part for size, part in batches(own).items() if belongs(part)}
-    if len(parts) < 2:
-        return [("", own)]
-    return [("" if size is None else f", {size:,} queries", part) for size, part in parts.items()]
-
-
 def _method_notes(rows: list[Row]) -> list[str]:
     """Notes on how the configurations shown differ from the thesis's: filters, threads, and child order."""
     shown = [(column, entry.cell) for row in rows for column, entry in row.entries.items()
@@ -207,15 +157,5 @@ def belongs(table: Filled, found: list[Cell]) -> bool:
     return bool(own) if table.name in COUNT_TABLES else any(map(fits, table.rows))
 
 
-def left_out(built: Iterable[Filled], found: list[Cell]) -> list[str]:
-    """Names of the tables that no cell of the run fits; those of the GPU only if the run has cells of a GPU."""
-    hidden = PAPER_TABLES if on_gpu(found) else (*PAPER_TABLES, *GPU_TABLES)
-    return [table.name for table in built if table.name not in hidden and not belongs(table, found)]
-
-
-def _tables(report: Any) -> list[Table]:
-    """The published tables of a report, then those of graphs that are in none."""
-    return [beside.table(each) for each in (*report.tables, *(others(report.cells) if report.whole else ()))]
-
-
-PARTS = (Part("printed", _tables, place=Place.PRINTED, title="Printed against measured"),)
+PARTS = (Part("printed", lambda report: map(beside.table, report.tables), place=Place.PRINTED,
+              title="Printed against measured"),)  # fmt: skip

@@ -27,7 +27,6 @@ from grailbench.harness.cells import ON_DEVICE, Cell
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report.page import asset
-from grailbench.report.papers import wording
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import SUBMITTED, Entry, Source, anchor
 from grailbench.util.visible import visible
@@ -53,6 +52,10 @@ NOTES = (
 #: the numbers of a cell: first the times that configurations may be ranked by, in the order of the columns; 'answers'
 #: is what a user waits for
 NUMBERS = ("answers", "ready", "alone", "solve", "built", "build", "rate", "index", "peak", "device", "joules")
+_PROBLEMS = {
+    "reachability": "Reachability", "bfs": "Breadth-first searches", "sssp": "Shortest paths", "apsp": "All pairs",
+    "closure": "Transitive closure", "counts": "Reachability counts", "read": "Reading graphs",
+}  # fmt: skip
 
 
 class Column(NamedTuple):
@@ -68,12 +71,11 @@ class Column(NamedTuple):
     kind: str = "name"
 
 
-def block(entries: Iterable[Entry], up: str = "") -> Markup:
-    """The leaderboard with its controls, for a page whose script and style sheet have those of this module. `up` leads
-    from the page to the folder of the site."""
+def block(entries: Iterable[Entry]) -> Markup:
+    """The leaderboard with its controls, for a page of the site's folder whose script has that of this module."""
     template = templates().get_template("site/board.html")
     data = Markup(embedded(encoded(entries)))  # noqa: S704 - JSON without a '<'
-    return Markup(template.render(up=up, page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
+    return Markup(template.render(page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
 
 
 def script() -> str:
@@ -107,7 +109,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     whole = {cell.query_set: cell.whole_set for cell in cells}
     kinds = [whole[name].partition("-")[0] for name in queries]
     found = {
-        "problems": [{"name": name, "title": wording(name).title or name, "columns": columns(name),
+        "problems": [{"name": name, "title": _PROBLEMS.get(name, name), "columns": columns(name),
                       "scale": 1e-6 if contract.problem(name).rate in _MILLIONS else 1} for name in problems],
         "sets": [[name, _sets()[name]] for name in sets],
         "graphs": {"name": [visible(name) for name, _ in graphs], "set": [sets[name] for _, name in graphs],
@@ -234,9 +236,7 @@ def _set(cell: Cell) -> str:
 
 def _machine(source: Source) -> tuple[str, str]:
     """The machine of a run and its words; a run on several machines is one of its own."""
-    if source.machine is not None:
-        return source.machine
-    return f"run {source.name}", f"several machines (run {source.name})"
+    return source.machine or (f"run {source.name}", f"several machines (run {source.name})")
 
 
 def _machines(entries: list[Entry]) -> dict[tuple[str, str], dict]:
@@ -244,11 +244,11 @@ def _machines(entries: list[Entry]) -> dict[tuple[str, str], dict]:
     it is several."""
     having = Counter(_machine(entry.source) for entry in entries)
     mixed = {_machine(entry.source) for entry in entries if entry.source.machine is None}
-    taken, found = {"", "all"}, {}
+    found: dict[tuple[str, str], dict] = {}
     for key in sorted(having, key=lambda key: (-having[key], key)):
         short = key[0] if key[0].startswith("run ") else machines.named(key[0])
+        taken = {"", "all", *(each["id"] for each in found.values())}
         name = next(each for n in range(len(taken) + 1) if (each := f"{short}-{n}" if n else short) not in taken)
-        taken.add(name)
         found[key] = {"id": name, "name": visible(key[1]), "mixed": key in mixed}
     return found
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from grailbench.compare import measures
-from grailbench.compare.measures import ANSWERS, FROM_EDGES, PLACES, Best, Measure, best, total
+from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges
 from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
-from grailbench.harness.statistics import PENALTY, Mean, geometric_mean
-from grailbench.problems.contract import PROBLEMS, USUAL, registered
+from grailbench.harness.statistics import PENALTY, geometric_mean
+from grailbench.problems.contract import USUAL, registered
 from grailbench.report.page.sections import Block
 from grailbench.report.site.entries import (
     Entry,
@@ -37,7 +37,6 @@ from grailbench.util.words import grouped as thousands
 
 WINS, LOSES = "wins", "loses"
 PEERS = "peers"
-_SHORT = 30  # characters of a sentence that says hardly more than a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +77,7 @@ def rounds(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Round]]:
     )  # fmt: skip
     found: dict[tuple[str, str], list[Round]] = {}
     for (problem, machine, (graph, _), asked, place), group in groups.items():
-        whole = total(FROM_EDGES, max((entry.cell.queries or 0 for entry in group), default=0) or None)
+        whole = from_edges(max((entry.cell.queries or 0 for entry in group), default=0) or None)
         for name, own in grouped(group, lambda entry: entry.cell.impl).items():
             others = [entry for entry in group if entry.cell.impl != name]
             lost = None if any(each.cell.sound for each in own) else max(
@@ -106,7 +105,7 @@ def graphs_won(found: Iterable[Round], whole: bool = False) -> tuple[set[str], s
 def page(name: str, problem: str, own: list[Entry], found: list[Round]) -> list[Block]:
     """The page of an implementation, of its cells and rounds: what it is, how to run it, and its times against the best
     others."""
-    return [*_about(name, problem, own), *_wins(found), *_compared(found), *not_compared(own), *_troubled(own)]
+    return [*_about(name, problem, own), *_compared(found), *not_compared(own), *_troubled(own)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -137,9 +136,6 @@ def _registered(known: type) -> dict[str, str]:
     return {
         "source": getattr(known, "source", ""), "cost": known.cost, "needs": ", ".join(known.needs),
         "options": "; ".join(f"{axis.name} ({axis.help})" for axis in axes.AXES if axis.name in known.axes),
-        "fixed": ", ".join(f"{axis} {value}" for axis, value in known.fixed.items()),
-        "counts": ", ".join(known.counts).replace("_", " "),
-        "right by luck": "as printed: its wrong answers are recorded as such" if known.racy else "",
         "module": module if plugins.outside(known) else f"{module.replace('.', '/')}.py",
     }  # fmt: skip
 
@@ -175,63 +171,25 @@ def _statuses(found: Iterable[str]) -> str:
 # ------------------------------------------------------------------ where it wins
 
 
-def _wins(found: list[Round]) -> Iterator[Block]:
-    """How often it wins and loses, in a line for each machine, place and query set."""
+def _compared(found: list[Round]) -> Iterator[Block]:
+    """A line for each machine, place, graph and query set, wins first, and how many are won."""
     yield "heading", "Where it wins and where it loses"
-    groups = grouped(
-        (each for each in found if each.verdict is not None), lambda each: (each.place, each.machine, each.asked)
-    )
-    if not groups:
+    compared = [each for each in found if each.verdict is not None]
+    if not compared:
         yield "text", "No other implementation ran on the same machine, graph and queries."
         return
-    lines = []
-    for key, group in groups.items():
-        edges = [each.whole.value for each in group if each.whole.other and (each.whole.own or each.lost)]
-        means = geometric_mean(each.answering.value for each in group), geometric_mean(edges)
-        lines.append((key, Counter(each.verdict for each in group), *means))
-    notes = [
-        "Won: faster than every other; lost: slower than one. Ratio: its time over that of the best other, geometric "
-        "mean over so many graphs; below 1 it is faster. From edges: the same by the whole way from edges in memory to "
-        "all answers."
-    ]
-    if any(mean and mean.missing for _, _, *means in lines for mean in means):
-        notes.append(f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio.")
-    if not any(whole for *_, whole in lines):
-        notes.append(f"From edges: {NOT_FROM_EDGES}.")
-
-    def means_of(start: str, at: int) -> list[Column]:
-        return [
-            Column(f"{start}ratio", lambda each: each[at] and each[at].value, ratio),
-            Column(f"{start}over", lambda each: _over(each[at]), thousands),
-        ]
-
-    columns = [
-        Column("place", lambda each: each[0][0]), Column("machine", lambda each: each[0][1].title),
-        Column("query set", lambda each: each[0][2]), Column("won", lambda each: each[1][WINS], thousands),
-        Column("lost", lambda each: each[1][LOSES], thousands),
-        Column("of graphs", lambda each: each[1].total(), thousands),
-        *means_of("", 2), *means_of("from edges: ", 3),
-    ]  # fmt: skip
-    title = "Against the best other, by place and machine"
-    yield "table", linked_table("won-and-lost", title, columns, lines, keys=3, notes=notes)
-
-
-def _over(mean: Mean | None) -> int:
-    """The number of graphs of a mean."""
-    return mean.measured + mean.missing if mean else 0
-
-
-def _compared(found: list[Round]) -> Iterator[Block]:
-    """A table for each machine and place: a line for each graph and query set, wins first."""
-    compared = [each for each in found if each.verdict is not None]
-    for (place, machine), group in grouped(compared, lambda each: (each.place, each.machine)).items():
-        yield "table", _against(f"{_capital(place)}, {machine.title}", group)
+    for place, own in grouped(compared, lambda each: each.place).items():
+        tally = Counter(each.verdict for each in own)
+        mean = geometric_mean(each.answering.value for each in own)
+        ratio_of = f"; its time over that of the best other, geometric mean: {ratio(mean.value)}" if mean else ""
+        yield "text", f"{_capital(place)}: {tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}."
+    yield "table", _against(compared)
     if alone := len(found) - len(compared):
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
 
 
-def _against(title: str, group: list[Round]) -> Table:
-    first = next(side for each in group for side in (each.answering.own, each.answering.other) if side is not None)
+def _against(found: list[Round]) -> Table:
+    first = next(side for each in found for side in (each.answering.own, each.answering.other) if side is not None)
     unit = "ns a pair" if measures.by_pair(first.cell) else "ms"
 
     def rows_of(each: Round) -> str:
@@ -258,20 +216,22 @@ def _against(title: str, group: list[Round]) -> Table:
                notes=lambda each: [each.lost.cell.reason] if each.lost and each.lost.cell.reason else []),
         *side("configuration", unit, lambda each: each.answering.own),
         *side("best other", f"other: {unit}", lambda each: each.answering.other),
-        *ratio_of("", lambda each: each.answering),
-        *side("from edges by", "from edges: ms", lambda each: each.whole.own),
-        *side("other from edges by", "other from edges: ms", lambda each: each.whole.other),
-        *ratio_of("from edges: ", lambda each: each.whole),
+        *ratio_of("", lambda each: each.answering), *ratio_of("from edges: ", lambda each: each.whole),
+        Column("place", lambda each: each.place), Column("machine", lambda each: each.machine.title),
     ]  # fmt: skip
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
         f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
         "of a side are unstable, and trials of the two overlap.",
-        "From edges: the whole way from edges in memory to all answers of the query set, by the fastest of either side "
-        "that way. Times that begin with the graph at hand leave out condensing and, on a GPU, the upload.",
+        "From edges: the same by the whole way from edges in memory to all answers of the query set. Times that begin "
+        "with the graph at hand leave out condensing and, on a GPU, the upload.",
+        *([] if any(each.whole.own for each in found) else [f"From edges: {NOT_FROM_EDGES}."]),
     ]
-    ordered = sorted(group, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph,
+    if any(each.lost for each in found):
+        notes.append(f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio.")
+    ordered = sorted(found, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph,
                                               each.asked))  # fmt: skip
+    title = "Against the best other of the same machine, graph, queries and place"
     return linked_table("against", title, columns, ordered, keys=2, notes=notes)
 
 
@@ -300,33 +260,28 @@ def _troubled(own: list[Entry]) -> Iterator[Block]:
 
 
 def index(entries: Iterable[Entry], found: dict[tuple[str, str], list[Round]]) -> list[Block]:
-    """A table of the implementations of each problem: what each is, how many cells it has, how many graphs it won."""
+    """A table of the implementations: what each is, how many cells it has, how many graphs it won."""
     groups = by_implementation(entries)
-    blocks: list[Block] = []
-    for problem in PROBLEMS:
-        if own := {name: cells for (of, name), cells in groups.items() if of == problem}:
-            blocks.append(("table", _listed(problem, own, found)))
-    blocks.append(("text", "Graphs won: where it is faster than every other of the same machine, graph, queries and "
-                   "place by the time of its answers, with an interval below 1, and slower nowhere on that graph; of "
-                   "those on which there is another. From edges: the same by the whole way."))  # fmt: skip
-    return blocks
 
-
-def _listed(problem: str, groups: dict[str, list[Entry]], found: dict[tuple[str, str], list[Round]]) -> Table:
-    def won(name: str, whole: bool) -> str:
-        wins, among = graphs_won(found.get((problem, name), ()), whole)
+    def won(key: tuple[str, str], whole: bool) -> str:
+        wins, among = graphs_won(found.get(key, ()), whole)
         return f"{len(wins)} of {len(among)}" if among else BLANK
 
-    places = {name: _place(own) for name, own in groups.items()}
-    names = sorted(groups, key=lambda name: ((*PLACES, PEERS).index(places[name]), name))
     columns = [
-        Column("implementation", lambda name: name, link=lambda name: link(groups[name][0].implementation_address)),
-        Column("place", places.get), Column("what it is", lambda name: _line(registered(name, problem))),
-        Column("cells", lambda name: len(groups[name]), thousands),
-        Column("not sound", lambda name: _statuses(e.cell.status for e in groups[name] if not e.cell.sound)),
-        Column("graphs won", lambda name: won(name, False)), Column("from edges: won", lambda name: won(name, True)),
+        Column("implementation", lambda key: key[1], link=lambda key: link(groups[key][0].implementation_address)),
+        Column("problem", lambda key: key[0]), Column("place", lambda key: _place(groups[key])),
+        Column("what it is", lambda key: _line(registered(*key[::-1]))),
+        Column("cells", lambda key: len(groups[key]), thousands),
+        Column("not sound", lambda key: _statuses(e.cell.status for e in groups[key] if not e.cell.sound)),
+        Column("graphs won", lambda key: won(key, False)), Column("from edges: won", lambda key: won(key, True)),
     ]  # fmt: skip
-    return linked_table(f"implementations-{problem}", _capital(problem), columns, names)
+    notes = [
+        "Graphs won: where it is faster than every other of the same machine, graph, queries and place by the time of "
+        "its answers, with an interval below 1, and slower nowhere on that graph; of those on which there is another. "
+        "From edges: the same by the whole way."
+    ]
+    title = count(len(groups), "implementation")
+    return [("table", linked_table("implementations", title, columns, list(groups), keys=2, notes=notes))]
 
 
 def _place(own: list[Entry]) -> str:
@@ -336,10 +291,5 @@ def _place(own: list[Entry]) -> str:
 
 
 def _line(known: type | None) -> str:
-    """What an implementation is in a line: the first sentence of its author, or two if that is short."""
-    if known is None:
-        return "not part of this installation"
-    first, _, rest = _paragraph(known).partition(". ")
-    if len(first) < _SHORT:
-        first = f"{first}. {rest.partition('. ')[0]}" if rest else first
-    return f"{first.rstrip('.')}." if first else getattr(known, "source", "")
+    """The first sentence of what its author wrote of an implementation."""
+    return "not part of this installation" if known is None else f"{_paragraph(known).partition('. ')[0].rstrip('.')}."
