@@ -37,7 +37,6 @@ from grailbench.util.words import grouped as thousands
 
 WINS, LOSES = "wins", "loses"
 PEERS = "peers"
-_SHORT = 30  # characters of a sentence that says hardly more than a name
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,10 +291,5 @@ def _place(own: list[Entry]) -> str:
 
 
 def _line(known: type | None) -> str:
-    """What an implementation is in a line: the first sentence of its author, or two if that is short."""
-    if known is None:
-        return "not part of this installation"
-    first, _, rest = _paragraph(known).partition(". ")
-    if len(first) < _SHORT:
-        first = f"{first}. {rest.partition('. ')[0]}" if rest else first
-    return f"{first.rstrip('.')}." if first else getattr(known, "source", "")
+    """The first sentence of what its author wrote of an implementation."""
+    return "not part of this installation" if known is None else f"{_paragraph(known).partition('. ')[0].rstrip('.')}."
