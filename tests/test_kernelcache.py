@@ -54,6 +54,9 @@ def test_a_kernel_that_is_made_of_a_function_depends_on_its_file_too(package):
         return scope["make"](closed)
 
     inner = made("callee.py", 1)
+    itself = made("kernel.py", None)
+    itself.__closure__[0].cell_contents = itself
+    assert kernelcache.files_of(itself) == {package / "kernel.py"}
     dispatcher = SimpleNamespace(py_func=inner)
     for closed in (inner, (0, dispatcher), made("parts/far.py", (dispatcher,))):
         assert {package / "kernel.py", package / "callee.py"} <= kernelcache.files_of(made("kernel.py", closed))

@@ -200,7 +200,6 @@ def keep_dag(dag: Dag, sha256: str) -> None:
     path = _dag_path(sha256)
     try:
         _save_dag(path, dag, sha256)
-        caches.added(path)
     except OSError as error:
         _log.warning("%s: the condensed graph was not cached: %s", path, error.strerror or error)
 
@@ -271,7 +270,8 @@ def _write(
     check: Callable[[], None] | None = None,
 ) -> dict:  # fmt: skip
     """Writes arrays and meta. All zip dates are 1980, so that equal content gives equal bytes."""
-    opened = outputs.atomic_file(path, durable, seeks=True, over=b"", check=check)  # stored graphs are ours
+    # what there was is ours
+    opened = outputs.atomic_file(path, durable, seeks=True, over=b"", check=check, added=caches.added)
     with opened as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         described = {}
         for name, array in arrays.items():

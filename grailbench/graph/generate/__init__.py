@@ -24,7 +24,7 @@ from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Difference, Profile, compare, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import parse_random, random_dag
-from grailbench.util import caches, paths
+from grailbench.util import paths
 from grailbench.util.words import did_you_mean
 
 GENERATOR = 1  # increase it when the arrays of any seed change
@@ -197,7 +197,6 @@ def save(recipe: Recipe, graph: Graph) -> Path:
 
     about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
     save_graph(path, graph, about, check=check)
-    caches.added(path)
     return path
 
 
