@@ -352,7 +352,7 @@ def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
 def traversals(measured: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; a figure without data has an empty form. A mark is the median over the trials of a
     cell, with its 95 % bootstrap interval."""
-    found = pathak.cells(measured, full=True)
+    found = pathak.cells(measured)
     timed = found[found.ms.notna()]
     wrong = {"traversal-sssp": "; ".join(pathak.wrong_shares(found))}
     figures = []
