@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
 import tarfile
@@ -11,6 +12,7 @@ from grailbench.util import paths
 
 GRAPH = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
 OTHER = b"graph_for_greach\n3\n0: 2 #\n1: 2 #\n2: #\n"
+PACKED = gzip.compress(GRAPH, mtime=0)
 
 
 def sha256(content):

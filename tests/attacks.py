@@ -177,23 +177,8 @@ def markdown(text: str) -> list[str]:
     """What a name made in a page of Markdown: anything but headings, lists, paragraphs, tables and code."""
     html = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render(text)
     names = set(re.findall(r"<([a-zA-Z][\w-]*)", html))
-    ours = {
-        "h1",
-        "h2",
-        "h3",
-        "p",
-        "ul",
-        "li",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "code",
-        "details",
-        "summary",
-    }
+    ours = {"h1", "h2", "h3", "p", "ul", "li", "table", "thead", "tbody", "tr", "th", "td", "code", "details"}
+    ours.add("summary")
     wrong = hidden(text) + [f"an element {name!r}" for name in sorted(names - ours)]
     for block in re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE):
         wide = {len(re.findall(r"(?<!\\)(?:\\\\)*\|", line)) for line in block.splitlines()}

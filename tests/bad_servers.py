@@ -24,14 +24,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from unittest import mock
 
-from archives import GRAPH, OTHER, dataset, leftovers
+from archives import GRAPH, OTHER, PACKED, dataset, leftovers
 
 from grailbench.data import cache
 from grailbench.data.fetch import fetch
 from grailbench.data.sources import Hosts
 from grailbench.util import paths
 
-PACKED = gzip.compress(GRAPH, mtime=0)
 WHOLE = {"done.gra", "done.gra.json", "done.gra.gz", "done.gra.gz.json"}
 READ_S, LATE_S = 0.2, 30.0  # LATE_S: what a busy machine may add
 MOST = 1 << 16  # bytes of a file without a registered size

@@ -57,7 +57,7 @@ def plant(repo, text):
 
 
 @pytest.fixture(scope="module")
-def repo(tmp_path_factory):
+def repo(diamond, tmp_path_factory):
     """A git repository of this package with the tags `fast` and `slow` (10 ms a batch more), clean on `slow`. Its clock
     is `CLOCK`: how busy the machine is changes no time."""
     if shutil.which("git") is None:

@@ -77,23 +77,6 @@ def test_ids_and_weights_beyond_what_is_possible(scene):
     assert tally.tried >= 19
 
 
-def test_options_given_what_is_no_number_of_theirs_are_refused_or_right(session_cache):
-    options = ((big_numbers._RUN, ("--time-limit", "--oracle-seconds")),)
-    tally = big_numbers.Tally()
-    big_numbers.limits(tally, options, ("inf", "nan", "1e300", "1e-7"))
-    assert tally.faults == []
-    assert tally.tried == 8
-
-
-def test_a_command_that_ends_in_a_traceback_is_found(monkeypatch):
-    from grailbench.cli import main
-
-    monkeypatch.setattr(main, "main", lambda words: 1 / 0)
-    tally = big_numbers.Tally()
-    big_numbers.limits(tally, ((("plan",), ("--count",)),), ("1",))
-    assert tally.faults == ["plan --count 1: ZeroDivisionError: division by zero "]
-
-
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0, -1])
 def test_a_limit_of_time_or_memory_is_a_number_that_clocks_and_machines_know(value):
     for name in ("time_limit", "memory_limit"):

@@ -20,7 +20,7 @@ from commands import call_apart
 
 import grailbench as gb
 from grailbench.api.spread import opened
-from grailbench.distributed import connection, holder, liveness, workers
+from grailbench.distributed import connection, liveness, workers
 from grailbench.distributed import spread as client_side
 from grailbench.graph import mapped
 
@@ -214,13 +214,15 @@ def test_a_worker_with_another_index_is_refused(client, graph, pairs):
 
 def hide(hidden):
     """On a worker: files are not seen, as on a machine without the disk of the client."""
-    holder.mapped.identity, holder.seen = (_unseen, holder.mapped.identity) if hidden else (holder.seen, None)
+    client_side.mapped.identity, client_side.seen = (
+        (_unseen, client_side.mapped.identity) if hidden else (client_side.seen, None)
+    )
 
 
 def _unseen(path):
     if "dask" not in str(path):  # only what is in the folder of the worker
         raise gb.InputError("there is no such index file", path=path)
-    return holder.seen(path)
+    return client_side.seen(path)
 
 
 @pytest.fixture
@@ -296,8 +298,8 @@ def test_workers_with_a_gpu_each_answer_as_gpu_fused(diamond):
 def test_a_worker_whose_disk_has_no_room_for_an_index_says_so_and_keeps_nothing(tmp_path, monkeypatch):
     worker = SimpleNamespace(local_directory=str(tmp_path), state=SimpleNamespace(nthreads=1))
     monkeypatch.setattr(distributed, "get_worker", lambda: worker)
-    held = holder.IndexHolder("an identity")
-    monkeypatch.setattr(holder.shutil, "disk_usage", lambda path: SimpleNamespace(free=999))
+    held = client_side.IndexHolder("an identity")
+    monkeypatch.setattr(client_side.shutil, "disk_usage", lambda path: SimpleNamespace(free=999))
     assert held.do("put", 0, np.zeros(16, np.uint8), 999) == (True, None)
     done, error = held.do("put", 0, np.zeros(16, np.uint8), 1000)
     assert not done

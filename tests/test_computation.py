@@ -62,12 +62,6 @@ def test_generated_graph_has_a_marked_row_of_its_own_and_its_original_stays_blan
     assert list(rows)[:2] == ["dag_01", "dag_01-like"]
 
 
-def test_errata_of_the_paper_are_noted(asked):
-    assert "a copy of the file cut off" in table_markdown(table(asked, "computation-1"))
-    assert "there is no row dag_07" in table_markdown(table(asked, "computation-2"))
-    assert "its size is not known, and it is left out here too" in table_markdown(table(asked, "computation-2"))
-
-
 def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
     rows = trials(**(GPU | {"dataset": "dag_01-like", "dim": 1}))
     report = document.make(made(rows, {}))
@@ -136,16 +130,6 @@ def test_figures_are_drawn_the_same_each_time_with_lost_cells_and_without_a_prof
     assert "OOM" in drawn
     assert "TIMEOUT" in drawn
     assert "no ncu.csv" in (tmp_path / "one" / "computation-8.svg").read_text()
-
-
-@pytest.mark.slow
-def test_series_without_a_value_have_no_panel(tmp_path):
-    shared = [row | ({"host_peak_bytes": None} if row["impl"] == "gpu-path" else {}) for row in evaluation()]
-    rows = [row for row in shared if row["status"] == "ok"]
-    drawn = of_runs.write(str(store(tmp_path / "run", rows)), ["computation-5"], form="svg")[0].read_text()
-    assert "sequential host" in drawn
-    assert "gpu-path device" in drawn
-    assert "gpu-path host" not in drawn
 
 
 @pytest.mark.slow
@@ -280,12 +264,6 @@ def test_labels_are_compared_within_the_batch_that_most_have(batches):
     assert seconds == {"sequential": 0.01005, "gpu-path": 0.0011055}
 
 
-def test_of_two_whole_batches_labels_are_of_the_one_with_more_trials():
-    of = {"dataset": "dag_01-like", "dim": 1}
-    found = measured(trials(label=10.0, **of), trials(label=20.0, count=3, planned=3, **(of | FEW)))
-    assert frame_of("computation-4", found).label_s.iloc[0] == pytest.approx(0.02, rel=0.02)
-
-
 def test_batch_of_unknown_size_is_taken_for_the_papers():
     of = {"dataset": "dag_01-like", "dim": 1, "query_set": "random", "queries": None}
     found = measured(trials(**(GPU | of)), trials(**(GPU | of | FEW)))
@@ -303,28 +281,6 @@ def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_withou
     )  # fmt: skip
     frame = frame_of("computation-4", found)
     assert list(frame.label_s.round(3)) == [0.01, 0.009, 0.001, 0.005]
-
-
-def test_each_batch_is_a_bar_of_its_own(batches):
-    frame = frame_of("computation-6", batches)
-    assert list(zip(frame.series, frame.queries, frame.status, strict=True)) == [
-        ("sequential", 100_000, "timeout"), ("sequential", 128, "ok"),
-        ("gpu-path", 100_000, "ok"), ("gpu-path", 128, "ok"),
-    ]  # fmt: skip
-
-
-@pytest.mark.slow
-def test_batches_that_are_not_the_papers_are_in_panels_of_their_own(tmp_path):
-    of = {"dataset": "dag_01-like", "dim": 1}
-    rows = [*trials(query=90.0, **(GPU | of)), *trials(query=3.0, **(GPU | of | FEW)), *lost("timeout", "late", **of)]
-    drawn = of_runs.write(str(store(tmp_path / "run", rows)), ["computation-6"], form="svg")[0].read_text()
-    assert "Lost: sequential d=1 on dag_01-like: TIMEOUT" in drawn
-    of_run = of_runs.of_report(document.make(made(rows)))["computation-6"]
-    graphs = [(panel.title, {mark.y for mark in panel.items}) for panel in of_run.form.panels]
-    assert graphs == [
-        ("sequential: home-made", {"dag_01-like"}), ("gpu-path: home-made", {"dag_01-like"}),
-        ("gpu-path: home-made", {"dag_01-like, 128"}),
-    ]  # fmt: skip
 
 
 def test_queries_are_compared_on_the_same_batch_and_the_papers_batch_apart(batches):
@@ -384,11 +340,6 @@ def test_file_without_stall_reasons_is_an_error_that_names_it(tmp_path, content,
     with pytest.raises(InputError, match=says) as error:
         stalls.read(profile(tmp_path, content))
     assert "ncu.csv" in str(error.value)
-
-
-def test_missing_profile_is_an_error_that_names_it(tmp_path):
-    with pytest.raises(InputError, match=r"gone\.csv"):
-        stalls.read(tmp_path / "gone.csv")
 
 
 def test_profile_in_the_runs_folder_is_drawn(tmp_path):

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from dags import layers
 from hypothesis import given
 from naive import condensed_edges, reachable_from
 from strategies import dag_of, digraphs
 
-from grailbench.problems.contract import NoTimer
-from grailbench.problems.reachability.core import index
 from grailbench.problems.reachability.core.peel import NONE, peel
-from grailbench.problems.reachability.index import Params
-from grailbench.problems.reachability.profile import ends
 
 
 def _condensed(graph):
@@ -83,37 +77,3 @@ def _answer(found, reach, u, v):
         return False
     assert {u, v} <= set(found.core.tolist())
     return v in reach[u]
-
-
-#: two vertices that both reach two others: none has degree one
-CORE = [(0, 2), (0, 3), (1, 2), (1, 3)]
-
-
-@pytest.mark.parametrize(
-    ("vertices", "edges", "found"),
-    [
-        (0, [], ("", 0, 0, 0)),
-        (3, [], ("out-forest", 0, 3, 0)),
-        (4, [(0, 2), (1, 2), (2, 3)], ("in-forest", 4, 0, 0)),
-        (5, [(0, 2), (1, 2), (2, 3), (2, 4)], ("", 2, 3, 0)),
-        (8, [*CORE, (4, 0), (5, 4), (3, 6), (3, 7)], ("", 2, 2, 4)),
-        (3, [(0, 1), (1, 0), (1, 2), (1, 2)], ("out-forest", 0, 2, 0)),  # a cycle is one vertex, an edge counts once
-    ],
-)
-def test_trees_and_core_of_small_graphs(vertices, edges, found):
-    measured = ends(dag_of(vertices, edges))
-    assert (measured.forest, measured.sources, measured.sinks, measured.core) == found
-    assert measured.vertices == sum(found[1:])
-    assert (measured.closure_bytes > 0) == (measured.core > 0)
-
-
-def test_the_closure_takes_half_a_bit_a_pair_and_fits_where_core_makes_it(monkeypatch):
-    dag = dag_of(*layers())
-    found = ends(dag)
-    assert found.core == 320
-    assert 320**2 / 16 < found.closure_bytes < 2 * 320**2 / 16
-    for room in (found.needed_bytes, found.needed_bytes - 1):
-        monkeypatch.setattr(index, "SMALL", room)
-        monkeypatch.setattr(index.memory, "available", lambda: 0)
-        made = index.Core.build(dag, Params(), NoTimer())
-        assert found.fits == (made.inner is None) == (room == found.needed_bytes)

@@ -1,12 +1,11 @@
 """Closures of the graphs of Datalog systems beside print, and counts of every vertex: tables, floors and energy."""
 
 import pytest
-from stored import made, row, store
+from stored import made, row
 
 from grailbench.harness.cells import cells
 from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, floors
-from grailbench.report.pages import Page
 from grailbench.report.papers import closures as datalog
 from grailbench.report.papers import counting
 
@@ -133,26 +132,6 @@ def test_what_goes_out_is_bits_or_pairs():
     bits, pairs = (CELLS["usroad", f"condense-{each}-gpu", None] for each in ("bits", "pairs"))
     assert floors.closure_ms(bits, GPU, out=True) == pytest.approx(8 * 129_165 * 2019 / 40e6)
     assert floors.closure_ms(pairs, GPU, out=True) == pytest.approx(8 * 871_365_688 / 40e6)
-
-
-def test_a_page_sets_times_beside_their_floors(tmp_path):
-    store(tmp_path / "run", ROWS)
-    (tmp_path / "limits.json").write_text(
-        '{"gpu": {"device": {"l2_bytes": 52428800}, "measurements": ['
-        '{"what": "copy", "median": 4000.0}, {"what": "gather", "bytes": 262144, "median": 100.0},'
-        '{"what": "transfer", "variant": "to device, pinned", "bytes": 268435456, "median": 50.0},'
-        '{"what": "transfer", "variant": "to host, pinned", "bytes": 268435456, "median": 40.0}]}}'
-    )
-    page = tmp_path / "page.md"
-    page.write_text(
-        '<!-- grailbench\nrun = "run"\nproblem = "closure"\nlimits = "."\ngraphs = ["usroad"]\n[columns]\n'
-        '"floor" = "condense-pairs-gpu floor/solve"\n"x" = "condense-pairs-gpu solve / floor"\n'
-        '"counted" = "condense-bits-gpu floor/counted"\n-->\n<!-- end -->\n\n'
-        '<!-- grailbench\nrun = "run"\ntable = "datalog-print"\n-->\n<!-- end -->\n'
-    )
-    text = Page(page).renewed
-    assert "| usroad | 174 | 0.83× | 0.522 |" in text
-    assert "4,661 BJoin" in text
 
 
 # ------------------------------------------------------------------ counts

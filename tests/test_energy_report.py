@@ -7,7 +7,6 @@ from grailbench.errors import InputError
 from grailbench.harness.cells import cells, read
 from grailbench.report import measured
 from grailbench.report.measured import detail
-from grailbench.report.pages import Page
 from grailbench.report.values import Expression, Source
 
 CLOSED = "energy of this CPU cannot be read: closed"
@@ -67,10 +66,6 @@ def test_without_any_joules_one_column_has_the_reason():
     assert f"[1] {CLOSED}" in found.notes
 
 
-def test_without_being_asked_there_is_no_column():
-    assert not [header for header in measured.table(cells(trials())).headers if header.endswith(" J")]
-
-
 def test_a_wrong_cell_has_no_joules():
     (cell,) = cells([*trials(), weighed({"phases": {"query": phase(cpu=1.0)}}), row(status="wrong", reason="pair 17")])
     assert cell.joules("query") is None
@@ -118,22 +113,6 @@ def test_expressions_take_joules_and_watts_of_a_phase(text, number, unit):
 )
 def test_expressions_of_joules_that_cannot_be_had_have_no_value(text):
     assert Expression.parse(text, {}).of(Source(cells(ROWS)), "kegg") is None
-
-
-def test_joules_over_a_time_are_no_unit():
-    with pytest.raises(InputError, match="J over ms is no unit"):
-        Expression.parse("gpu-fused joules/query / gpu-fused query", {}).of(Source(cells(ROWS)), "kegg")
-
-
-def test_a_page_has_a_table_of_joules(tmp_path):
-    store(tmp_path / "run", ROWS)
-    page = tmp_path / "page.md"
-    page.write_text(
-        '<!-- grailbench\nrun = "run"\nwhere = {dim = 2}\n[columns]\n"GPU, J" = "gpu-fused joules/query"\n'
-        '"one core, J" = "sequential joules/query"\n"times less" = "one core, J / GPU, J"\n-->\n<!-- end -->\n'
-    )
-    found = [line for line in Page(page).renewed.splitlines() if line.startswith(("| kegg", "- [1]"))]
-    assert found == ["| kegg | 1.50 [1] | 2.50 | 1.67× [1] |", f"- [1] without all packages of the host: {CLOSED}"]
 
 
 def test_a_run_whose_rows_have_the_old_form_is_read_and_shown(tmp_path):

@@ -47,6 +47,7 @@ REPLACED = (
     (r"^advise \S+((?: --(?!impl|budget)\S+ \S+)*).*", r"advise held\1 --impl dfs --budget 1 --process shared"),
     (r"^history (results/runs/\S+|FIRST SECOND THIRD)", "history RUN-A RUN-B"),
     (r"results/runs/\S+", "RUN-A"),
+    (r"^plot (?=--)", "plot RUN-A "),
     (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
     (r"results/baselines/(\S+\.(?:toml|json|md))", rf"{ROOT}/results/baselines/\1"),
 )

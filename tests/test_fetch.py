@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from archives import GRAPH, OTHER, dataset, leftovers, one, sha256, tar_of
+from archives import GRAPH, OTHER, PACKED, dataset, leftovers, one, sha256, tar_of
 from commands import PATIENCE
 
 from grailbench.data import cache as cached
@@ -65,9 +65,8 @@ def test_datasets_of_one_archive_download_it_once(server, folder):
 
 
 def test_what_is_held_is_not_fetched_again(server, folder):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
-    wanted = [dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}"])]
+    (folder / "a.gra.gz").write_bytes(PACKED)
+    wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
     first = one(fetch(wanted))
     again = one(fetch(wanted))
     assert (first.status, again.status) == ("fetched", "held")
@@ -77,50 +76,40 @@ def test_what_is_held_is_not_fetched_again(server, folder):
 
 @pytest.mark.parametrize("spoilt", ["absent", "another file", "cut off", "a page"])
 def test_the_next_source_is_tried_after(spoilt, tmp_path, server, folder):
-    packed = gzip.compress(GRAPH)
-    bad = {"another file": gzip.compress(OTHER), "cut off": packed[:-5], "a page": b"<html>"}.get(spoilt)
+    bad = {"another file": gzip.compress(OTHER), "cut off": PACKED[:-5], "a page": b"<html>"}.get(spoilt)
     if bad is not None:
         (folder / "a.gra.gz").write_bytes(bad)
-    (tmp_path / "a.gra.gz").write_bytes(packed)
-    result = one(fetch([dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
+    (tmp_path / "a.gra.gz").write_bytes(PACKED)
+    result = one(fetch([dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
     assert (result.status, result.file.source) == ("fetched", str(tmp_path / "a.gra.gz"))
     assert len(result.reasons) == 1
     assert server.url in result.reasons[0]
 
 
 def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):
-    packed = gzip.compress(GRAPH)
     for place in (tmp_path, folder):
-        (place / "a.gra.gz").write_bytes(packed)
-    wanted = [dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}"])]
+        (place / "a.gra.gz").write_bytes(PACKED)
+    wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
     assert one(fetch(wanted, mirror=str(tmp_path))).file.source == str(tmp_path / "a.gra.gz")
     assert not server.asked
 
 
 @pytest.mark.parametrize("kind", ["folder", "file URL", "http URL", "environment"])
 def test_a_mirror_may_be_a(kind, server, folder, monkeypatch):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
+    (folder / "a.gra.gz").write_bytes(PACKED)
     mirror = {"folder": str(folder), "file URL": folder.as_uri(), "http URL": server.url + "/"}.get(kind)
     if mirror is None:
         monkeypatch.setenv("GRAILBENCH_MIRROR", str(folder))
-    assert one(fetch([dataset(content=GRAPH, packed=packed)], mirror=mirror)).status == "fetched"
+    assert one(fetch([dataset(content=GRAPH, packed=PACKED)], mirror=mirror)).status == "fetched"
 
 
-@pytest.mark.parametrize("inside", ["t/a.gra", "a.gra"])
-def test_a_mirror_may_hold_unpacked_graph_files(inside, folder):
-    (folder / inside).parent.mkdir(exist_ok=True)
-    (folder / inside).write_bytes(GRAPH)
-    wanted = dataset("a", "t.tar.gz", "t/a.gra", GRAPH, b"?")
-    assert one(fetch([wanted], mirror=str(folder))).file.verified
-
-
-def test_a_mirror_may_hold_the_archives_of_a_set_in_a_folder_of_its_name(folder):
-    packed = gzip.compress(GRAPH)
-    (folder / "toy").mkdir()
-    (folder / "toy" / "a.gra.gz").write_bytes(packed)
-    result = one(fetch([dataset(content=GRAPH, packed=packed)], mirror=str(folder)))
-    assert (result.file.verified, result.file.source, result.reasons) == (True, str(folder / "toy" / "a.gra.gz"), ())
+@pytest.mark.parametrize("at", ["t/a.gra", "a.gra", "toy/t.tar.gz"])
+def test_a_mirror_may_hold_unpacked_graph_files_and_a_folder_for_each_set(at, folder):
+    packed = tar_of(("t/a.gra", GRAPH))
+    (folder / at).parent.mkdir(exist_ok=True)
+    (folder / at).write_bytes(GRAPH if at.endswith(".gra") else packed)
+    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra", GRAPH, packed)], mirror=str(folder)))
+    assert (result.file.verified, result.file.source, result.reasons) == (True, str(folder / at), ())
 
 
 def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
@@ -140,9 +129,8 @@ def test_a_mirror_that_cannot_be_is_refused(mirror):
 
 
 def test_offline_uses_folders_and_no_network(server, folder):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
-    wanted = [dataset(content=GRAPH, packed=packed, from_=[server.url + "/{file}"])]
+    (folder / "a.gra.gz").write_bytes(PACKED)
+    wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
     assert one(fetch(wanted, offline=True)).status == "missing"
     assert one(fetch(wanted, mirror=server.url, offline=True)).status == "missing"
     assert one(fetch(wanted, mirror=str(folder), offline=True)).status == "fetched"
@@ -202,10 +190,9 @@ class _Interrupts(Progress):
 
 
 def test_an_interrupted_transfer_leaves_no_half_file(folder, cache):
-    packed = gzip.compress(GRAPH)
     for name in "ab":
-        (folder / f"{name}.gra.gz").write_bytes(packed)
-    wanted = [dataset(name, f"{name}.gra.gz", content=GRAPH, packed=packed) for name in "ab"]
+        (folder / f"{name}.gra.gz").write_bytes(PACKED)
+    wanted = [dataset(name, f"{name}.gra.gz", content=GRAPH, packed=PACKED) for name in "ab"]
     with pytest.raises(KeyboardInterrupt):
         fetch(wanted, str(folder), progress=lambda name: _Interrupts() if name[0] == "b" else Progress())
     assert (local_file(wanted[0]) is not None, local_file(wanted[1])) == (True, None)
@@ -214,7 +201,6 @@ def test_an_interrupted_transfer_leaves_no_half_file(folder, cache):
 
 def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, cache):
     """The real command, interrupted while a server feeds it a file that never ends."""
-    packed = gzip.compress(GRAPH)
     begun = threading.Event()
 
     class Endless(SimpleHTTPRequestHandler):
@@ -222,7 +208,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
             self.send_response(200)
             self.end_headers()
             if self.path == "/a.gra.gz":
-                self.wfile.write(packed)
+                self.wfile.write(PACKED)
                 return
             try:
                 while True:
@@ -236,8 +222,8 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
         def log_message(self, *args):
             pass
 
-    wanted = dataset(content=GRAPH, packed=packed)
-    registered = f'''set = "toy"\ntitle = "Toy"\nposition = 1\n[archives."a.gra.gz"]\nsha256 = "{sha256(packed)}"
+    wanted = dataset(content=GRAPH, packed=PACKED)
+    registered = f'''set = "toy"\ntitle = "Toy"\nposition = 1\n[archives."a.gra.gz"]\nsha256 = "{sha256(PACKED)}"
 [archives."b.gra.gz"]\n[[datasets]]\nname = "a"\ntitle = "a"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"
 [[datasets]]\nname = "b"\ntitle = "b"\narchive = "b.gra.gz"\n'''
     (tmp_path / "toy.toml").write_text(registered)

@@ -7,7 +7,7 @@ import hashlib
 import tarfile
 
 import pytest
-from archives import GRAPH, OTHER, dataset, files, one, sha256, tar_of
+from archives import GRAPH, OTHER, PACKED, dataset, files, one, sha256, tar_of
 
 from grailbench.data import cache as cached
 from grailbench.data import library, sources
@@ -44,9 +44,8 @@ def test_an_unknown_checksum_is_never_called_verified(folder):
 
 
 def test_the_id_in_the_authors_repository_is_recognised_but_not_called_verified(folder):
-    packed = gzip.compress(GRAPH)
-    (folder / "a.gra.gz").write_bytes(packed)
-    blob = hashlib.sha1(b"blob %d\0" % len(packed) + packed).hexdigest()
+    (folder / "a.gra.gz").write_bytes(PACKED)
+    blob = hashlib.sha1(b"blob %d\0" % len(PACKED) + PACKED).hexdigest()
     result = one(fetch([dataset(blob=blob)], mirror=str(folder)))
     assert (result.file.checked, result.file.verified) == ("git-blob", False)
 

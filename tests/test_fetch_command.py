@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 
 import pytest
-from archives import GRAPH, sha256
+from archives import GRAPH, PACKED, sha256
 from click.testing import CliRunner
 
 from grailbench.cli.fetch import command
@@ -21,16 +20,15 @@ pytestmark = pytest.mark.usefixtures("cache")
 @pytest.fixture
 def toys(tmp_path, folder, monkeypatch):
     """A registry of two toy graphs served by `folder`, one with a published row; returns a writer of that row."""
-    packed = gzip.compress(GRAPH)
     for name in "ab":
-        (folder / f"{name}.gra.gz").write_bytes(packed)
+        (folder / f"{name}.gra.gz").write_bytes(PACKED)
 
     def publish(vertices, edges):
         where = tmp_path / f"registry-{vertices}-{edges}"
         where.mkdir()
         (where / "toy.toml").write_text(
             f'set = "toy"\ntitle = "Toy"\nposition = 1\nsources = ["{folder}/{{file}}"]\n'
-            f'[archives."a.gra.gz"]\nsha256 = "{sha256(packed)}"\n[archives."b.gra.gz"]\n'
+            f'[archives."a.gra.gz"]\nsha256 = "{sha256(PACKED)}"\n[archives."b.gra.gz"]\n'
             f'[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"\n'
             f'published = [{{ paper = "thesis", table = "2.1", vertices = {vertices}, edges = {edges}, '
             'degree = "0.7" }]\n'

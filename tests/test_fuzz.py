@@ -139,7 +139,6 @@ def test_an_input_that_takes_long_and_a_file_left_behind_are_found(place, monkey
         ("edges", b"0 1\n1 0\n", "sources", lambda ends: ends * 0),
         ("edges", b"0 1 3\n1 0 4\n", "weights", lambda weights: weights + 1),
         ("mtx", b"%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", "targets", lambda ends: ends * 0),
-        ("csv", b"a,b\nb,c\n", "targets", lambda ends: ends * 0),
     ],
 )
 def test_a_reader_that_accepts_a_wrong_edge_is_found(name, data, attribute, change, place, monkeypatch):

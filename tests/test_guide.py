@@ -47,7 +47,7 @@ def test_ask_agrees_with_git_on_this_repositorys_history(tmp_path, capsys):
 
     import_graph(str(ROOT), "history", "git")
     commits = git("rev-list", "--all").stdout.split()
-    ends = np.random.default_rng(2_000).integers(0, len(commits), (2_000, 2))
+    ends = np.random.default_rng(2_000).integers(0, len(commits), (200, 2))
     pairs = [(commits[u], commits[v]) for u, v in ends]
     (tmp_path / "pairs.txt").write_text("".join(f"{u} {v}\n" for u, v in pairs))
     code, out, _ = call(capsys, "ask", "history", "--pairs", tmp_path / "pairs.txt")

@@ -220,10 +220,6 @@ def test_run_in_place_of_the_file_name_is_refused_with_the_right_way(capsys, run
     assert call(capsys, "report", run, "--html", tmp_path / "other-run")[0] == 2
 
 
-def test_reference_that_is_none_exits_with_2(capsys, run):
-    assert call(capsys, "report", run, "--html", "--reference", "moon")[0] == 2
-
-
 def test_run_in_which_nothing_was_measured_is_shown_and_exits_with_3(capsys, tmp_path):
     folder = store(tmp_path / "run", lost("failed", HOSTILE))
     code, _, err = call(capsys, "report", folder, "--html")

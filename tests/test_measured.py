@@ -10,7 +10,6 @@ from test_tables import ENVIRONMENT, parallel, rows, unguided
 from grailbench.compare import ranking
 from grailbench.harness.cells import cells
 from grailbench.report import document, measured
-from grailbench.report.table import tabulate
 from grailbench.util.screen import Grid
 
 GRAIL, BFL = "peer:pyreachability-grail", "peer:pyreachability-bfl"
@@ -89,25 +88,11 @@ def test_a_cell_without_times_says_its_status_and_why_once_below():
     assert notes.count("[1] no memory left") == 1
 
 
-def test_a_wrong_cell_shows_no_time():
-    (line,) = shown(rows(), rows(status="wrong", ms=(None,), reason="pair 3"))
-    assert line["status"] == "wrong [1]"
-    assert "query ms" not in line
-
-
 def test_a_look_alike_that_ran_in_the_place_of_a_graph_says_so():
     assert (
         "kegg-like ran in the place of kegg."
         in parts(measured.table(cells(frame(rows("kegg-like", stands_for="kegg")))))[2]
     )
-
-
-def test_sizes_have_columns_where_they_were_measured():
-    own = cells(rows(ms=(1.0,)) + rows(ms=(2.0,), index_bytes=2048, device_peak_bytes=1))
-    found = tabulate("sizes", "", [*measured.size_columns(), measured.STATUS], [*own, *cells(rows("human"))])
-    assert found.headers == ["held", "device peak", "status"]
-    assert found.lines == [["2 KiB", "1 B", "ok"], ["", "", "ok"]]
-    assert [note.partition(":")[0] for note in measured.size_notes(own)] == ["held", "device peak"]
 
 
 # ------------------------------------------------------------------ the report

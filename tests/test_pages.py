@@ -34,10 +34,6 @@ def test_making_a_page_anew_changes_nothing(name):
     assert page.current, f"grailbench report --into {name}: a figure"
 
 
-def test_pages_with_numbers_of_runs_are_marked():
-    assert set(PAGES) >= {"README.md", "results/baselines/h200/README.md", "results/baselines/cpu-2core/README.md"}
-
-
 def test_no_mark_of_a_page_is_misspelled():
     for name, path in PAGES.items():
         marks = re.findall(r"<!-- (?:grailbench|end).*$", text_of(path), re.MULTILINE)
@@ -120,22 +116,10 @@ def test_groups_are_geometric_means_over_sets_and_names(page):
     ]
 
 
-def test_a_look_alike_has_no_printed_number(page):
-    body = 'graphs = ["kegg", "kegg-like"]\n[columns]\n"print" = "printed \'Index CT\' table=2"'
-    assert lines(page(body))[1:] == ["| kegg | 0.160 |", "| kegg-like | – |"]
-
-
 def test_fields_counters_and_statistics(page):
     body = 'graphs = ["kegg"]\nstatistic = "least"\n[columns]\nn = "vertices"\nwork = "sequential searches"\n'
     body += 'label = "sequential label"\na = "sequential index_bytes / vertices"\nrate = "sequential queries / '
     assert lines(page(body + 'gpu-fused query"'))[1:] == ["| kegg | 3,618 | 300 | 4.00 | 10 | 200.0 M/s |"]
-
-
-def test_the_rate_of_a_cell_is_its_median(page, tmp_path):
-    rows = [row | {"rate": 1e9 * (row["trial"] ** 2 + 1)} for row in trials(count=3, planned=3)]
-    store(tmp_path / "run", [*rows, *trials(dataset="human")])
-    body = 'graphs = ["kegg", "human"]\n[columns]\nms = "sequential query"\nrate = "sequential rate"'
-    assert [line.split(" | ")[-1] for line in lines(page(body))[1:]] == ["2.0 G/s |", "– |"]
 
 
 def test_sentences_have_the_span_the_mean_and_single_graphs(page):
@@ -160,6 +144,7 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
         ('columns = {a = "sequential label"}', "", "differ in dim: name it, as in dim=..."),
         ('columns = {a = "sequential label color=red"}', "", "no key 'color' (there are queries, dim, "),
         ('columns = {a = "label"}', "", "'label' is no value"),
+        ('stacked = true\ncolumns = {a = "sequential label"}', "", "'stacked' needs a 'run', a 'figure'"),
         ('columns = {a = "gpu-fused ready / sequential query / vertices"}', "", "divides more than once"),
         ('columns = {a = "sequential index_bytes / sequential query"}', "where = {dim=2}", "bytes over ms is no unit"),
         ('columns = {a = "gpu-fused ready"}\ngraphs = ["nokegg"]', "", "no graph or set 'nokegg'"),
@@ -254,18 +239,6 @@ def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
         assert drawing.read_text() == text
 
 
-def test_columns_of_a_run_are_drawn_as_stacked_bars(page, capsys):
-    words = 'graphs = ["kegg", "human"]\nfigure = "bars"\nstacked = true\ntitle = "Bars"\ncaption = "How."\n'
-    columns = '[columns]\n"first" = "sequential label"\n"second" = "sequential query"\n"whole" = "sequential ready"\n'
-    path = page(words + columns)
-    assert call(capsys, "report", "--into", path)[0] == 0
-    text = path.with_name("bars.svg").read_text()
-    for said in ("kegg, first: 4.02", "human, second: 10.1", "17%", "53%", "8.04", "20.1"):
-        assert said in text, said
-    with pytest.raises(InputError, match="'stacked' needs a 'run', a 'figure'"):
-        _ = Page(page("stacked = true\n" + columns)).renewed
-
-
 def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
     gpu = {"impl": "gpu-fused", "search": None, "filters": "level,tree,hubs", "raw_edges": 500_000}
     rows = trials(count=1, apart={"ready": 8.0}, vertices=2_000_001, edges=1_000_000, roots=100_000, **gpu)
@@ -313,23 +286,6 @@ def test_the_command_writes_a_page_and_checks_it(page, capsys):
 def test_the_page_says_which_run_so_the_command_takes_none(page, capsys):
     code, _, err = call(capsys, "report", "some-run", "--into", page(TABLE), "--json")
     assert (code, "--into goes without RUN and --json" in err) == (2, True)
-
-
-def test_runs_are_listed_with_commit_and_command(tmp_path):
-    home = ROOT / "results" / "baselines"
-    names = [str(home / name) for name in ("h200/from-edges", "h200/closure-50000", "h200/limits")]
-    path = tmp_path / "page.md"
-    path.write_text(f"<!-- grailbench\nruns = {names}\n-->\n<!-- end -->\n")
-    assert lines(path)[1:] == [
-        "| `from-edges/` | NVIDIA H200, 16 cores | 21 | 2026-11-22 | `cb2cd9484` | "
-        "`grailbench run --config from-edges` |",
-        "| `closure-50000/` | NVIDIA H200, 16 cores | 3 | 2026-11-21 | `c8ca9c667` [1] | `grailbench run --problem "
-        "closure --dataset scale-free-50000 --impl warshall-bits-gpu --impl condense-bits --impl condense-bits-gpu "
-        "--trials 2 --warmup 0` |",
-        "| `limits/` | NVIDIA H200, 16 cores |  |  | – [2] | `grailbench limits --again` |",
-        "- [1] by the hash of the code in the rows' keys; the run itself names an older commit or none",
-        "- [2] recorded from code that no commit has",
-    ]
 
 
 @pytest.mark.parametrize(

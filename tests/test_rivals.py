@@ -179,10 +179,10 @@ def test_answers_of_a_part_that_the_oracle_gave_are_kept():
 
 @pytest.mark.parametrize("spoiled", [False, True])
 def test_what_takes_one_pair_at_a_time_is_asked_checked_and_timed_on_a_part(diamond, tmp_path, monkeypatch, spoiled):
-    right = libraries.NetworkX.index.query_batch
+    right = libraries.Searched.query_batch
     if spoiled:
         wrong = lambda *batch: right(*batch) ^ (np.arange(20) == 7)  # noqa: E731
-        monkeypatch.setattr(libraries.NetworkX.index, "query_batch", wrong)
+        monkeypatch.setattr(libraries.Searched, "query_batch", wrong)
     monkeypatch.setattr(libraries.NetworkX, "sample", 20)
     block = {"datasets": [diamond], "implementations": ["peer:networkx", "dfs"], "process": "shared"}
     block |= {"count": 50, "trials": 1, "warmup": 0}

@@ -53,7 +53,7 @@ def expected(graph, offsets, targets, weights, source):
     return [found.get(v, int(FAR)) for v in range(graph[0])]
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(graph=graphs, shape=shapes, data=st.data())
 def test_near_far(graph, shape, data):
     offsets, targets = rows_of(graph_of(*graph))
@@ -74,7 +74,7 @@ def test_near_far(graph, shape, data):
     assert state.distances.tolist() == expected(graph, offsets, targets, weights, source)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(graph=graphs, shape=shapes, data=st.data())
 def test_fused(graph, shape, data):
     offsets, targets = rows_of(graph_of(*graph))
@@ -95,7 +95,7 @@ def test_fused(graph, shape, data):
     assert state.distances.tolist() == expected(graph, offsets, targets, ones, source)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(graph=graphs, shape=shapes, data=st.data())
 def test_many(graph, shape, data):
     offsets, targets = rows_of(graph_of(*graph))

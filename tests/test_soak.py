@@ -16,7 +16,7 @@ import soak_work
 from grailbench.cli import main
 
 LEVEL = {name: 5.0 for name in levels.EXACT} | {
-    "peak": 350e6, "rss": 300e6, "anonymous": 250e6, "workers": 1e8, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
+    "peak": 350e6, "objects": 4e5, "blocks": 1e6, "maps": 900.0,
 }  # fmt: skip
 
 

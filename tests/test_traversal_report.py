@@ -65,13 +65,6 @@ def test_cells_with_other_sources_are_other_cells(rows):
     assert found[found.impl == "coarsened-4"].dataset.item() == "slides-bfs-1-like"  # sssp has but one set
 
 
-def test_all_pairs_of_another_seed_are_another_cell(rows):
-    other = trial("apsp", "floyd-warshall", ms=300.0, seed=2)
-    found = traversal.cells(cells(rows + other))
-    ms = found[found.impl == "floyd-warshall"].set_index("dataset").ms.to_dict()
-    assert ms == {"slides-bfs-1-like, seed 1": 100.0, "slides-bfs-1-like, seed 2": 300.0}
-
-
 def test_sources_from_files_are_told_apart_by_file_and_by_seed(rows):
     asked = [(name, seed) for name in ("mine-1a2b", "yours-3c4d") for seed in (1, 2)]
     more = [row for name, seed in asked for row in trial("sssp", "near-far", query_set=name, seed=seed)]

@@ -30,7 +30,7 @@ from grailbench.problems.reachability.index import Implementation, Index, Params
 
 class BitsIndex(Index):
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        return np.equal(sources, targets)
+        return np.zeros(sources.shape[0], np.bool_)
 
     def check_labels(self, dag: Dag) -> str | None:
         return None

@@ -26,8 +26,10 @@ from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks
 from grailbench.problems.contract import NoTimer
+from grailbench.report.render import terminal
+from grailbench.report.table import Table
 from grailbench.util import temporary
-from grailbench.util.screen import Grid, put
+from grailbench.util.screen import put
 
 PEER = "peer:pyreachability-grail"
 
@@ -170,7 +172,7 @@ def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[
     ]
 
 
-def table(costs: list[Cost]) -> Grid:
+def table(costs: list[Cost]) -> Table:
     """The costs of a part."""
 
     def text(value: float | None, places: int) -> str:
@@ -180,7 +182,7 @@ def table(costs: list[Cost]) -> Grid:
     lines = [[each.graph, each.what, text(each.calls, 0), text(each.ms, 3), text(each.ns, 0), text(each.beside, 2)]
              for each in costs]  # fmt: skip
     ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0].graph != pair[1].graph)
-    return Grid(costs[0].part, heads, [[*line] for line in lines], frozenset(heads[2:]), 2, frozenset(ends))
+    return Table("", costs[0].part, heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
 
 
 #: part -> what measures a graph, and the graphs of it
@@ -209,7 +211,7 @@ def main(graphs: tuple[str, ...], parts: tuple[str, ...], pairs: int, rounds: in
             if as_json:
                 click.echo("\n".join(json.dumps({**asdict(cost), "ns": cost.ns}) for cost in costs))
             else:
-                put([table(costs)])
+                put(terminal(table(costs)))
     except GrailbenchError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)

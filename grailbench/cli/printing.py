@@ -84,7 +84,7 @@ def put(parts: Iterable[Table | Grid | str], on_stderr: bool = False) -> None:
         screen.put(terminal(part) if isinstance(part, Table) else [part], to)
 
 
-def show(as_json: bool, records: Iterable[dict], parts: Iterable[Table | Grid | str]) -> None:
+def show(as_json: bool, records: Iterable[dict], parts: Iterable[Table | str]) -> None:
     """Print records as JSON, or else tables and lines for people."""
     put_json(records) if as_json else put(parts)
 

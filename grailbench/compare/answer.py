@@ -22,7 +22,7 @@ TITLE = "Who is fastest"
 OTHERS = 3  #: configurations that the fastest is compared with in a sentence
 GRAPHS = 5  #: up to this many graphs have a line each; of more graphs, only the least and greatest ratio are given
 RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
-LONGEST = 30  #: lines; in a longer answer, rankings that differ only in d share one line
+LONGEST = 30  #: lines; a longer answer has none on single graphs
 
 
 def sentences(cells: Iterable[Cell]) -> list[str]:
@@ -30,60 +30,11 @@ def sentences(cells: Iterable[Cell]) -> list[str]:
     found = rankings(cells)
     lines = [line for ranking in found for line in _of(ranking)]
     if len(lines) > LONGEST:
-        lines = [line for alike in _by_dim(found) for line in (_of_dims(alike) if len(alike) > 1 else _of(alike[0]))]
+        lines = [line for line in lines if not line.startswith(" ")]
     whole = {ranking.problem for ranking in found if ranking.phase == "ready"}
     if any(each.problem not in whole and contract.problem(each.problem).from_edges for each in found):
         lines.append(f"From edges: {NOT_FROM_EDGES}.")
     return lines
-
-
-def _by_dim(rankings: Iterable[Ranking]) -> list[list[Ranking]]:
-    """The rankings in groups that differ only in d."""
-    groups: dict[tuple, list[Ranking]] = {}
-    for each in rankings:
-        groups.setdefault((each.problem, each.phase, each.query_set, each.like), []).append(each)
-    return list(groups.values())
-
-
-def _of_dims(rankings: list[Ranking]) -> Iterator[str]:
-    """One sentence per configuration that is the fastest with some d, and per pair of those that are about equal, for
-    rankings that differ only in d."""
-    won: dict[str, dict[str, Ratio]] = {}
-    equal: dict[tuple[str, str], list[str]] = {}
-    over: set[int] = set()
-    for ranking in rankings:
-        first, *others = _timed_places(ranking) or [None]
-        for place in others:
-            if found := _ratio_over_graphs(ranking, first, place):
-                value, graphs = found
-                names = [each.name.replace(f" d={ranking.dim}", "", 1) for each in (first, place)]
-                if value.order == 0:
-                    equal.setdefault((value.equal, " and ".join(names)), []).append(str(ranking.dim))
-                else:
-                    faster, value = (names[0], value) if value.order > 0 else (names[1], value.inverse)
-                    won.setdefault(faster, {})[f"d = {ranking.dim}"] = value
-                over.add(graphs)
-                break
-    if not over:
-        return
-    graphs = f"{min(over)} to " * (min(over) < max(over)) + count(max(over), "graph")
-    about = f"{_start(rankings[0]).replace(f', d = {rankings[0].dim}', '', 1)}, over {graphs}"
-    for name, own in won.items():
-        dims = ", ".join(dim.removeprefix("d = ") for dim in own)
-        yield f"{about}: {name} is the fastest with d = {dims}: {_ends(own)} times as fast as the next."
-    for (word, names), dims in equal.items():
-        yield f"{about}: {_none_is_faster(names, word)} with d = {', '.join(dims)}."
-
-
-def _start(ranking: Ranking) -> str:
-    """What was timed, as the start of a sentence."""
-    return f"{ranking.about[0].upper()}{ranking.about[1:]}"
-
-
-def _timed_places(ranking: Ranking) -> list[Place]:
-    """The configurations with a mean, the fastest first; [] where there are fewer than two to compare."""
-    places = [place for place in ranking.places if _indexed(ranking, place)]
-    return [place for place in places if place.mean is not None] if len(places) > 1 else []
 
 
 def _ends(found: Mapping[str, Ratio]) -> str:
@@ -96,9 +47,11 @@ def _ends(found: Mapping[str, Ratio]) -> str:
 
 def _of(ranking: Ranking) -> Iterator[str]:
     """The sentences of one ranking."""
-    if not (timed := _timed_places(ranking)):
+    indexed = [place for place in ranking.places if _indexed(ranking, place)]
+    timed = [place for place in indexed if place.mean is not None]
+    if len(indexed) < 2 or not timed:
         return
-    about = _start(ranking)
+    about = f"{ranking.about[0].upper()}{ranking.about[1:]}"
     if len(ranking.best) == 1:
         (graph,) = ranking.best
         yield f"{about}, {graph}: {_over(ranking, *timed)}"

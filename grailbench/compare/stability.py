@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +44,6 @@ WARNING = "UNSTABLE: run again."  #: how the first line of `warnings` begins
 _LARGEST = 100  # times of a sample that is drawn; dips of larger ones are scaled, as sqrt(n) times the dip converges
 _NAMED = 5  # cells that `warnings` names
 _MOST_TRIALS = 200  # that are proposed
-_OWN_FILES = {"--out", "--answers"}  # options of a run, with a value, that another run cannot have again
 
 
 class Finding(NamedTuple):
@@ -304,9 +302,7 @@ def _unstable(cells: list[Cell], found: Mapping[tuple, Verdict], environment: Ma
     if (more := len(named) - _NAMED) > 0:
         yield f"  {count(more, 'more cell')}: see the column 'stability' of all cells (--details, report.md)."
     if rules.keys() - {WIDE}:
-        again = _again(environment)
-        how = f": {again}" if again else ", with the same plan"
-        yield f"  Stop other work on the machine, let it rest, and measure again{how}"
+        yield "  Stop other work on the machine, let it rest, and measure again with the same plan."
     if rules[WIDE] and run:
         wide = [cell for cell in bad if WIDE in found[cell.key].rules]
         yield f"  More trials make intervals narrower: {_more(run, cells, max(map(_needed, wide)))}"
@@ -332,18 +328,3 @@ def _more(run: str, cells: Iterable[Cell], trials: int) -> str:
     planned = max((cell.planned or 0 for cell in cells), default=0)
     wanted = max(planned, min(-(-trials // 10) * 10, _MOST_TRIALS))
     return f"grailbench run --resume={quoted(run)} --trials {wanted}"
-
-
-def _again(environment: Mapping) -> str:
-    """The command with which a run was begun, without the options that name its own files; '' if that says no plan."""
-    command = [str(word) for word in environment.get("command") or ()]
-    if not command or not PurePath(command[0]).name.startswith(("grailbench", "__main__")) or command[1:2] != ["run"]:
-        return ""
-    kept, words = [], iter(command[2:])
-    for word in words:
-        if word in _OWN_FILES:
-            next(words, None)
-        elif word.partition("=")[0] not in {*_OWN_FILES, "--resume"}:
-            kept.append(word)
-    whole = {word.partition("=")[0] for word in kept} & {"--config", "--dataset", "--set"}
-    return f"grailbench run {' '.join(map(quoted, kept))}" if whole else ""

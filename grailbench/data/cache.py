@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -149,8 +148,8 @@ def foreign(path: Path) -> bool:
 def publish(made: temporary.File, to: Path) -> None:
     """Move a finished temporary file to its place and onto the disk, and close it."""
     outputs.sync(made.path)
-    os.replace(made.path, to)
-    made.close()
+    made.rename(to)
     for folder in (to.parent, to.parent.parent):  # which may be new
         outputs.sync(folder)
     caches.added(to)
+    made.close()

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ from grailbench.harness import folder as results
 from grailbench.harness.commit import git
 from grailbench.harness.plan import config_from_flags, config_path, flag_name, make_plan
 from grailbench.harness.runner import Interrupted
-from grailbench.util import paths, temporary
+from grailbench.util import commands, paths, temporary
 from grailbench.util.guard import INTERRUPTS, prompt_interrupts
 from grailbench.util.visible import visible
 
@@ -61,13 +61,12 @@ def ab(
 ) -> tuple[Path, Path]:
     """Run both revisions. Returns the folders of their runs: `out`/a and `out`/b, or two in results/runs.
 
-    flags   fields of an experiment, and `config`, as `config_from_flags` takes them. Every cell gets the largest number
-            of trials that any cell has, split into `rounds` blocks
+    flags   as `config_from_flags` takes them. Every cell gets the most trials of any, split into `rounds` blocks
     note    called with messages for the user
     repo    the checkout; by default the one that this package runs from
 
-    Raises InputError for wrong flags, an unknown revision, a revision that cannot run, or a folder that contains a
-    run, and Interrupted after Ctrl-C.
+    Raises InputError for wrong flags, an unknown revision or one that cannot run, or a folder that contains a run, and
+    Interrupted after Ctrl-C.
     """
     repo = repository(repo)
     trials = max(cell.trials for cell in make_plan(config_from_flags(**flags)).cells)
@@ -170,9 +169,8 @@ def worktrees(repo: Path, commits: Sequence[str]) -> Iterator[list[Path]]:
 
 def _run_git(repo: Path, *words: str) -> subprocess.CompletedProcess:
     """Run git without the hooks of the checkout, and in a new session, so that a Ctrl-C does not reach it."""
-    command = ["git", "-C", str(repo), "-c", f"core.hooksPath={os.devnull}", *words]
-    # No shell, and the user's own checkout, whose commits are run anyway.
-    return subprocess.run(command, capture_output=True, text=True, start_new_session=True)  # noqa: S603
+    command = commands.git("-C", str(repo), *words)
+    return subprocess.run(command, capture_output=True, text=True, start_new_session=True)  # noqa: S603 - no shell
 
 
 # ------------------------------------------------------------------ turns
@@ -213,16 +211,15 @@ def _run_child(command: list[str], tree: Path, log) -> int:
     )  # fmt: skip
     try:
         return child.wait()
-    finally:
+    except KeyboardInterrupt:
         with _interrupts_ignored():
-            for number in (signal.SIGINT, signal.SIGKILL):
-                if child.poll() is not None:
-                    break
-                os.killpg(child.pid, number)
-                try:
-                    child.wait(PATIENCE_SECONDS)
-                except subprocess.TimeoutExpired:
-                    continue
+            os.killpg(child.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                child.wait(PATIENCE_SECONDS)
+            if child.poll() is None:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        raise
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -48,7 +48,7 @@ def joules(
         why = cell.energies.why(phase) if cell.sound else cell.reason
         return [why] if why and (meter is None or cell.joules(phase, meter) is None) else []
 
-    return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), said=said, notes=notes)
+    return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), display=said, notes=notes)
 
 
 def energy_phases(cells: Iterable[Cell], problem: str) -> list[str]:
@@ -250,9 +250,8 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("Data set", "dataset", key=True),
         Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (USUAL,)),
         Column("implementation", "impl", key=True),
-        *(Column(axis.header, "threads", lambda n: str(n or ""), key=True,
-                 said=lambda row: f"{row['devices']} GPUs" if (row["devices"] or 1) > 1 else str(row["threads"] or ""))
-          if axis.name == "threads" else Column(axis.header, axis.name, key=True) for axis in summary),
+        *(Column(axis.header, axis.name, lambda value: str(value or ""), key=True,
+                 display=_threads if axis.name == "threads" else None) for axis in summary),
         Column("query set", "query_set", key=True),
         Column("phase", lambda row: "/".join(filter(None, (row["under"], row["phase"]))), key=True),
         Column("n", "trials"),
@@ -265,13 +264,17 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("status", "status", notes=lambda row: [row["reason"]] if row["reason"] else []),
     ]  # fmt: skip
     rows = _rows(found, verdicts)
-    units = dict.fromkeys(("mean", "95 % of mean", "median", "95 % of median", "min", "IQR"), "ms")
-    return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells", units=units,
+    return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells",
                     data=detail(own, verdicts) if own else None)  # fmt: skip
 
 
+def _threads(row: Mapping) -> str:
+    """The threads of a row, or its GPUs if there are several."""
+    return f"{row['devices']} GPUs" if (row["devices"] or 1) > 1 else str(row["threads"] or "")
+
+
 def _bounds(header: str, name: str) -> Column:
-    return Column(header, f"{name}_low", said=lambda row: "" if row[f"{name}_low"] is None else
+    return Column(header, f"{name}_low", display=lambda row: "" if row[f"{name}_low"] is None else
                   f"{ms(row[f'{name}_low'])}..{ms(row[f'{name}_high'])}")  # fmt: skip
 
 

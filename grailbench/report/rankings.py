@@ -120,7 +120,7 @@ def _ratio(header: str, of: Callable[[Any], Over | Duel | Ratio | None], text: C
             return BLANK
         return text(found.value) + (f" ({span(found.interval)})" if found.interval else "")
 
-    return Column(header, lambda thing: (found := of(thing)) and found.value, said=said)
+    return Column(header, lambda thing: (found := of(thing)) and found.value, display=said)
 
 
 def _overall(cells: list[Cell], found: list[Contest], generated: bool) -> Table:
@@ -137,7 +137,7 @@ def _overall(cells: list[Cell], found: list[Contest], generated: bool) -> Table:
         Column("configuration", lambda at: at[1].name + (f" (first {at[1].part:,} pairs)" if at[1].part else ""),
                key=True),
         Column("graphs", lambda at: len(at[1].finished),
-               said=lambda at: f"{len(at[1].finished)} of {len(at[1].finished) + len(at[1].lost)}"),
+               display=lambda at: f"{len(at[1].finished)} of {len(at[1].finished) + len(at[1].lost)}"),
         Column("not finished", lost),
         *(_ratio(each.by.head, lambda at, name=each.by.name: at[1].means[name], multiple) for each in found),
     ]  # fmt: skip
@@ -194,7 +194,7 @@ def _contest_table(found: Contest, generated: bool) -> Table:
                 return BLANK if line.graph in duels else ""
             return by.text(least.value) + (" (sampled)" if least.cell.status == "sampled" else "")
 
-        return Column(header, lambda line: (least := of(line)) and least.value, said=said)
+        return Column(header, lambda line: (least := of(line)) and least.value, display=said)
 
     columns = [
         Column("graph", lambda line: line.graph, key=True),

@@ -36,7 +36,6 @@ class Table:
     records  typed values, one dictionary per JSON object
     file     name of its files without the ending, '' for its own name; tables with the same name share a file
     data     typed values of its CSV file; None if it has no CSV file
-    units    of columns by their header, where the header does not say it: 'ms'
     """
 
     name: str
@@ -52,7 +51,6 @@ class Table:
     file: str = ""
     data: pandas.DataFrame | None = None
     links: list[list[str | None]] | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
 
     def groups(self) -> list[list[list[str]]]:
         """The lines, split after each of `ends`."""
@@ -78,7 +76,7 @@ class Column:
     value   the value of a thing, None where there is none; or a key of its row
     text    the text of a value; None for a column of texts
     link    the address that the cell of a thing leads to, or None; None for a column without links
-    said    the text of a thing, where it says more than the value
+    display the text of a thing, where it says more than the value
     none    the text of None; None for that of the table
     notes   notes on the value of a thing, which stand below the table
     usual   values that need not be shown: a column that has only these is left out
@@ -89,7 +87,7 @@ class Column:
     value: str | Callable[[Any], object]
     text: Callable[[Any], str] | None = None
     link: Callable[[Any], str | None] | None = None
-    said: Callable[[Any], str] | None = None
+    display: Callable[[Any], str] | None = None
     none: str | None = None
     notes: Callable[[Any], Iterable[str]] | None = None
     usual: tuple = ()
@@ -101,8 +99,8 @@ class Column:
 
     def word(self, thing: object, value: object, none: str) -> str:
         """The text of a thing that has this value; `none` is that of None in the table."""
-        if self.said is not None:
-            return self.said(thing)
+        if self.display is not None:
+            return self.display(thing)
         if value is None:
             return none if self.none is None else self.none
         return (self.text or str)(value)

@@ -37,7 +37,7 @@ from grailbench.util.words import count, decimal_size
 SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
 _UNBOUND = "none"
-_MOST_USED = 100  # entries that a process holds locks on, the last it used: a process may open few files
+_MOST_USED = 32  # entries that a process holds locks on, the last it used: a process may open few files
 _MOST_META = 1 << 20  # bytes of what a stored graph says of itself
 _DAMAGED = (
     OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
@@ -282,7 +282,7 @@ _in_use: OrderedDict[Path, IO[bytes]] = OrderedDict()  # the entries that this p
 
 def use(path: Path) -> None:
     """Says that this process uses an entry of the cache, if it is there, from now on until the process ends: nobody
-    removes it meanwhile. Call it before looking whether the entry is there, and not while this process writes it."""
+    removes it meanwhile. Call it before looking whether the entry is there."""
     if not path.is_relative_to(paths.cache_dir()):
         return
     with suppress(OSError):  # it is not there

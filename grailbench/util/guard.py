@@ -23,12 +23,12 @@ from grailbench.util import faults, kernelcache
 
 PATIENCE_SECONDS = 1.0
 MOST_SECONDS = 1e9  #: of a limit, 31 years: timers of the system and of Python take no such numbers as 1e300
-INTERRUPTS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+INTERRUPTS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _C = TypeVar("_C", bound=type)
 #: signals whose handlers often raise
-_RAISING = tuple(int(number) for number in (*INTERRUPTS, getattr(signal, "SIGALRM", signal.SIGINT)))
+_RAISING = tuple(map(int, (*INTERRUPTS, signal.SIGALRM)))
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 _COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
@@ -133,8 +133,7 @@ def deadline(seconds: float | None):
     Python cannot stop a running kernel, so TimeLimit is raised once it returns. There is no limit in other threads
     than the main one, as they get no signals. More than `MOST_SECONDS` are no limit.
     """
-    main = threading.current_thread() is threading.main_thread()
-    if seconds is None or seconds > MOST_SECONDS or not main or not hasattr(signal, "setitimer"):
+    if seconds is None or seconds > MOST_SECONDS or threading.current_thread() is not threading.main_thread():
         yield
         return
     if seconds <= 0:

@@ -48,16 +48,18 @@ _IMPORT = re.compile(rb"^ *from grailbench(?:\.([\w.]+))? import (\([^)]*\)|.*)"
 def files_of(function) -> frozenset[Path]:
     """The files of this package with the code of a function, and of functions that it closes over, at any depth: what
     makes kernels of functions need not import these."""
-    found, todo = set(), [function]
+    seen, todo = {}, [function]
     while todo:
         each = todo.pop()
         each = getattr(each, "py_func", each)
-        if isinstance(each, FunctionType):
-            found.add(Path(each.__code__.co_filename))
-            todo += [cell.cell_contents for cell in each.__closure__ or ()]
-        elif isinstance(each, tuple):
+        if isinstance(each, tuple):
             todo += each
-    return frozenset(path for path in found if path.is_relative_to(_PACKAGE))
+        elif isinstance(each, FunctionType) and id(each) not in seen:
+            seen[id(each)] = Path(each.__code__.co_filename)
+            for cell in each.__closure__ or ():
+                with suppress(ValueError):  # it is empty: of a function that calls itself
+                    todo.append(cell.cell_contents)
+    return frozenset(path for path in seen.values() if path.is_relative_to(_PACKAGE))
 
 
 @functools.cache

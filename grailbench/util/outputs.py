@@ -107,7 +107,7 @@ def replaced(
 @contextmanager
 def atomic_file(
     path: Path, durable: bool = True, *, seeks: bool = False, over: bytes | None = None, follow: bool = False,
-    check: Callable[[], None] | None = None,
+    check: Callable[[], None] | None = None, added: Callable[[Path], None] | None = None,
 ) -> Iterator[IO[bytes]]:  # fmt: skip
     """Opens a new binary file that replaces `path` when the block ends without an exception, and is deleted otherwise.
 
@@ -119,6 +119,7 @@ def atomic_file(
     follow   whether to replace what a symbolic link leads to, and not the link
     check    called when the file is about to get its name; if it raises, the file does not. No other process that gives
              a `check` for a path of the same folder, or of one beside that, gives a name meanwhile
+    added    called with the path when the file has its name, still locked by this process: `caches.added`
     """
     require_writable(path, seeks, over)
     output, path = path, _followed(path) if follow else path
@@ -139,9 +140,11 @@ def atomic_file(
                 naming.enter_context(temporary.exclusive(path.parent.parent))
                 check()
             _remember(os.fstat(made.handle), "")
-            os.replace(made.path, path)
-        if durable:
-            sync(path.parent)
+            made.rename(path)
+            if durable:
+                sync(path.parent)
+            if added is not None:
+                added(path)
     except OSError as error:
         if error.filename in (None, str(path)) or str(error.filename).endswith(".tmp"):
             error.filename = str(output)

@@ -77,7 +77,7 @@ def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterato
             yield f"{'' if i else key:<{left}}{line}".rstrip()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Grid:
     """A table for people that fits the window.
 
@@ -86,27 +86,23 @@ class Grid:
     other columns below, in several tables if necessary.
 
     title  printed above the table; '' for none
-    lines  the cells of each line: texts, or a `Text` with a style
+    lines  the cells of each line
     right  headers of right-aligned columns, whose cells are never folded
     ends   indices of the lines that are followed by a blank line
     """
 
     title: str
     headers: list[str]
-    lines: list[list[str | Text]]
+    lines: list[list[str]]
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
 
     def __post_init__(self):
-        shown = {
-            "title": visible(self.title),
-            "headers": [visible(header) for header in self.headers],
-            "lines": [[_seen(cell) for cell in line] for line in self.lines],
-            "right": frozenset(map(visible, self.right)),
-        }
-        for name, value in shown.items():
-            object.__setattr__(self, name, value)
+        self.title = visible(self.title)
+        self.headers = [visible(header) for header in self.headers]
+        self.lines = [[visible(cell) for cell in line] for line in self.lines]
+        self.right = frozenset(map(visible, self.right))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(options.max_width, _LEAST_WIDTH)
@@ -114,60 +110,47 @@ class Grid:
         every = list(range(len(self.headers)))
         for line in fold(self.title, width) if self.title else ():
             yield Text(line, style="table.title")
-        filled = [i for i in every if any(str(line[i]).strip() for line in self.lines)]
-        for columns, gap in ((every, _GAP), (every, _LEAST_GAP), (filled, _LEAST_GAP)):
+        filled = [i for i in every if any(line[i].strip() for line in self.lines)]
+        whole = sum(size for _, size in self._sizes) + _GAP * (len(every) - 1) < width
+        for columns, gap in ((every, _GAP if whole else _LEAST_GAP), (filled, _LEAST_GAP)):
             if (widths := self._fit(columns, width, gap)) is not None:
                 yield from self._drawn(columns, widths, gap, rule)
                 return
         heads = [self._head(line) for line in self.lines]
         for columns in self._parts([i for i in filled if i >= self.keys], width):
-            widths = self._fit(columns, width, _LEAST_GAP) or [self._sizes[i][2] for i in columns]
+            widths = self._fit(columns, width, _LEAST_GAP) or [self._sizes[i][0] for i in columns]
             yield from self._drawn(columns, widths, _LEAST_GAP, rule, heads, width)
 
     @cached_property
-    def _sizes(self) -> list[tuple[int, int, int]]:
-        """Three widths of each column: nothing folded, the header folded, and texts in cells folded too."""
+    def _sizes(self) -> list[tuple[int, int]]:
+        """The least width of each column, with its header and texts folded, and that with nothing folded."""
         found = []
         for i, header in enumerate(self.headers):
             cells = [line[i] for line in self.lines]
-            body = max([_longest_word(header), *(cell_len(str(cell)) for cell in cells)])
-            words = max([_longest_word(header), min(body, _READABLE), *(_longest_word(str(cell)) for cell in cells)])
-            fixed = header in self.right or any(isinstance(cell, Text) for cell in cells)
-            found.append((max(cell_len(header), body), body, body if fixed else words))
+            body = max(map(cell_len, cells), default=0)
+            folded = body if header in self.right else max(min(body, _READABLE), *map(_longest_word, cells), 0)
+            found.append((max(_longest_word(header), folded), max(cell_len(header), body)))
         return found
 
     def _fit(self, columns: list[int], width: int, gap: int) -> list[int] | None:
-        """Widths with which columns fit side by side, with as little folding as possible; None if they do not."""
+        """Widths with which columns fit side by side; None if they do not."""
         room = width - len(_EDGE) - gap * (len(columns) - 1)
-        whole, bodies, least = ([self._sizes[i][way] for i in columns] for way in range(3))
-        if sum(whole) <= room:
-            return whole
-        if sum(bodies) <= room:
-            return _between(bodies, whole, room)
-        return _between(least, bodies, room) if sum(least) <= room else None
+        least, whole = ([self._sizes[i][way] for i in columns] for way in range(2))
+        return _between(least, whole, room) if sum(least) <= room else None
 
     def _parts(self, columns: list[int], width: int) -> list[list[int]]:
-        """Distributes the columns to as few tables as possible, of similar widths; a first column without a header is
-        repeated in each."""
+        """Distributes the columns to tables that fit; a first column without a header is repeated in each."""
         first = [i for i in columns[:1] if not self.headers[i]]
+        parts = [first]
+        for i in columns[len(first) :]:
+            if parts[-1] != first and self._fit([*parts[-1], i], width, _LEAST_GAP) is None:
+                parts.append(first)
+            parts[-1] = [*parts[-1], i]
+        return parts
 
-        def parted(width: int) -> list[list[int]]:
-            parts = [first]
-            for i in columns[len(first) :]:
-                if parts[-1] != first and self._fit([*parts[-1], i], width, _LEAST_GAP) is None:
-                    parts.append(first)
-                parts[-1] = [*parts[-1], i]
-            return parts
-
-        fewest = found = parted(width)
-        while width > _LEAST_WIDTH and len(found) == len(fewest):
-            fewest, width = found, width - 1
-            found = parted(width)
-        return fewest
-
-    def _head(self, line: list[str | Text]) -> str:
+    def _head(self, line: list[str]) -> str:
         """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
-        named = zip(self.headers[: self.keys], map(str, line), strict=False)
+        named = zip(self.headers[: self.keys], line, strict=False)
         words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
         return ", ".join(word.strip() for word in words)
 
@@ -190,11 +173,10 @@ class Grid:
         yield Text()
 
     def _line(
-        self, cells: list[str | Text], columns: list[int], widths: list[int], gap: int, style="", low=False
+        self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="", low=False
     ) -> Iterator[Text]:
         """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
-        stacks = [fold(str(cell), width) for cell, width in zip(cells, widths, strict=True)]
-        styles = [cell.style if isinstance(cell, Text) else style for cell in cells]
+        stacks = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
         tall = max(map(len, stacks), default=0)
         for at in range(tall):
             out = Text(_EDGE)
@@ -203,13 +185,9 @@ class Grid:
                 text = stack[own] if 0 <= own < len(stack) else ""
                 pad = " " * (widths[i] - cell_len(text))
                 text = pad + text if self.headers[column] in self.right else text + pad
-                out.append(text + " " * gap, styles[i])
+                out.append(text + " " * gap, style)
             out.rstrip()
             yield out
-
-
-def _seen(cell: str | Text) -> str | Text:
-    return Text(visible(cell.plain), style=cell.style) if isinstance(cell, Text) else visible(cell)
 
 
 def _longest_word(text: str) -> int:

@@ -98,6 +98,12 @@ class File:
                 return
             os.close(self.handle)  # whoever swept took it before it was locked
 
+    def rename(self, path: Path) -> None:
+        """Gives the file its name. From then on others may lock it too, together with this process."""
+        os.replace(self.path, path)
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(self.handle, fcntl.LOCK_SH)
+
     def close(self) -> None:
         """Removes the file unless it was renamed."""
         with suppress(OSError):

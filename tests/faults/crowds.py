@@ -301,7 +301,7 @@ def wrong_answers(found: list[Ended]) -> list[str]:
             wrong += [] if any(text in errors[0] for text in TAKEN) else [what]
         elif each.words[0] == "ask":
             wrong += [] if each.out == f"0 {END} {int(each.words[1].startswith('up'))}\n" else [f"WRONG ANSWER: {what}"]
-        elif "--replace" not in each.words:
+        else:
             imported.add(each.words[1][:2])
     return wrong + ([f"{len(imported)} graphs have one name"] if len(imported) > 1 else [])
 
@@ -314,16 +314,8 @@ def one_name(place: Place, crowd: int) -> list[str]:
     return wrong_answers(found) + ([] if done else ["nobody imported"])
 
 
-def replaced(place: Place, crowd: int) -> list[str]:
-    """Each asks about its file, beside those that replace its graph over and over."""
-    files = _paths(place, crowd)
-    works = [[("ask", file, "0", str(END))] * 3 for file in files]
-    works += [[("import", file, "--name", "g", "--replace")] * 3 for file in files[:2]]
-    return wrong_answers(place.at_once(works))
-
-
 TRIED: dict[str, Callable[[Place, int], list[str]]] = {
-    each.__name__: each for each in (cold, pruned, one_folder, one_run, one_name, replaced)
+    each.__name__: each for each in (cold, pruned, one_folder, one_run, one_name)
 }  # fmt: skip
 
 

@@ -32,7 +32,7 @@ OF_SPACE = {"write", "create", "mkdir", "link"}
 FAILING = {errno.ENOSPC: OF_SPACE, errno.EDQUOT: OF_SPACE, errno.EIO: {"write", "fsync"}}
 
 _true = {name: getattr(os, name) for name in (
-    "open", "write", "ftruncate", "fsync", "fdatasync", "replace", "rename", "link", "symlink", "unlink", "remove",
+    "open", "write", "ftruncate", "fsync", "fdatasync", "replace", "rename", "link", "unlink", "remove",
     "mkdir", "rmdir", "sendfile", "copy_file_range",
 ) if hasattr(os, name)}  # fmt: skip
 _true_open = io.open
@@ -396,12 +396,6 @@ def _os_link(src, dst, *, src_dir_fd=None, dst_dir_fd=None, follow_symlinks=True
     return _true["link"](src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd, follow_symlinks=follow_symlinks)
 
 
-def _os_symlink(src, dst, target_is_directory=False, *, dir_fd=None):
-    if (to := _points.path(dst, dir_fd)) is not None:
-        _points.point("symlink", to, source=os.fspath(src))
-    return _true["symlink"](src, dst, target_is_directory, dir_fd=dir_fd)
-
-
 def _gone(name: str, kind: str):
     def unlink(path, *, dir_fd=None):
         if (watched := _points.path(path, dir_fd)) is not None and os.path.lexists(watched):
@@ -421,7 +415,7 @@ def _os_mkdir(path, mode=0o777, *, dir_fd=None):
 _REPLACED = {
     "open": _os_open, "write": _os_write, "ftruncate": _os_ftruncate,
     "fsync": _synced("fsync"), "fdatasync": _synced("fdatasync"),
-    "replace": _moved("replace"), "rename": _moved("rename"), "link": _os_link, "symlink": _os_symlink,
+    "replace": _moved("replace"), "rename": _moved("rename"), "link": _os_link,
     "unlink": _gone("unlink", "unlink"), "remove": _gone("remove", "unlink"), "rmdir": _gone("rmdir", "rmdir"),
     "mkdir": _os_mkdir, "sendfile": _not_here, "copy_file_range": _not_here,
 }  # fmt: skip
@@ -454,20 +448,3 @@ def join() -> None:
     if said := os.environ.get(VARIABLE):
         given = json.loads(said)
         install(Order(**given | {"under": tuple(given["under"])}))
-
-
-def uninstall() -> None:
-    """Put Python's own functions back. Files that are open stay counted no more."""
-    global _points
-    for name, true in _true.items():
-        setattr(os, name, true)
-    io.open = builtins.open = _true_open
-    if _points is not None:
-        site = os.path.join(_points.order.log, "site")
-        sys.path[:] = [path for path in sys.path if path != site]
-        kept = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", site)]
-        os.environ.pop("PYTHONPATH", None)
-        if kept:
-            os.environ["PYTHONPATH"] = os.pathsep.join(kept)
-    os.environ.pop(VARIABLE, None)
-    _points = None

@@ -32,21 +32,9 @@ FLAGS = (*crowds.FLAGS, "--trials", "2")
 STREAMED = ("build", "graph.edges", "--impl", "streamed", "--memory", "500MB", "--out")
 #: folders that exist before, with what is put there beside what is grailbench's own
 OWN = (
-    "cache",
-    *(f"cache/{name}" for name in caches.KINDS),
-    "runs",
-    "made",
-    "made/report",
-    "made/figures",
-    "base",
-    "base/report",
-    "site",
-    "begun.build",
-    "begun.build/1-edges",
-    "home/grailbench",
-    "temporary",
-    ".",
-)
+    "cache", *(f"cache/{name}" for name in caches.KINDS), "runs", "made", "made/report", "made/figures",
+    "base", "base/report", "site", "begun.build", "begun.build/1-edges", "home/grailbench", "temporary", ".",
+)  # fmt: skip
 USERS = ("folder", "folder/.git/objects", "folder/1-edges", "base.before", "base.next", "base.making", "x.build")
 NAMES = (".env", ".lock", ".gitignore", "thesis.txt", "holiday.jpg", "report.sql", "airflow.py", "a-v1.npz", "data.npz",
          "notes.json", "build.json.txt", "stage.json", "index", "x.index", "a.gra", "a.gra.json", "lock", "using.txt",

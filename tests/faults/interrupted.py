@@ -43,7 +43,7 @@ def undisturbed(stage: Stage, task: Task) -> Reference:
     ended = stage.call(*task.words, order=stage.order("count"))
     if ended.code:
         raise Wrong(f"undisturbed, it ends with {ended.code}: {ended.err[-600:]}")
-    operations, found = failpoints.read(stage.log), tree(stage.work, task)
+    operations, found = failpoints.read(stage.log), tree(stage.work)
     for words in task.reads:
         read = stage.call(*words)
         if read.code:
@@ -105,7 +105,7 @@ def check_recovery(
     if (lines := finished(stage, task))[: len(rows)] != rows:
         raise Wrong(f"of {len(rows)} rows that were finished, not all are there when it went on ({len(lines)} rows)")
     compared = ({name: value for name, value in each.items() if not name.startswith(but)}
-                for each in (tree(stage.work, task), whole.tree))  # fmt: skip
+                for each in (tree(stage.work), whole.tree))  # fmt: skip
     if differs := difference(*compared):
         raise Wrong(f"after it went on: {differs}")
     if files := [path.name for path in (stage.home / "tmp").iterdir()]:

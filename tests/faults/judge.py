@@ -67,7 +67,7 @@ class Target:
     names: str | None = "input"
     lines: bool = True
     goal: int = 1_000_000
-    few: int = 1_500
+    few: int = 400
     prepare: Callable[[], object] | None = None
     tokens: tuple[bytes, ...] = ()
 

@@ -1,4 +1,4 @@
-"""Ways through the kernels that small graphs do not take by themselves: those of large and deep ones, of several GPUs.
+"""Ways through the kernels that small graphs do not take by themselves: those of large and deep ones.
 
 Each is a function of a digraph (`oracle_checks.Digraph`) that raises AssertionError where answers are wrong.
 """
@@ -6,8 +6,6 @@ Each is a function of a digraph (`oracle_checks.Digraph`) that raises AssertionE
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -79,22 +77,6 @@ def of_wide_rows(found: oracle_checks.Digraph) -> None:
         one_index(found)
 
 
-def of_two_gpus(found: oracle_checks.Digraph) -> None:
-    """As on two GPUs; both are the first one where there is no other."""
-    from grailbench.cuda import several
-    from grailbench.cuda.gateway import cuda, simulated
-
-    with ExitStack() as stack:
-        if not simulated and several.count() < 2:
-            first = SimpleNamespace(
-                gpus=cuda.gpus, synchronize=cuda.synchronize, select_device=lambda _: cuda.select_device(0)
-            )
-            stack.enter_context(mock.patch.object(several, "cuda", first))
-            stack.enter_context(mock.patch.object(several, "count", return_value=2))
-            stack.enter_context(mock.patch.object(several, "_keep_code"))
-        one_index(found, devices=2, dim=3)
-
-
 def in_small_tables(found: oracle_checks.Digraph) -> None:
     """Searches of pairs, with all filters and with none, in tables that they fill."""
     from fused import searcher_on
@@ -133,24 +115,6 @@ def of_the_oracle(found: oracle_checks.Digraph) -> None:
     assert np.array_equal(answers, right)
 
 
-def of_few_candidates(found: oracle_checks.Digraph) -> None:
-    """Hubs of graphs with more candidates than are ranked at once, and by a block that has no power of two threads."""
-    from grailbench.cuda import graphs
-    from grailbench.cuda.gateway import simulated
-    from grailbench.cuda.launch import Shape
-    from grailbench.graph.leveled import by_level
-    from grailbench.problems.reachability.gpu.fused.hubs import Chooser
-
-    graph, chosen = by_level(found.dag), []
-    there = graphs.upload_leveled(graph, graph.parents())
-    odd = Shape(1, 12 if simulated else 96)
-    for how in ({}, {"few": 4}, {"few": 16}, {"few": 3, "shape": odd}):
-        chooser = Chooser(there, most=3, **how)
-        chooser.launch()
-        chosen.append(chooser.chosen.copy_to_host().reshape(-1)[:3])
-    assert all(np.array_equal(chosen[0], each) for each in chosen), f"other hubs of few candidates: {chosen}"
-
-
 def of_large_weights(found: oracle_checks.Digraph) -> None:
     """The thesis's labels where sizes reach the largest number, so that paths are compared; by teams of more, and of
     fewer, lanes than vertices have parents."""
@@ -166,6 +130,6 @@ def of_large_weights(found: oracle_checks.Digraph) -> None:
 
 
 ALL: tuple[Callable[[oracle_checks.Digraph], None], ...] = (
-    on_the_grid, of_deep_graphs, of_wide_rows, of_two_gpus, in_small_tables, of_long_fields, of_the_oracle,
-    of_few_candidates, of_large_weights,
+    on_the_grid, of_deep_graphs, of_wide_rows, in_small_tables, of_long_fields, of_the_oracle,
+    of_large_weights,
 )  # fmt: skip

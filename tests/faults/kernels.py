@@ -55,48 +55,35 @@ def _launches(decorator: ast.expr) -> bool:
     return name == "kernel_of" or (name == "cuda.jit" and all(each.arg != "device" for each in given))
 
 
-def watch() -> Callable[[], set[str]]:
-    """Watch launches from now on; returns a function that names the kernels launched since it was called last."""
+def watch(noted: Callable[[str], object]) -> None:
+    """Has `noted` called with the name of each kernel before it is launched, from now on."""
     from grailbench.cuda import launch
     from grailbench.cuda.gateway import cuda, simulated
-
-    launched: set[str] = set()
-
-    def take() -> set[str]:
-        found = launched.copy()
-        launched.clear()
-        return found
 
     if simulated:
         kind = sys.modules[cuda.jit.__module__.replace(".api", ".kernel")].FakeCUDAKernel
         call = kind.__call__
 
-        def told(self, *args):
+        def called(self, *args):
             if not self._device:
-                launched.add(_named(self.fn))
+                noted(_named(self.fn))
             return call(self, *args)
 
-        kind.__call__ = told
-        return take
+        kind.__call__ = called
+        return
     kind, prepared = type(cuda.jit(lambda: None)), launch.Prepared
     configured, prepare = kind.__getitem__, prepared.__init__
 
     def shaped(self, shape):
-        launched.add(_named(self.py_func))
+        noted(_named(self.py_func))
         return configured(self, shape)
 
     def made(self, kernel, *args, **options):
         prepare(self, kernel, *args, **options)
         name, go = _named(kernel.py_func), self.launch
-
-        def noted():
-            launched.add(name)
-            return go()
-
-        self.launch = noted
+        self.launch = lambda: (noted(name), go())[1]
 
     kind.__getitem__, prepared.__init__ = shaped, made
-    return take
 
 
 def _named(function) -> str:
@@ -195,16 +182,14 @@ def run(
 ) -> tuple[set[str], list[str]]:
     """Launches all implementations on all graphs, or the chosen ones, until the clock shows `until`. Returns the
     kernels that were launched, and faults."""
-    take, launched, faults = watch(), set(), []
+    launched, faults = set(), []
+    watch(launched.add)
     for name, vertices, ends, number in graphs(most):
         if (chosen and name not in chosen) or monotonic() > until:
             continue
         began = monotonic()
         faults += launch_all(name, vertices, ends, number, only)
-        here = take()
-        launched |= here
-        print(f"{name}: {vertices} vertices, {len(ends)} edges, {len(here)} kernels, {monotonic() - began:.0f} s",
-              flush=True)  # fmt: skip
+        print(f"{name}: {vertices} vertices, {len(ends)} edges, {monotonic() - began:.0f} s", flush=True)
     return launched, faults
 
 

@@ -2,57 +2,51 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import os
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 import numpy as np
 import psutil
-from scipy.stats import theilslopes
 
 from grailbench.harness import peaks
 
 HOUR = 3600.0
 WARM, WARM_S = 1 / 4, 300  #: the first part of the samples, in which caches fill; of a short run the first five minutes
 #: what may vary from sample to sample, with the growth over the samples that is never called a leak
-VARYING = {"peak": 3 << 20, "workers": 6 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
+VARYING = {"peak": 3 << 20, "objects": 2_000, "blocks": 5_000, "maps": 25}
 LEAST = 9  #: samples that a verdict needs
 SHARE = 0.01  #: the growth of what varies in an hour that is called level, as a part of it
-AT_REST = ("rss", "anonymous")  #: what is told but has no verdict
 #: what must be exactly level
 EXACT = ("descriptors", "threads", "children", "temporary files", "temporary bytes", "cached files", "cached bytes",
          "figures", "signals", "variables", "folders")  # fmt: skip
 
 
-def sample(temporary: Path, cached: Path, standing: Iterable[int] = ()) -> dict[str, float]:
+def sample(temporary: Path, cached: Path) -> dict[str, float]:
     """What this process holds now: memory in bytes, counts of the rest.
 
     `peak` is the most memory that was resident since the last sample, or since a trial from edges in between set it
-    back. What is resident at rest, `rss`, is less, by as much as malloc and Python happened to give back: Python only
-    gives back whole MiB, each of which one object that lives long keeps, so that this may rise for hours below a peak
-    that is level. It is measured after malloc gave back what it can. What is `anonymous` belongs to no file. `standing`
-    are processes that work for this one all the time, whose memory is `workers`; they are no `children`.
+    back. What is resident at rest may rise for hours below a peak that is level, as Python only gives back whole MiB,
+    each of which one object that lives long keeps; so it is not judged.
     """
     peak = _peak()
     gc.collect()
-    _given_back()
-    me, standing = psutil.Process(), set(standing)
-    resident, (maps, anonymous) = me.memory_info().rss, _maps(me)
+    me = psutil.Process()
+    maps = len(me.memory_maps(grouped=False))
     files, size = held(temporary)
     kept, bytes_ = held(cached)
     figures = sys.modules.get("matplotlib.pyplot")
     return {
-        "at": monotonic(), "peak": peak, "rss": resident, "anonymous": anonymous,
-        "workers": sum(map(_anonymous, standing)), "objects": len(gc.get_objects()),
+        "at": monotonic(), "peak": peak,
+        "objects": len(gc.get_objects()),
         "blocks": sys.getallocatedblocks(), "maps": maps,
         "descriptors": me.num_fds(), "threads": threading.active_count(),
-        "children": len({child.pid for child in me.children(recursive=True)} - standing),
+        "children": len(me.children(recursive=True)),
         "temporary files": files, "temporary bytes": size, "cached files": kept, "cached bytes": bytes_,
         "figures": len(figures.get_fignums()) if figures else 0, "signals": _handlers(),
         "variables": len(os.environ), "folders": len(sys.path),
@@ -64,25 +58,6 @@ def _peak() -> int:
     found = peaks.host_peak()
     peaks.restart_host()
     return found
-
-
-def _given_back() -> None:
-    """Has malloc give back what is free in it, where it is that of glibc."""
-    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
-        trim(0)
-
-
-def _maps(process: psutil.Process) -> tuple[int, int]:
-    """The number of the mappings of a process, and the bytes of memory in them that belong to no file."""
-    found = process.memory_maps(grouped=False)
-    return len(found), sum(each.anonymous for each in found)
-
-
-def _anonymous(pid: int) -> int:
-    try:
-        return _maps(psutil.Process(pid))[1]
-    except psutil.Error:
-        return 0
 
 
 def _handlers() -> int:
@@ -137,6 +112,8 @@ def judge(samples: list[Mapping[str, float]]) -> list[Level]:
     samples is more than `VARYING` allows and more than `SHARE` an hour. What must be level leaks if its least value in
     the last third is above the greatest in the first third. Raises ValueError for fewer than nine samples that count.
     """
+    from scipy.stats import theilslopes  # which takes a second to load
+
     early = sum(each["at"] < samples[0]["at"] + WARM_S for each in samples)
     kept = samples[max(int(len(samples) * WARM), min(early, len(samples) // 2, len(samples) - LEAST)) :]
     if len(kept) < LEAST:
@@ -144,7 +121,7 @@ def judge(samples: list[Mapping[str, float]]) -> list[Level]:
     hours = np.array([each["at"] - kept[0]["at"] for each in kept]) / HOUR
     third = len(kept) // 3
     found = []
-    for name in (*VARYING, *AT_REST, *EXACT):
+    for name in (*VARYING, *EXACT):
         values = np.array([each[name] for each in kept], float)
         slope, _, low, high = theilslopes(values, hours, 0.95)
         first, last, middle = (float(np.median(part)) for part in (values[:third], values[-third:], values))

@@ -40,69 +40,37 @@ PATIENCE = 600
 
 def child(words: list[str]) -> None:
     """Runs `grailbench WORDS` in this process, which loses its GPU as `LOSING` says."""
+    import kernels
+
     from grailbench.cli.main import main
-    from grailbench.cuda import gateway, launch
+    from grailbench.cuda.gateway import cuda, simulated
     from grailbench.harness import runner
 
-    at, counted = os.environ[LOSING].split(":", 1)
-    runner.device = SimpleNamespace(simulating=lambda: False, simulate=lambda: None)  # a run records no simulation
-    launches = 0
-
-    def step() -> bool:
-        nonlocal launches
-        launches += 1
-        Path(counted).write_text(str(launches))
-        return launches == int(at)
-
-    (_simulated if gateway.simulated else _on_device)(step, gateway, launch)
-    main(words)
-
-
-def _simulated(step, gateway, launch) -> None:
     class CudaAPIError(RuntimeError):
         code = 719
 
-    kind = sys.modules[gateway.cuda.jit.__module__.replace(".api", ".kernel")].FakeCUDAKernel
-    call = kind.__call__
-
-    def told(self, *args):
-        if not self._device and step():
-            raise CudaAPIError("[719] Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_FAILED")
-        return call(self, *args)
-
-    kind.__call__ = told
-
-
-def _on_device(step, gateway, launch) -> None:
-    cuda = gateway.cuda
+    at, counted = os.environ[LOSING].split(":", 1)
+    runner.device = SimpleNamespace(simulating=lambda: False, simulate=lambda: None)  # a run records no simulation
+    launches, strays = 0, []
 
     @cuda.jit
     def stray(array, far):
         array[far + cuda.grid(1)] = 1
 
-    def lose() -> None:
-        stray[1, 1](cuda.device_array(1, "int32"), 1 << 40)
+    def step(name: str) -> None:
+        nonlocal launches
+        if strays:  # the launch of `stray` itself, or a later one
+            return
+        launches += 1
+        Path(counted).write_text(str(launches))
+        if launches == int(at):
+            strays.append(name)
+            if simulated:
+                raise CudaAPIError("[719] Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_FAILED")
+            stray[1, 1](cuda.device_array(1, "int32"), 1 << 40)
 
-    kind, prepared = type(stray), launch.Prepared
-    configured, prepare = kind.__getitem__, prepared.__init__
-
-    def shaped(self, shape):
-        if self is not stray and step():
-            lose()
-        return configured(self, shape)
-
-    def made(self, *args, **options):
-        prepare(self, *args, **options)
-        go = self.launch
-
-        def noted():
-            if step():
-                lose()
-            return go()
-
-        self.launch = noted
-
-    kind.__getitem__, prepared.__init__ = shaped, made
+    kernels.watch(step)
+    main(words)
 
 
 # ------------------------------------------------------------------ the one that looks

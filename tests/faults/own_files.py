@@ -18,10 +18,10 @@ from judge import Place, patched
 from targets import values_of
 
 import grailbench
-from grailbench.errors import GrailbenchError, InputError
+from grailbench.errors import InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
-from grailbench.harness import cells, folder, pack, plan, prepare
+from grailbench.harness import cells, folder, pack
 from grailbench.problems.reachability import queries
 from grailbench.util import records
 
@@ -181,28 +181,6 @@ def rows(data: bytes, place: Place) -> str:
     except InputError as error:
         raise InputError(str(error), path=place.path) from None
     return f"{min(len(rows), 4)} rows {len(found)} cells {damage}"
-
-
-def environment(data: bytes, place: Place) -> str:
-    place.write(sealed(data), folder.ENVIRONMENT)
-    try:
-        found = folder.read_environment(place.folder)
-    except InputError as error:
-        raise InputError(str(error), path=place.path) from None
-    return f"clean {pack.clean(found)}"
-
-
-def plan_of(data: bytes, place: Place) -> str:
-    place.write(sealed(data), folder.PLAN)
-    try:
-        folder.format_of(place.folder)
-        config = prepare.stored_config(place.folder)
-    except InputError as error:
-        raise InputError(str(error), path=place.path) from None
-    try:
-        return f"{len(plan.make_plan(config).cells).bit_length()} cells"
-    except GrailbenchError as error:
-        return f"no plan: {type(error).__name__}"
 
 
 @functools.cache

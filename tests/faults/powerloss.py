@@ -121,8 +121,6 @@ class Disk:
             self._files[done["inode"]].synced.append(number)
         elif kind == "link":
             self._name(number, (path, self._files[done["inode"]]))
-        elif kind == "symlink":
-            self._name(number, (path, done["source"]))
         elif kind == "rename":
             source = os.path.relpath(done["source"], self._work)
             self._name(number, (path, self._at(source)), (source, None))

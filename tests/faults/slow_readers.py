@@ -65,35 +65,6 @@ def gra(data: bytes) -> tuple[int, Edges]:
     return vertices, edges
 
 
-def table(data: bytes) -> list[tuple[str, ...]]:
-    """The rows of a table without quotes, cells without the blanks at their ends. Raises UnicodeDecodeError."""
-    lines = re.split(r"\r\n|\r|\n", plain(data).decode())
-    delimiter = None
-    if found := re.fullmatch(r"[ \t]*sep=(\S|\t)[ \t]*", lines[0], re.IGNORECASE):
-        delimiter = found[1]
-        del lines[0]
-    lines = [line for line in lines if line.strip()]
-    delimiter = delimiter or ("," if "," in lines[0] or ";" not in lines[0] else ";")
-    return [tuple(cell.strip() for cell in line.split(delimiter)) for line in lines]
-
-
-#: words in the names of columns where edges begin, and for each those where they then end
-_ENDS = {
-    **dict.fromkeys(("source", "src", "from"), ("target", "dst", "dest", "destination", "to")),
-    "u": ("v",), "subject": ("object",), "parent": ("child",), "tail": ("head",), "citing": ("cited",),
-    "start": ("end",),
-}  # fmt: skip
-
-
-def ends_of(*names: str) -> tuple[int, int] | None:
-    """Which of two columns is the source and which the target by their names; None if these do not say so."""
-    words = [re.sub(r"[\W_]", "", name).casefold() for name in names]
-    bare = [re.sub("^(id|node|vertex)+|(id|node|vertex)+$", "", word) for word in words]
-    words = [short if len(short) > 1 else word for short, word in zip(bare, words, strict=True)]
-    found = [(u, v) for u, v in ((0, 1), (1, 0)) if words[v] in _ENDS.get(words[u], ())]
-    return found[0] if len(found) == 1 else None
-
-
 class EdgeList:
     """The lines of an edge list: what its header states, the edges in its ids, and the columns after them."""
 

@@ -2,14 +2,13 @@
 
     python tests/faults/soak.py --minutes 60 --record soak
 
-Work of every sort (`soak_work.py`) is repeated; after each round what the process and its standing workers hold is
+Work of every sort (`soak_work.py`) is repeated; after each round what the process holds is
 sampled (`levels.py`), and at the end judged by the slope. `--nightly` takes ten minutes, `--minutes 1` is a look.
 Exit code 1 if something grew, or a piece of work did not end as it should.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import sys
@@ -22,65 +21,28 @@ from time import monotonic
 import click
 import levels
 import record
+from rich import cells
 from soak_work import WORK, Place, prepare, round_
 
 NIGHTLY = 10.0  #: minutes
 MIB = 1 << 20
-#: dask keeps the last thousands of what its scheduler did, and for an hour what became of its clients: so few, and for
-#: so short, that nothing is added when it is judged
-LOGS = {"distributed.scheduler.events-cleanup-delay": "1s",
-        "distributed.admin.low-level-log-length": 20, "distributed.admin.log-length": 20,
-        "distributed.diagnostics.computations.max-history": 2}  # fmt: skip
 
 
 def soak(
-    minutes: float,
-    folder: Path,
-    report: Callable[[dict], None],
-    only: tuple[str, ...] = (),
-    client=None,
-    least: int = 0,
+    minutes: float, folder: Path, report: Callable[[dict], None], only: tuple[str, ...] = (), least: int = 0
 ) -> list[dict]:
     """Rounds of work in a folder until so many minutes have passed and there are `least` samples; returns the
     samples, each of which `report` got as it was taken."""
     temporary, cached = folder / "tmp", folder / "cache"
-    place = Place(folder / "work", folder / "kept", client)
-    pids = [] if client is None else list(client.run(os.getpid).values())
-    pids += [] if client is None else [_parent(pid) for pid in pids]
+    place = Place(folder / "work", folder / "kept")
     prepare(place)
     samples, until = [], monotonic() + 60 * minutes
     while monotonic() < until or len(samples) < least:
         wrong = round_(place, only)
-        _filled_up(client)
-        samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached, pids)})
+        cells.cached_cell_len.cache_clear()  # widths of texts, which rich keeps up to a bound
+        samples.append({"round": place.rounds, "wrong": wrong, **levels.sample(temporary, cached)})
         report(samples[-1])
     return samples
-
-
-def _filled_up(client) -> None:
-    """Empties what other libraries fill for hours up to a bound: widths of texts, names of tasks, connections."""
-    from rich import cells
-
-    cells.cached_cell_len.cache_clear()
-    if client is not None:
-        from dask import utils
-
-        utils.key_split.cache_clear()
-        client.sync(_idle_closed, client)
-
-
-async def _idle_closed(client) -> None:
-    """Closes the connections that dask keeps for as many requests as there once were at the same moment."""
-    for pool in (client.rpc, client.cluster.scheduler.rpc):
-        pool.collect()
-    await asyncio.sleep(0.1)  # they are closed by what runs next
-
-
-def _parent(pid: int) -> int:
-    import psutil
-
-    above = psutil.Process(pid).ppid()
-    return pid if above == os.getpid() else above
 
 
 def own_place(stack: ExitStack, folder: Path) -> None:
@@ -99,23 +61,17 @@ def own_place(stack: ExitStack, folder: Path) -> None:
     tempfile.tempdir = None
 
 
-def _soaked(minutes: float, workers: int, only: tuple[str, ...]) -> list[dict]:
-    import dask
-    import distributed  # noqa: F401 - or all of its settings would go with these
-
-    from grailbench.distributed import connection
-
-    with ExitStack() as stack, dask.config.set(LOGS):
+def _soaked(minutes: float, only: tuple[str, ...]) -> list[dict]:
+    with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="soak-")))
         own_place(stack, folder)
-        client = stack.enter_context(connection.started(workers)) if workers else None
 
         def report(sample: dict) -> None:
             held = f"{sample['peak'] / MIB:.1f} MiB, {sample['objects']:,} objects, {sample['descriptors']} descriptors"
-            said = "; ".join([f"round {sample['round']}: {held}, {sample['threads']} threads", *sample["wrong"]])
-            print(said, file=sys.stderr, flush=True)
+            line = "; ".join([f"round {sample['round']}: {held}, {sample['threads']} threads", *sample["wrong"]])
+            print(line, file=sys.stderr, flush=True)
 
-        return soak(minutes, folder, report, only, client, least=12)
+        return soak(minutes, folder, report, only, least=12)
 
 
 @record.program(
@@ -124,26 +80,25 @@ def _soaked(minutes: float, workers: int, only: tuple[str, ...]) -> list[dict]:
     night=f"The length of a night's share: {NIGHTLY:g} minutes.",
 )
 @click.option("--minutes", default=60.0, show_default=True)
-@click.option("--workers", default=1, show_default=True, help="Worker processes that stand all the time; 0 for none.")
 @click.option("--only", type=click.Choice([*WORK]), multiple=True, help="A piece of work; may repeat.")
-def main(minutes, nightly, workers, only) -> record.Found:
+def main(minutes, nightly, only) -> record.Found:
     signal.signal(
         signal.SIGINT, signal.default_int_handler
     )  # one piece of work interrupts; a shell's background ignores that
-    samples = _soaked(NIGHTLY if nightly else minutes, workers, only)
+    samples = _soaked(NIGHTLY if nightly else minutes, only)
     found = levels.judge(samples)
     for each in found:
         rate = f"{each.hourly:+,.0f} an hour ({each.low:+,.0f} to {each.high:+,.0f})"
-        verdict = "" if each.name in levels.AT_REST else "LEAKS" if each.fault else "level"
+        verdict = "LEAKS" if each.fault else "level"
         print(f"{each.name:16} {each.middle:16,.0f}  {rate:56}{verdict}")
     wrong = record.warn([f"round {each['round']}, {fault}" for each in samples for fault in each["wrong"]])
     leaks = [each.fault for each in found if each.fault]
     by_name, seconds = {each.name: each for each in found}, samples[-1]["at"] - samples[0]["at"]
-    peak, rest = (f"{100 * each.hourly / each.middle:+.2f} % an hour at {each.middle / MIB:.0f} MiB"
-                  for each in (by_name["peak"], by_name["rss"]))  # fmt: skip
+    peak = by_name["peak"]
     exact = sum(each.fault is None for each in found if each.name in levels.EXACT)
     figure = (f"{seconds / 60:.0f} minutes, {len(samples)} rounds of all work: memory at the last peak of a round "
-              f"{peak}, at rest below it {rest}; {exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
+              f"{100 * peak.hourly / peak.middle:+.2f} % an hour at {peak.middle / MIB:.0f} MiB; "
+              f"{exact} of {len(levels.EXACT)} counts exactly level")  # fmt: skip
     details = {"rounds": len(samples), "leaks": leaks, "wrong": wrong, "work": [*WORK],
                **{each.name: each.record() for each in found if each.name not in levels.EXACT},
                "exactly level": {each.name: each.last for each in found if each.name in levels.EXACT}}  # fmt: skip

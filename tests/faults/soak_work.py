@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,11 +30,10 @@ class Wrong(Exception):
 @dataclass
 class Place:
     """Where work is done: `folder` is emptied after each piece, `kept` has what all may read (a run, its pack, file of
-    edges); `client` is that of workers that stand all the time, or None."""
+    edges)."""
 
     folder: Path
     kept: Path
-    client: Any = None
     rounds: int = 0
     random: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
 
@@ -299,35 +297,6 @@ def interrupts(place: Place) -> None:
         done.set()
         teller.join()
     command("report", out, "--out", place.folder / "report")
-
-
-@work
-def standing(place: Place) -> None:
-    """An index on workers that stand all the time: built there, asked, given up."""
-    if place.client is None:
-        return
-    import grailbench as gb
-
-    graph = gb.Graph.from_edges(*edges(place.rounds % 8), vertices=400)
-    index = gb.build(graph, "sequential", client=place.client)
-    pairs = place.random.integers(0, 400, (5_000, 2))
-    expected = gb.build(graph, "dfs").reaches_many(*pairs.T)
-    right((streamed_answers(index, pairs, 700) == expected).all())
-    index.save(place.folder / "there.index")
-    there = gb.load(place.folder / "there.index", client=place.client)
-    right((there.reaches_many(*pairs[:100].T) == expected[:100]).all())
-
-
-@work
-def streamed(place: Place) -> None:
-    """An index from a file of edges, by stages on disk."""
-    import grailbench as gb
-
-    u, v = edges(9)
-    lines = [f"{a} {b}\n" for a, b in zip(np.minimum(u, v), np.maximum(u, v) + 1, strict=True)]
-    (place.folder / "dag.txt").write_text("".join(lines))
-    index = gb.build(place.folder / "dag.txt", "streamed", folder=place.folder / "stages", memory="500MB")
-    index.reaches_many([1, 2], [3, 4])
 
 
 def round_(place: Place, only: tuple[str, ...] = ()) -> list[str]:

@@ -21,11 +21,14 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import failpoints
 from failpoints import Order
+
+from grailbench.harness import provenance
+from grailbench.util import paths
 
 #: fields of a row that a second measurement of the same cell has equal
 REPEATED = (
@@ -63,7 +66,6 @@ class Task:
     reads   commands that read what it left; what they print, if anything, must be that of an undisturbed one if `exact`
     exact   whether what `reads` print is always the same
     rows    a run in which finished trials are not lost
-    vary    names of files that differ between two undisturbed ones, with what is compared in their place
     processes  whether it starts some, and so takes seconds
     dear    only every so many operations are tried, as each takes seconds
     """
@@ -75,7 +77,6 @@ class Task:
     reads: tuple[tuple[str, ...], ...] = ()
     exact: bool = True
     rows: str | None = None
-    vary: dict[str, Callable[[bytes], object]] = field(default_factory=dict)
     processes: bool = False
     dear: int = 1
 
@@ -100,12 +101,11 @@ class Stage:
         tempfile.tempdir = None
         (self.home / "tmp").mkdir()
         self._registry()
-        redirect(self.home)
+        paths.datasets_dir = lambda: self.home / "registry"
+        provenance.baselines = lambda: self.work / "recorded"
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
-        from grailbench.util import paths
-
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.datasets_dir(), where)
         mirror.mkdir()
@@ -226,15 +226,6 @@ def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> Non
         os._exit(code)
 
 
-def redirect(home: Path | str) -> None:
-    """Have the registry and the recorded runs in the folder of a stage."""
-    from grailbench.harness import provenance
-    from grailbench.util import paths
-
-    paths.datasets_dir = lambda: Path(home, "registry")
-    provenance.baselines = lambda: Path(home, "work", "recorded")
-
-
 def command(words: Sequence[str]) -> None:
     """Be the command of these words; raises SystemExit at its end."""
     from grailbench.cli.main import main
@@ -257,7 +248,7 @@ def _python(text: str) -> None:
 # ------------------------------------------------------------------ what is compared
 
 
-def tree(folder: Path, task: Task) -> dict[str, object]:
+def tree(folder: Path) -> dict[str, object]:
     """What a folder holds, by path: what does not vary of each file, and 'a folder' of each folder."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
@@ -266,7 +257,7 @@ def tree(folder: Path, task: Task) -> dict[str, object]:
             found[name] = "a folder"
             continue
         content = path.read_bytes()
-        plain = next((plain for ending, plain in {**VARYING, **task.vary}.items() if name.endswith(ending)), None)
+        plain = next((plain for ending, plain in VARYING.items() if name.endswith(ending)), None)
         try:
             found[name] = hashlib.sha256(content).hexdigest() if plain is None else plain(content)
         except (ValueError, KeyError, TypeError) as error:

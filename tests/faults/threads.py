@@ -3,7 +3,7 @@
     python tests/faults/threads.py --nightly --record determinism-threads
     python tests/faults/threads.py --gpu --vertices 300 --repeats 4 --record determinism-gpu
 
-Every implementation of ours on the CPU, condensing, renumbering, the oracle, generating and reading, on graphs whose
+Every implementation of ours on the CPU, condensing, renumbering, the oracle and generating, on graphs whose
 threads get in each other's way, cut into pieces so small that every thread has some. Labels, answers, distances,
 closures, counts and the work that was counted are compared with those of one thread; threads begin at random moments,
 and there are more of them than cores. `--nightly` takes about ten minutes. With `--gpu` every implementation on a GPU
@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import partial
 from pathlib import Path
 from random import Random
 from time import monotonic, sleep
@@ -201,14 +200,12 @@ def _dag_parts(dag) -> list:
     return [dag.offsets, dag.children, dag.levels, dag.order, dag.component, dag.duplicates, dag.loops]
 
 
-def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[int], dict]]]:
+def machinery(digraph: Digraph) -> Iterator[tuple[str, Callable[[int], dict]]]:
     """What else computes in threads on a graph: its name and what it finds on a number of threads."""
     from grailbench.graph.condense import condense, simple_rows
     from grailbench.graph.generate.uniform import random_dag
     from grailbench.graph.leveled import by_level
     from grailbench.graph.oracle import swept_answers
-    from grailbench.graph.readers import read_graph
-    from grailbench.graph.threads import ThreadPool
 
     graph, dag = digraph.graph, digraph.dag
     pairs = np.random.default_rng(6).integers(0, dag.vertices, (2, PAIRS)).astype(np.int32)
@@ -222,16 +219,6 @@ def machinery(digraph: Digraph, folder: Path) -> Iterator[tuple[str, Callable[[i
         return {"sources": made.sources, "targets": made.targets}
 
     yield "generate", drawn
-    path = folder / "graph.edges"
-    path.write_text("".join(f"{u} {v}\n" for u, v in digraph.edges))
-
-    def read(threads: int) -> dict:
-        with ThreadPool(threads) as pool:
-            found = pool.each(lambda _: read_graph(path), range(threads))
-        checks = {digest([each.vertices, each.sources, each.targets]) for each in found}
-        return {"graphs": sorted(checks)}
-
-    yield "read", read
 
 
 def library(digraph: Digraph, folder: Path) -> Callable[[int], dict]:
@@ -260,18 +247,11 @@ def library(digraph: Digraph, folder: Path) -> Callable[[int], dict]:
 
 
 def sweep(
-    threads: tuple[int, ...],
-    repeats: int,
-    vertices: int,
-    only: tuple[str, ...],
-    until: float,
-    gpu: bool = False,
-    tell: Callable[[str], None] = lambda said: None,
+    threads: tuple[int, ...], repeats: int, vertices: int, only: tuple[str, ...], until: float, gpu: bool = False
 ) -> dict:
     """Everything on every graph: a `Tally` by name. Stops after the thing at hand once the clock shows `until`.
 
-    gpu: implementations on a GPU, which have no number of threads of their own, so that `threads` is `ONE`. tell: told
-    what is begun, and how long it took.
+    gpu: implementations on a GPU, which have no number of threads of their own, so that `threads` is `ONE`.
     """
     found: dict[str, Tally] = {}
     with small_pieces(everywhere=True), condensing(gpu), tempfile.TemporaryDirectory() as made:
@@ -284,16 +264,14 @@ def sweep(
                 for problem, impl, kind in implementations(gpu, only)
                 if gpu or _takes(problem, kind, digraph)
             ]
-            others = [] if gpu else [*machinery(digraph, Path(made)), ("library", library(digraph, Path(made)))]
+            others = [] if gpu else [*machinery(digraph), ("library", library(digraph, Path(made)))]
             things += [(what, ask) for what, ask in others if not only or what in only]
             for what, ask in things:
-                tally, began = found.setdefault(what, Tally()), monotonic()
-                tell(f"{name}: {what} ")
+                tally = found.setdefault(what, Tally())
                 try:
                     tally.same(name, ask, threads, repeats, 1000 * number)
                 except Exception as error:
                     tally.faults.append(f"{name}: {type(error).__name__}: {error}")
-                tell(f"{monotonic() - began:.1f} s\n")
                 if monotonic() > until:
                     return found
     return found
@@ -319,7 +297,7 @@ def _takes(problem, implementation: type, digraph: Digraph) -> bool:
 def main(nightly, gpu, vertices, repeats, only, seconds) -> record.Found:
     began = monotonic()
     threads = ONE if gpu else EVERY if nightly else FEW
-    found = sweep(threads, repeats, vertices, only, began + seconds, gpu, partial(print, end="", flush=True))
+    found = sweep(threads, repeats, vertices, only, began + seconds, gpu)
     for what, tally in found.items():
         print(f"{what}: {tally.compared:,} compared, {len(tally.faults)} faults", flush=True)
         record.warn(tally.faults[:5])

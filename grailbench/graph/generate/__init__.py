@@ -24,7 +24,7 @@ from grailbench.graph.generate.networks import NETWORKS, network
 from grailbench.graph.generate.profiles import Difference, Profile, compare, load, profiles_dir
 from grailbench.graph.generate.shapes import Shape, parse_shape
 from grailbench.graph.generate.uniform import parse_random, random_dag
-from grailbench.util import caches, paths
+from grailbench.util import paths
 from grailbench.util.words import did_you_mean
 
 GENERATOR = 1  # increase it when the arrays of any seed change
@@ -47,8 +47,8 @@ _SUFFIX = "-like"
 def look_alikes() -> list[str]:
     """The names that `like` accepts: look-alikes such as 'kegg-like', the home-made DAGs, the networks and the
     graphs of the catalogue."""
-    held = sorted(path.stem for path in profiles_dir().glob("*.json"))
-    return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS, *catalogue.graphs()]
+    profiled = sorted(path.stem for path in profiles_dir().glob("*.json"))
+    return [*(name + _SUFFIX for name in (*profiled, *HOME_MADE)), *NETWORKS, *catalogue.graphs()]
 
 
 def profile_of(name: str) -> Profile | None:
@@ -197,7 +197,6 @@ def save(recipe: Recipe, graph: Graph) -> Path:
 
     about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
     save_graph(path, graph, about, check=check)
-    caches.added(path)
     return path
 
 

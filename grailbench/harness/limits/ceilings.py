@@ -18,24 +18,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import MachineLacks
 from grailbench.harness import environment as env
-from grailbench.harness.folder import read_json, require_own, write_json
-from grailbench.harness.limits import FIELDS, FULL, TINY, Note, Scale
+from grailbench.harness.folder import require_own, write_json
+from grailbench.harness.limits import FULL, TINY, Note, Scale
 from grailbench.util.paths import cache_dir
+from grailbench.util.records import opened
 
 FORMAT = 1  # increase it when a measurement changes its meaning, so that older documents are not read
 PARTS = ("cpu", "gpu")
 
 _MACHINE = ("cpu", "cores", "cores_physical", "caches", "memory_bytes", "os", "gpus")
 _DEFAULT_CACHE = 64 << 20  # bytes of the last-level cache if the system does not report them
-_NONE = type(None)
-#: the types of the fields of a row; there are no times if nothing was timed
-_KINDS: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys(("where", "what", "unit"), (str,)), "variant": (str, _NONE),
-    **dict.fromkeys(("bytes", "blocks", "threads", "repeats"), (int, _NONE)),
-    **dict.fromkeys(("least", "median", "most"), (int, float, _NONE)),
-}  # fmt: skip
 _log = logging.getLogger(__name__)
 
 # ---------------------------------------------------------------------------------------- rows
@@ -251,18 +245,12 @@ def _file(fingerprint: str, quick: bool) -> Path:
 
 
 def _read(path: Path) -> dict | None:
+    """A document of this format; None without one, and with a warning for a damaged file."""
     try:
-        if not path.exists():
-            return None
-        found = read_json(path)
-        parts = [found["machine"], *(found.get(part, {}).get("device", {}) for part in PARTS)]
-        if found["format"] == FORMAT and all(map(is_row, rows(found))) and all(type(part) is dict for part in parts):
-            return found if "fingerprint" in found else None
-    except (InputError, OSError, KeyError, TypeError, AttributeError) as error:
+        found, has_sum = opened(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
         _log.warning("%s is damaged and is not used: %s", path, error)
-    return None
-
-
-def is_row(each: dict) -> bool:
-    """True for a row with all fields, each of its type."""
-    return set(FIELDS) <= set(each) and all(type(each[name]) in kinds for name, kinds in _KINDS.items())
+        return None
+    return found if has_sum and found.get("format") == FORMAT else None

@@ -164,9 +164,8 @@ class QuerySet:
         elif not self.known.any():
             return
         try:
-            with atomic_file(self.path, durable=False) as stream:
+            with atomic_file(self.path, durable=False, added=caches.added) as stream:
                 np.savez_compressed(stream, meta=np.array(json.dumps(meta)), **arrays)
-            caches.added(self.path)
         except OSError as error:
             _log.warning("%s: the query set was not stored: %s", self.path, error)
 

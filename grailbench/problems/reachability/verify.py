@@ -24,7 +24,6 @@ from grailbench.problems.reachability.index import Count, Index
 from grailbench.problems.reachability.pairs import UNKNOWN, write_pairs
 from grailbench.problems.reachability.queries import QuerySet
 from grailbench.util import faults
-from grailbench.util.words import first
 
 _SHOWN = 3
 DEVICE_FROM = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
@@ -140,9 +139,10 @@ class Checker(Workload):
         queries = self.queries
         shown = [
             f"{' -> '.join(map(str, queries.pair(q)))} is {'' if queries.answers[q] else 'not '}reachable"
-            for q in wrong[: _SHOWN + 1]
+            for q in wrong[:_SHOWN]
         ]
-        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {first(shown, _SHOWN)}"
+        more = ", ..." if wrong.size > _SHOWN else ""
+        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {', '.join(shown)}{more}"
 
 
 def _shape_fault(answers, size: int) -> str | None:

@@ -29,9 +29,8 @@ class Text:
         path = paths.cache_dir() / "texts" / f"{self._sha256[:16]}.{form}"
         caches.use(path)
         if not path.is_file():
-            with atomic_file(path) as stream:
+            with atomic_file(path, added=caches.added) as stream:
                 stream.write(FORMS[form](self.graph).encode())
-            caches.added(path)
         return path
 
 

@@ -39,7 +39,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
         **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
-        **{f"{_name(*each)} vertices/s": Column(f"{_name(*each)}, s", _rate(*each), said=_seconds(*each))
+        **{f"{_name(*each)} vertices/s": Column(f"{_name(*each)}, s", _rate(*each), display=_seconds(*each))
            for each in searching},
     }  # fmt: skip
     status = Column(

@@ -8,9 +8,7 @@ is the time from edges (`ready`) where it was timed: all searches of a trial, wi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from operator import attrgetter
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
@@ -43,10 +41,8 @@ _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason
 MORE = ("sizes", "low", "high", "rate_low", "rate_high")
 
 
-def cells(
-    found: Iterable[Cell], full: bool = False, verdicts: Mapping[tuple, Verdict] | None = None
-) -> pandas.DataFrame:
-    """A line per cell: `_COLUMNS`, and with `full` also `MORE`.
+def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
+    """A line per cell: `_COLUMNS` and `MORE`.
 
     searches  the number of searches timed in a trial; for a wrong cell the number checked, of which `wrong` were wrong
     ms        of one search, as all times except `ready`, which is the time of all searches
@@ -72,7 +68,7 @@ def cells(
         if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
             dataset = f"{dataset}, seed {cell.seed}"
         lines.append({"dataset": dataset, **_line(cell), **stability_columns((verdicts or {}).get(cell.key))})
-    found = pandas.DataFrame(lines, columns=[*_COLUMNS, *(MORE if full else [])])
+    found = pandas.DataFrame(lines, columns=[*_COLUMNS, *MORE])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]
     return found.sort_values("_at").drop(columns="_at").reset_index(drop=True)
@@ -121,44 +117,41 @@ _CPU = {"bfs": ("sequential",), "sssp": ("dijkstra", "buckets"), "apsp": ("dijks
 
 def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """A line of medians per cell, by problem, then by graph; records and CSV are those of `cells`."""
-    found = cells(measurements, full=True, verdicts=verdicts)
-    lines = [SimpleNamespace(**line) for line in measured.plain(found)]
-    whole, cpu = any(line.ready is not None for line in lines), {}
+    found = cells(measurements, verdicts=verdicts)
+    lines, cpu = measured.plain(found), {}
+    whole = any(line["ready"] is not None for line in lines)
     for line in lines:
-        for column in ("ms", "ready") if line.impl in _CPU[line.problem] else ():
-            if (value := getattr(line, column)) is not None:
-                place = line.problem, line.dataset, column
+        for column in ("ms", "ready") if line["impl"] in _CPU[line["problem"]] else ():
+            if (value := line[column]) is not None:
+                place = line["problem"], line["dataset"], column
                 cpu[place] = min(value, cpu.get(place, value))
 
-    def over(column: str) -> Callable[[Any], float | None]:
-        def ratio(line: Any) -> float | None:
-            base, own = cpu.get((line.problem, line.dataset, column)), getattr(line, column)
+    def over(column: str) -> Callable[[Mapping], float | None]:
+        def ratio(line: Mapping) -> float | None:
+            base, own = cpu.get((line["problem"], line["dataset"], column)), line[column]
             return None if base is None or own is None else base / own
 
         return ratio
 
-    def column(header: str, name: str, text: Callable[[Any], str] = str, **more: Any) -> Column:
-        return Column(header, attrgetter(name), text, **more)
-
     columns = [
-        column("Graph", "dataset", key=True),
-        column("problem", "problem", key=True),
-        column("implementation", "impl", key=True),
-        column("n", "trials", "{:.0f}".format, none="0"),
-        column("prepare ms", "prepare", ms),
-        column("ms a search", "ms", ms),
-        column("steps a search", "steps", "{:,.0f}".format),
-        Column("us a step", lambda line: 1000 * line.ms / line.steps if line.steps else None, short),
-        column("launches", "launches", "{:,.0f}".format),
-        column("transfer ms", "transfer", ms),
-        Column("MTEPS", lambda line: None if line.rate is None else line.rate / 1e6, short),
+        Column("Graph", "dataset", key=True),
+        Column("problem", "problem", key=True),
+        Column("implementation", "impl", key=True),
+        Column("n", "trials", "{:.0f}".format, none="0"),
+        Column("prepare ms", "prepare", ms),
+        Column("ms a search", "ms", ms),
+        Column("steps a search", "steps", "{:,.0f}".format),
+        Column("us a step", lambda line: 1000 * line["ms"] / line["steps"] if line["steps"] else None, short),
+        Column("launches", "launches", "{:,.0f}".format),
+        Column("transfer ms", "transfer", ms),
+        Column("MTEPS", lambda line: None if line["rate"] is None else line["rate"] / 1e6, short),
         Column("CPU / this", over("ms"), short),
-        column("from edges ms", "ready", ms, none=BLANK),
+        Column("from edges ms", "ready", ms, none=BLANK),
         Column("CPU / this, from edges", over("ready"), short,
-               said=lambda line: BLANK if line.ready is None else short(over("ready")(line))),
-        *(Column(header, lambda line, name=name: line.sizes.get(name), size, usual=(None,))
+               display=lambda line: BLANK if line["ready"] is None else short(over("ready")(line))),
+        *(Column(header, lambda line, name=name: line["sizes"].get(name), size, usual=(None,))
           for name, (header, _) in measured.SIZES.items()),
-        measured.STATUS,
+        Column("status", "status", notes=lambda line: [line["reason"]] if line["reason"] else []),
     ]  # fmt: skip
     notes = [
         "Medians over n trials of one search (of the whole matrix for apsp), host time, the network on the device and "
@@ -170,10 +163,10 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         else f"From edges: {NOT_FROM_EDGES}.",
         *wrong_shares(found),
     ]
-    after = [note for name, (_, note) in measured.SIZES.items() if any(name in line.sizes for line in lines)]
+    after = [note for name, (_, note) in measured.SIZES.items() if any(name in line["sizes"] for line in lines)]
     data = found.drop(columns=list(MORE))
-    return tabulate(PROBLEM, PROBLEM, columns, lines, notes=notes, after=after, records=measured.plain(data),
-                    file=PROBLEM, data=data)  # fmt: skip
+    return tabulate(PROBLEM, PROBLEM, columns, lines, rows=lines, notes=notes, after=after,
+                    records=measured.plain(data), file=PROBLEM, data=data)  # fmt: skip
 
 
 PARTS = (Part(PROBLEM, lambda report: [table(report.run.cells, report.verdicts)], PROBLEMS, Place.PROBLEMS),)

@@ -71,12 +71,11 @@ class Column(NamedTuple):
     kind: str = "name"
 
 
-def block(entries: Iterable[Entry], up: str = "") -> Markup:
-    """The leaderboard with its controls, for a page whose script and style sheet have those of this module. `up` leads
-    from the page to the folder of the site."""
+def block(entries: Iterable[Entry]) -> Markup:
+    """The leaderboard with its controls, for a page of the site's folder whose script has that of this module."""
     template = templates().get_template("site/board.html")
     data = Markup(embedded(encoded(entries)))  # noqa: S704 - JSON without a '<'
-    return Markup(template.render(up=up, page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
+    return Markup(template.render(page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
 
 
 def script() -> str:

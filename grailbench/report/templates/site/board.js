@@ -9,7 +9,7 @@
   const DIGITS = Number("@DIGITS@"), UNMEASURED = "@UNMEASURED@", BLANK = "–", ALL = "all";
   const FROM_EDGES = ["answers", "ready"], SOUND = ["good", "sampled", "incomplete"];
   const KINDS = [["random", "Random"], ["balanced", "Balanced"], ["other", "Others"]];
-  const up = board.dataset.up, PAGE = Number(board.dataset.page), total = cells.graph.length;
+  const PAGE = Number(board.dataset.page), total = cells.graph.length;
   const part = (selector) => board.querySelector(selector);
   const table = part("table"), region = part(".scroll"), status = part("[role=status]"), warning = part(".warning");
   const picks = new Map([...board.querySelectorAll("[data-choice]")].map((each) => [each.dataset.choice, each]));
@@ -204,13 +204,13 @@
     }
     const text = make("bdi", names.get(key)[at]);
     if (!pages.has(key)) { cell.append(text); return; }
-    const [folder, stems] = pages.get(key), link = make("a", "", { href: `${up}${folder}/${stems[at]}.html` });
+    const [folder, stems] = pages.get(key), link = make("a", "", { href: `${folder}/${stems[at]}.html` });
     link.append(text);
     cell.append(link);
   };
   const line = (i) => {
     const row = document.createElement("tr");
-    const address = `${up}runs/${data.runs.page[cells.run[i]]}.html#c${cells.anchors.slice(12 * i, 12 * i + 12)}`;
+    const address = `runs/${data.runs.page[cells.run[i]]}.html#c${cells.anchors.slice(12 * i, 12 * i + 12)}`;
     let linked = false;  // further links of a line to the same rows are no stops of the Tab key
     for (const [key, , kind] of view.columns) {
       const cell = key === "graph" ? make("th", "", { scope: "row" }) : document.createElement("td");
