@@ -1,10 +1,5 @@
-"""Everything that uses CUDA directly: no other package imports a CUDA module, and importing this one imports none, so
-that `simulate` can be called first.
-
-Files with kernels import `cuda` from `grailbench.cuda.gateway` at the top. Functions that call kernels import these
-files locally, after `gateway.require()`, so that machines without CUDA never import them. The simulator is that of
-numba-cuda if it is installed, else that of numba, which the base install includes.
-"""
+"""Everything that uses CUDA directly. Importing this package imports no CUDA module, so that `simulate` can be called
+first; functions that call kernels import files with kernels locally, after `gateway.require()`."""
 
 from __future__ import annotations
 

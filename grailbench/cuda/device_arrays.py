@@ -1,9 +1,7 @@
-"""Arrays for kernels: zeros, rows with a pitch, mapped memory of the host, arrays of CuPy, and many arrays in one
+"""Arrays for kernels: zeros, rows with a pitch, mapped memory of the host, arrays of CuPy, and `Part`s of one
 allocation.
 
-numba makes a device array in 30 us and copies one in 150, most of it in Python, which for small graphs takes longer
-than the bytes do. A `Part` is an array of one allocation, made in 2; kernels take it by `launch.Prepared`, whose
-launches need no numba array. The simulator has numba's own.
+numba makes a device array in 30 us and copies one in 150; a `Part` is made in 2, and taken by `launch.Prepared`.
 """
 
 from __future__ import annotations

@@ -19,11 +19,8 @@ from grailbench.cuda.primitives import MOST, Scan
 
 
 class Trio(NamedTuple):
-    """Three kernels of one step, with a thread, a warp and a block for each vertex; all take (queue, size, *args).
-
-    In the last two, a row of the block is a team that processes a vertex together: threadIdx.x of blockDim.x is the
-    lane, and threadIdx.y of blockDim.y is the number of the team in its block.
-    """
+    """Three kernels of one step, with a thread, a warp and a block for each vertex; all take (queue, size, *args). In
+    the last two a row of the block is a team: threadIdx.x is the lane, threadIdx.y the number of the team."""
 
     thread: object
     warp: object

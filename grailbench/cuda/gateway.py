@@ -1,8 +1,5 @@
-"""Imports the module that compiles kernels, repairs it, and explains what is missing if it cannot be used.
-
-It is that of numba-cuda (the `gpu` extra), which is `numba.cuda` where it is installed, else the deprecated CUDA target
-of numba.
-"""
+"""Imports the module that compiles kernels, of numba-cuda (the `gpu` extra) or else numba, repairs it, and explains
+what is missing if it cannot be used."""
 
 from __future__ import annotations
 
@@ -16,11 +13,8 @@ from grailbench.util import faults, kernelcache
 
 
 def load_one_at_a_time(library: type) -> None:
-    """Repairs a class of numba-cuda (seen with 0.30.4), the code of a kernel, whose `get_cufunc` loads it once.
-
-    A kernel that comes from the disk cache is loaded at its first launch, and nothing keeps a second thread from doing
-    the same meanwhile. It fails, and takes the code away from under the first one.
-    """
+    """Repairs a class of numba-cuda (seen with 0.30.4), the code of a kernel, whose `get_cufunc` loads it once but
+    fails if two threads need it at the same time."""
     load, lock = library.get_cufunc, threading.RLock()
 
     @functools.wraps(load)
@@ -67,12 +61,9 @@ else:
 
 
 def of_cpu(function):
-    """Makes an inlined device function of a function that is compiled for the CPU.
-
-    numba also accepts the CPU function itself, but names it by a number that changes with each process, so kernels that
-    use it would never be found in numba's disk cache. The simulator gets the Python function, which can read its
-    arrays.
-    """
+    """Makes an inlined device function of a function that is compiled for the CPU. numba also accepts that itself, but
+    under a name that changes with each process, so that its disk cache never serves. The simulator gets the Python
+    function."""
     return function.py_func if simulated else cuda.jit(device=True, inline=True)(function.py_func)
 
 

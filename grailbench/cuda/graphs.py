@@ -1,8 +1,5 @@
-"""A DAG on the device, by rows of children and of parents, or renumbered by level.
-
-The thesis (section 3.2) recommends separate arrays of row lengths (cardinalities): a kernel that sorts vertices by
-degree makes one coalesced read a vertex instead of two reads of row starts.
-"""
+"""A DAG on the device, by rows of children and of parents, or renumbered by level. Rows have their lengths
+(cardinalities) beside their starts: one coalesced read a vertex tells a degree (thesis, section 3.2)."""
 
 from __future__ import annotations
 

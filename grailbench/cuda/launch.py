@@ -24,11 +24,8 @@ _LEAST_THREADS = 32
 
 
 def kernel_of(registers: int | None = None, kept: bool = True):
-    """`cuda.jit` with a limit of registers for each thread (None: no limit), cached on disk if `kept`.
-
-    The disk cache identifies a kernel by its code and its closure, but not by the limit: of the same code with two
-    limits, only one kernel may be kept. The simulator ignores the limit.
-    """
+    """`cuda.jit` with a limit of registers for each thread (None: no limit), cached on disk if `kept`: the disk cache
+    knows no limits, so of the same code with two of them only one kernel may be kept."""
     bound = {} if simulated or registers is None else {"max_registers": registers}
     return cuda.jit(cache=kept, **bound)
 
@@ -113,11 +110,8 @@ class _Typed:
 
 
 def typed(bundle: tuple):
-    """A NamedTuple of device arrays and scalars that stores its numba type, for launches that are not `Prepared`.
-
-    Otherwise numba determines the type of such a tuple at every launch in Python, which takes 15 us; it accepts the
-    type in `_numba_type_`. The content of the arrays may change. In the simulator the tuple is returned unchanged.
-    """
+    """A NamedTuple of device arrays and scalars that stores its numba type, which otherwise takes 15 us at every launch
+    that is not `Prepared`. The content of the arrays may change. In the simulator the tuple is returned unchanged."""
     return bundle if simulated else _Typed(bundle)
 
 
@@ -139,12 +133,8 @@ _WORD = 2**64 - 1
 
 
 def _pack(arg, cells: list[int]):
-    """Appends the words that a kernel gets for an argument, and returns a key of its type.
-
-    arg: an array on the device, of numba, CuPy or `device_arrays`, an integer, or a tuple of such. numba finds types
-    and words out in Python code that takes 5 to 20 us an array; this knows what kernels here are given. Raises _Unknown
-    for others.
-    """
+    """Appends the words that a kernel gets for an argument (an array on the device, an integer, or a tuple of such),
+    and returns a key of its type. numba takes 5 to 20 us an array for it. Raises _Unknown for other arguments."""
     words = getattr(arg, "words", None)
     if words is not None:
         cells += words
@@ -261,10 +251,9 @@ def _resolved(arg):
 class Prepared:
     """A launch with fixed arguments, which are processed only once; `launch()` launches it.
 
-    numba processes every array argument at every launch, which takes 3 to 4 us each, longer than a small kernel runs.
-    The content of arrays may change, but not their addresses, except those of the arrays `moving`, by `move`. The
-    arrays are held, so that nobody is given their memory while they can be launched on. This also permits more than
-    48 KiB of dynamic shared memory (`shared_bytes` a block). In the simulator it is an ordinary launch.
+    numba takes 3 to 4 us for each array at every launch. The content of arrays may change, but not their addresses,
+    except those of the arrays `moving`, by `move`. The arrays are held. More than 48 KiB of dynamic shared memory
+    (`shared_bytes` a block) are permitted. In the simulator it is an ordinary launch.
     """
 
     def __init__(self, kernel, args: tuple, shape: Shape, shared_bytes: int = 0, moving: Sequence[Moving] = ()):
@@ -327,12 +316,8 @@ def _loaded(kernel, compiled, key, shape: Shape, shared_bytes: int) -> int:
 
 
 def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:
-    """A function that copies all bytes of `source` to `to` and waits. One is on the device, the other is pinned.
-
-    Without `wait` it returns while bytes are copied to the device, in order with all other work on it.
-    Both must be contiguous and of the same size. numba processes the arguments at each copy, which takes longer than a
-    small copy itself.
-    """
+    """A function that copies all bytes of `source` to `to` and waits; without `wait` it returns meanwhile. Both are
+    contiguous and of one size; one is on the device, the other pinned."""
     inward = isinstance(source, np.ndarray)
     if simulated:
         return (lambda: to.copy_to_device(source)) if inward else (lambda: source.copy_to_host(to))

@@ -18,11 +18,8 @@ def count() -> int:
 
 @cache
 def _keep_code() -> None:
-    """Prevents numba from unloading kernels at exit.
-
-    numba loads a kernel once for all devices but unloads it once for each of them, so the second time frees memory that
-    is already free, and the process aborts at exit.
-    """
+    """Prevents numba from unloading kernels at exit: it loads one once for all devices but unloads it for each, which
+    aborts the process."""
     atexit.register(lambda: keep_loaded(manager.context for manager in managers))
 
 

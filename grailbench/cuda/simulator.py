@@ -1,9 +1,6 @@
-"""Repairs of numba's simulator, which make it correct and fast enough for tests.
-
-Originally, the launching thread waits actively, so that every barrier takes a thread switch of Python (5 ms); two
-threads that request the same shared array at once can get different arrays; and numba's own restores the real `cuda` in
-a module when the first thread returns from one of its device functions.
-"""
+"""Repairs of numba's simulator. Originally the launching thread waits actively (5 ms a barrier), two threads that
+request a shared array at once can get different ones, and the real `cuda` is restored in a module when the first thread
+returns from one of its device functions."""
 
 from __future__ import annotations
 

@@ -50,11 +50,8 @@ class _DriverEvent:
 
 
 class Span:
-    """Measures the time on the device of a `with` block. It can be used again and then has the last time.
-
-    It does not wait for the device. The time starts when all work queued before has ended, and includes the time in
-    which the device waits for the host: launching a tiny kernel takes longer than running it.
-    """
+    """Measures the time on the device of a `with` block, from when all work queued before has ended, without waiting.
+    It can be used again and then has the last time."""
 
     def __init__(self):
         make = _HostEvent if simulated else _DriverEvent

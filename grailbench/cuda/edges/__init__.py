@@ -1,7 +1,6 @@
-"""From raw edges in the memory of the host to a DAG renumbered by level, wholly on the device.
+"""From raw edges in the memory of the host to a DAG renumbered by level, wholly on the device, as `graph.condense` and
+`graph.leveled.by_level` make it, bit for bit.
 
-Edges travel to the device in pieces (`staging`), are sorted and made unique (`rows`), and walked level by level
-(`walk`). Where that leaves vertices, there are cycles: their strong components are contracted (`components`), and the
-edges between them are sorted and walked again. The result is that of `graph.condense` and `graph.leveled.by_level`, bit
-for bit. Sorting and prefix sums are those of CuPy (CUB), in the simulator those of numpy (`library`).
+Edges travel in pieces (`staging`), are sorted and made unique (`rows`) and walked level by level (`walk`); where cycles
+are left, their components are contracted (`components`), and the rest walked again. `library` sorts and sums.
 """

@@ -113,10 +113,9 @@ class _Sweep(Solver):
 class Sweep(Implementation):
     """Strong components of the edges, then bit sets in reverse topological order.
 
-    A depth-first search of the edge rows finds the components in topological order. From the last component to the
-    first, the set of each is the union of the sets of the components that its edges lead to, but for those that the
-    union has already, and of its own members. Threads have ranges of words. With `memory`, blocks of targets come one
-    after the other, and are counted.
+    From the last component to the first, the set of each is the union of those of the components that its edges lead
+    to, but for those that the union has already, and of its own members. Threads have ranges of words. With `memory`,
+    blocks of targets come one after the other, and are counted.
     """
 
     name = "condense-bits"
@@ -278,9 +277,8 @@ class _WithLibrary(_OnGpu):
 class CondenseBitsGpu(_WithLibrary):
     """From edges: strong components and their levels, then bit sets by levels in strips of words, on the device.
 
-    The edges are copied in, sorted, condensed and numbered by level as for `gpu-fused`; the host does that for graphs
-    of fewer than 131,072 edges and vertices. Then each block of threads goes through all levels, from the sinks up,
-    for its own words of all sets, so that no launch and no grid waits. Bits go out through pinned memory. With
+    The edges are condensed and numbered as for `gpu-fused`, on the host if there are fewer than 131,072 of them and of
+    vertices. Then each block of threads goes through all levels, from the sinks up, for its own words of all sets. With
     `memory`, blocks of targets come one after the other, and are counted.
     """
 

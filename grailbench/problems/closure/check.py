@@ -1,8 +1,7 @@
 """The reference closure that every implementation must match, and the comparison with it, bit by bit.
 
-The reference is never held as a whole: the oracle makes it for `WORDS` words of targets at a time, on all cores, and it
-is compared at once. Searches by scipy check some of its rows, all of a small graph. All that the oracle shares with
-implementations is how strong components are found, and scipy must find the same.
+The oracle makes it for `WORDS` words of targets at a time, on all cores, and it is compared at once. Searches by scipy
+check some of its rows, all of a small graph, and scipy must find the same strong components.
 """
 
 from __future__ import annotations

@@ -244,9 +244,9 @@ class _OnGpu(Solver):
 class CountsGpu(Implementation):
     """The columns of `counts`, 65,536 a pass, swept level by level on the device in one cooperative launch.
 
-    The host peels and weighs as `counts` does; vertices keep their numbers. A warp takes a vertex: it learns from its
-    children which of the pass's chunks of 2,048 columns they reach, unites their rows in these, and counts bits by
-    planes of weights. What a child reaches whole is reached whole without a row. A barrier ends a level.
+    The host peels and weighs as `counts` does. A warp takes a vertex: its children tell which of the pass's chunks of
+    2,048 columns they reach; it unites their rows in these, and counts bits by planes of weights. What a child reaches
+    whole needs no row. A barrier ends a level.
     """
 
     name = "counts-gpu"

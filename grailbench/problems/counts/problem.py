@@ -90,11 +90,8 @@ UNLIKELY = 1e-6  #: how probable it is that sound estimates are called wrong
 
 
 class Counts(SolverProblem):
-    """The problem `counts`: what every vertex reaches, or what reaches it (query set `ancestors`).
-
-    Vertices are original ones: one that reaches a component of ten reaches ten. No vertex counts itself, and one of a
-    component counts the others of it.
-    """
+    """The problem `counts`: how many original vertices every vertex reaches, or is reached by (query set `ancestors`),
+    itself never counted."""
 
     name = "counts"
     asks = "vertices"

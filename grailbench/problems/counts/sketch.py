@@ -1,9 +1,8 @@
 """Estimates of counts: the least of exponential ranks among the columns that a vertex reaches (Cohen 1997).
 
-A column of weight w draws `RANKS` ranks, exponential with mean 1 / w. The least of the ranks of all columns that a
-vertex reaches, of total weight W, is exponential with mean 1 / W; so W times the sum of the `RANKS` least ranks has the
-gamma distribution of that shape, whatever the graph is, and (RANKS - 1) / sum is an estimate of W without bias, of
-relative standard error 1 / sqrt(RANKS - 2). What a vertex counts besides columns is exact.
+A column of weight w draws `RANKS` ranks, exponential with mean 1 / w; the least among columns of total weight W has
+mean 1 / W. So W times the sum of a vertex's least ranks is gamma-distributed, and (RANKS - 1) / sum an estimate of W
+without bias, of relative standard error 1 / sqrt(RANKS - 2). What a vertex counts besides columns is exact.
 """
 
 from __future__ import annotations

@@ -198,11 +198,9 @@ def _asked(graph: Profile) -> str:
 
 
 def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
-    """Measures the profile of an opened graph; the same seed gives the same profile on every machine.
-
-    Pairs of original vertices are asked, `pairs` as with `--queries random` and as many as with `balanced`.
-    Raises InputError if its file is no longer the one that was opened.
-    """
+    """Measures the profile of an opened graph; the same seed gives the same profile on every machine. `pairs` original
+    vertices are asked as with `--queries random` and as many as with `balanced`. Raises InputError if its file is no
+    longer the one that was opened."""
     raw, dag = graph.raw, graph.dag
     sizes, weak, widths = component_sizes(dag), weak_components(dag), np.bincount(dag.levels[:-1])[1:]
     parents, children = degrees(dag)

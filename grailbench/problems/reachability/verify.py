@@ -1,8 +1,8 @@
 """Compares every answer with an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
-Up to `Checks.closure_limit` vertices the oracle computes the whole closure; beyond, it sweeps from the sources of the
-queries, or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. If it may answer only a sample, the
-implementations are also compared with one another, and the oracle decides where they differ.
+Up to `Checks.closure_limit` vertices it computes the whole closure; beyond, it sweeps from the sources of the queries,
+or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. Beyond a sample, implementations are compared
+with one another, and the oracle decides where they differ.
 """
 
 from __future__ import annotations

@@ -1,10 +1,5 @@
 """CPU baselines on one core: a queue BFS, scipy's Dijkstra, and shortest paths by buckets; and BFS from many sources at
-once, a bit each, in threads (MS-BFS, Then et al. 2014).
-
-A vertex has a row of words for the sources that have seen it, one for those whose search is there, and one for those
-that come next, and masks of the words of the latter two that are not 0. A level is pushed along the edges of its
-vertices where these are few, else pulled by the vertices that some source has not seen.
-"""
+once, a bit each, in threads (MS-BFS, Then et al. 2014), pushed along edges where these are few, else pulled."""
 
 from __future__ import annotations
 
@@ -371,9 +366,9 @@ def _commit(offsets, level, vertices, size, full, later, there, seen, done, leve
 class Many(Implementation):
     """Breadth-first searches from all sources at once, a bit each, on all threads.
 
-    Sources are divided among threads, at most 512 each at a time. The searches that come to a vertex at the same level
-    go on together: its edges are looked at once for all of them. A level is pushed from its vertices where few edges
-    leave them, and else pulled by the vertices that some source has not reached.
+    Searches that come to a vertex at the same level go on together. A level is pushed where few edges leave its
+    vertices, and else pulled by the vertices that some source has not reached. A thread has at most 512 sources at a
+    time.
     """
 
     name = "many"

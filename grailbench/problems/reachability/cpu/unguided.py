@@ -45,8 +45,8 @@ class Unguided(Index):
 class DepthFirst(Implementation):
     """Unguided depth-first search, the thesis's 'pure DFS': no index.
 
-    From u along children, deepest first, until v is found or no vertex is left. Each vertex has a stamp, the number of
-    the query that visited it last, so that no vertex is expanded twice and no array is cleared between queries.
+    From u along children, deepest first, until v is found or no vertex is left. A stamp per vertex, the number of the
+    query that visited it last, spares clearing arrays.
     """
 
     name = "dfs"

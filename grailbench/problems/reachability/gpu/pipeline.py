@@ -1,8 +1,7 @@
 """The labelings on a GPU: of the thesis (algorithm 8), and of Computation 2020 (algorithm 2), four BFS per pair.
 
-In that of Computation 2020 the frontiers of steps 1 and 4 do not depend on the order of children, so those of the first
-pair are reused for the others. The tree of step 1 and the sizes of step 2 depend on it, so each pair has its own. If
-every vertex has one parent, the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
+In the latter the frontiers of steps 1 and 4 are found for the first pair and reused. If every vertex has one parent,
+the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

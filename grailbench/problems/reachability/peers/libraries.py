@@ -94,8 +94,8 @@ class Library(Implementation):
 class NetworkX(Library):
     """NetworkX: `has_path`, one pair at a time; no index.
 
-    It searches from both ends at once, in Python, each time anew. So only the first 1,000 pairs of a query set are
-    asked, checked and timed: compare it by the time of a pair.
+    It searches from both ends at once, in Python. Only the first 1,000 pairs of a query set are asked: compare it by
+    the time of a pair.
     """
 
     name = "peer:networkx"
@@ -123,8 +123,7 @@ class NetworkX(Library):
 class Igraph(Library):
     """igraph (C): `Graph.subcomponent`, once for each distinct source; no index.
 
-    It is a breadth-first search along the edges that returns all vertices it reaches, in which the source's targets are
-    then looked up.
+    A breadth-first search that returns all vertices it reaches, in which the source's targets are looked up.
     """
 
     name = "peer:igraph"
@@ -175,8 +174,7 @@ class Rustworkx(Library):
 class Scipy(Library):
     """SciPy (C): `sparse.csgraph.breadth_first_order`, once for each distinct source; no index.
 
-    Each call prepares arrays of n entries, however little the source reaches; the source's targets are looked up in one
-    more.
+    Each call prepares arrays of n entries, and the source's targets are looked up in one more.
     """
 
     name = "peer:scipy"
@@ -204,8 +202,7 @@ class Scipy(Library):
 class NetworKit(Library):
     """NetworKit (C++): `distance.BFS`, once for each distinct source; no index.
 
-    Its result is the distance of every vertex, the largest number for those that are not reached, so a search takes
-    time O(n) however little the source reaches.
+    Its result is the distance of every vertex, so a search takes time O(n) however little the source reaches.
     """
 
     name = "peer:networkit"

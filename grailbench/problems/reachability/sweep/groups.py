@@ -1,8 +1,5 @@
-"""Sweeps groups of sources through a DAG, one bit each, in topological order.
-
-Most vertices have the row of bits of one of their parents, no bit at all, or every bit that is still asked for. So a
-vertex has a reference to a row, and a row of its own only if no parent has the same one.
-"""
+"""Sweeps groups of sources through a DAG, one bit each, in topological order. A vertex has a reference to a row of
+bits, and a row of its own only if no parent has the same one."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Direction-optimising BFS in one cooperative launch (after Beamer, Asanovic and Patterson 2012).
 
-A level is expanded top-down from a work list, or bottom-up: every vertex that is not found yet looks for a parent on
-the last level. Bottom-up begins when the frontier has more than a given share of the unexplored edges, and ends when it
-has less than a given share of the vertices. While the frontier is small, one block goes on alone: its barriers cost a
-twentieth of those of the grid and its lists lie in shared memory, which makes thousands of narrow levels cheap.
+A level is expanded top-down from a work list, or bottom-up while the frontier has large shares of the unexplored edges
+and of the vertices. While it is small, one block goes on alone, with lists in shared memory: its barriers cost a
+twentieth of those of the grid.
 """
 
 from __future__ import annotations

@@ -89,11 +89,8 @@ class OnDevice(Solver):
 
 
 class OneLaunch(OnDevice):
-    """Makes one prepared launch per search; the counts of its kernel are read after the distances.
-
-    Subclasses set `counts`, the position of each count in `_counted`, and `_launch`, which reads the source in
-    `_asked`.
-    """
+    """Makes one prepared launch per search; the counts of its kernel are read after the distances. Subclasses set
+    `counts`, the position of each in `_counted`, and `_launch`, which reads the source in `_asked`."""
 
     counts: dict[str, int]
     _launch: Prepared

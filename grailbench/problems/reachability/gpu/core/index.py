@@ -79,10 +79,9 @@ class CoreGpuIndex(Index):
 class CoreGpu(Implementation):
     """The index of `core`, built and asked on the GPU.
 
-    One launch peels both forests by pointer jumping, so that a chain of any length takes few rounds, and finds all
-    positions by prefix sums; one closes the core, a barrier a level; one writes the records. A batch is answered by one
-    launch, one thread a pair: two records, and one word of the closure where both ends lead to the core. If the bits do
-    not fit `memory`, the core alone is labelled and searched as by `gpu-fused`.
+    One launch peels both forests by pointer jumping and finds positions by prefix sums; one closes the core, a barrier
+    a level; one writes the records. A batch is one launch, a thread a pair. If the bits do not fit `memory`, the core
+    alone is labelled and searched as by `gpu-fused`.
     """
 
     name = "core-gpu"

@@ -194,12 +194,8 @@ def _root_size(graph, work, v):
 
 @cuda.jit(device=True)
 def _place_siblings(grid, graph, inner, work, partial):
-    """Sums the sizes of trees in the order of edges: `offset` of a vertex, and `first` of what it points at.
-
-    A vertex is in as many trees as it has ancestors, so that sums pass 2^32 on graphs of a hundred thousand vertices.
-    Only differences within a row are used (`_place_trees`), and these are right modulo 2^32. B and A have a sum each:
-    what one carried over would change the other.
-    """
+    """Sums the sizes of trees in the order of edges: `offset` of a vertex, and `first` of what it points at. Sums may
+    pass 2^32: only differences within a row are used (`_place_trees`), right modulo 2^32. B and A have a sum each."""
     m, thread = graph.parents.shape[0], cuda.threadIdx.x
     begin, end = part(m)
     above, below = np.int64(0), np.int64(0)

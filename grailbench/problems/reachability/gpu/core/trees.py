@@ -1,8 +1,5 @@
-"""Sums over trees and paths to their roots by pointer jumping: a chain of any length takes logarithmically many rounds.
-
-In every round each vertex doubles the distance at which it points (Wyllie, *The complexity of parallel computations*,
-1979). A vertex without a place to point at has `NONE`.
-"""
+"""Sums over trees and paths to their roots by pointer jumping (Wyllie 1979): in every round each vertex doubles the
+distance at which it points. A vertex without a place to point at has `NONE`."""
 
 from __future__ import annotations
 

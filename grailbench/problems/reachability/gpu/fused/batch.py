@@ -152,11 +152,8 @@ LIST_BYTES = 24  #: device bytes per query of the lists of open queries, which t
 
 
 class _Batch:
-    """Pinned host and device memory for batches of k queries, and the launches that answer them.
-
-    On the device, sources, targets, counts and answers are one allocation, so that one copy uploads the first three and
-    one copy downloads the last two.
-    """
+    """Pinned host and device memory for batches of k queries, one allocation with one copy each way, and their
+    launches."""
 
     def __init__(self, k: int, stages_for):
         self.size = k
@@ -198,11 +195,8 @@ def kind_of(level_starts: np.ndarray, adjacency: Adjacency, records: Records) ->
 
 
 class Searcher:
-    """Answers batches on one labelled graph on the device, whose vertices are numbered by level.
-
-    Its memory and its launches can serve another index after that (`serve`): preparing them takes longer than small
-    graphs take to be labelled.
-    """
+    """Answers batches on one labelled graph on the device, whose vertices are numbered by level. Its memory and
+    launches can serve another index after that (`serve`)."""
 
     def __init__(
         self,

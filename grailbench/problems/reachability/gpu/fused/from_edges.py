@@ -1,8 +1,7 @@
 """`gpu-fused` from edges, or a condensed graph, in the memory of the host, renumbered and labelled on the device.
 
-A graph of a few thousand edges is condensed and labelled sooner than its arrays are allocated: the host numbers its
-vertices in one call, one copy brings them, and one launch labels them. Memory and launches for that are kept and serve
-one index after the other. Importing this module imports CUDA.
+Small graphs are numbered by the host in one call, brought by one copy and labelled by one launch; memory and launches
+for that are kept and serve one index after the other. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

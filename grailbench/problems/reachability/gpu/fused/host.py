@@ -1,9 +1,6 @@
 """What the CPU has to do with the labels of `gpu-fused`: the width of records, the salts of trees and the order of
-siblings (which kernels take by `gateway.of_cpu`), the labels of deep graphs, and the check of labels.
-
-Deep graphs are labelled here: a level costs the device some microseconds, however narrow it is; here it costs nothing.
-The steps are those of `grid`, and so are the trees and words, bit for bit.
-"""
+siblings (which kernels take by `gateway.of_cpu`), the labels of deep graphs, bit for bit those of `grid`, and the check
+of labels."""
 
 from __future__ import annotations
 

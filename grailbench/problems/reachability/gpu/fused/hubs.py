@@ -1,8 +1,5 @@
-"""Chooses the hubs of `reachability.hubs.choose` on the device, by radix selection of the 64 greatest weights.
-
-Each pass counts digits in a histogram: first of the logarithms of the weights, then of the weights in the bin of the
-64th, finally of the ids. When few candidates are left, they are ranked by comparing each with each.
-"""
+"""Chooses the hubs of `reachability.hubs.choose` on the device, by radix selection of the 64 greatest weights:
+histograms of logarithms, of weights in the bin of the 64th, and of ids, until few candidates are left to be ranked."""
 
 from __future__ import annotations
 

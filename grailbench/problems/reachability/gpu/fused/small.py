@@ -1,9 +1,6 @@
-"""The labels of `grid` for a graph that fits into shared memory: one block per pair, and two for the hubs' words.
-
-Pairs and words are independent, so blocks never wait for one another; a level costs a barrier of one block and a few
-reads of shared memory. Steps are numbered as in `grid`. The shared memory of a block has four arrays of n int32:
-parents at 0, sizes at n, offsets of siblings at 2 n, and prefix sums where rows begin at 3 n; or the halves of words.
-"""
+"""The labels of `grid` for a graph that fits into shared memory: one block per pair, and two for the hubs' words, which
+never wait for one another. The shared memory of a block has four arrays of n int32: parents, sizes, offsets of
+siblings, and prefix sums where rows begin; or the halves of words."""
 
 from __future__ import annotations
 
