@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from naive import closure, components
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.cuda import gateway
-from grailbench.cuda.edges import build, library
 from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import rows_of
 from grailbench.graph.generate.shapes import parse_shape
@@ -97,14 +95,6 @@ def assert_closed(name, vertices, edges, threads=1):
 
 
 # ------------------------------------------------------------------ packed bits
-
-
-@given(graph=digraphs())
-def test_packed_bits_hold_what_the_matrix_holds(graph):
-    bits, matrix = packed.pack_graph(graph_of(*graph)), packed.matrix_of(graph_of(*graph))
-    assert np.array_equal(packed.unpack(bits), matrix.astype(bool))
-    assert np.array_equal(packed.pack_matrix(matrix), bits)
-    assert packed.count(bits) == matrix.sum()
 
 
 @given(graph=digraphs())
@@ -200,22 +190,6 @@ def test_sets_on_the_device_are_right_in_blocks_of_any_width_and_so_are_their_pa
     assert not sets.whole or found == sorted(found)
 
 
-@settings(max_examples=6 if gateway.simulated else 60)
-@given(graph=digraphs().filter(lambda graph: 0 < graph[0] <= MOST), deep=st.booleans())
-def test_the_host_and_the_device_order_components_alike(graph, deep):
-    found = []
-    for fewest in (gpu_sweep.FEWEST, 0):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(gpu_sweep, "FEWEST", fewest)
-            if deep:  # levels come from the host
-                patch.setattr(build, "walk_levels", partial(build.walk_levels, free=0, edges_a_level=10**6))
-            found.append(gpu_sweep.ordered(graph_of(*graph), NoTimer()))
-    (one, *counts), (other, *others) = found
-    assert counts == others
-    for name, mine, theirs in zip(gpu_sweep.Order._fields, one, other, strict=True):
-        assert np.array_equal(*map(library.to_host, (mine, theirs))), name
-
-
 @pytest.mark.parametrize("fewest", [0, gpu_sweep.FEWEST])
 def test_vertices_of_many_children_share_the_threads_of_a_block(monkeypatch, fewest):
     """A hub above and one below, and two hubs on a level, with more children than `LONG` and than threads."""
@@ -268,13 +242,6 @@ def judged(graph, spoil=lambda bits, edges: (bits, edges), **params):
     workload = problem.workload(problem.spec("random", 1, 1), Opened(graph), data, None)
     attempt = problem.attempt(implementations("closure")["condense-bits"], Params(**params), data, None, dict)
     return workload.judge("key", Attempt(spoil(*attempt.answers)))
-
-
-def bits_of(graph):
-    """The closure as uint64[n, words]."""
-    return (
-        implementations("closure")["condense-bits"].prepare(Relation(graph), Params(), NoTimer()).solve(NoTimer()).bits
-    )
 
 
 def test_a_right_closure_is_judged_right_with_its_edges_and_checksum():

@@ -1,10 +1,8 @@
 """Computation 2020: its tables, figures 4 to 8 and its claims beside a run."""
 
-import json
-
 import pytest
-from stored import evaluation, everything, lost, made, store, trials
-from tabled import all_records, table_markdown
+from stored import evaluation, lost, made, store, trials
+from tabled import table_markdown
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import cells
@@ -68,12 +66,6 @@ def test_counts_of_a_run_that_does_not_say_roots_are_missing_with_the_reason():
     assert "does not say how many roots" in table_markdown(table(report, "computation-2"))
 
 
-def test_run_of_other_things_shows_nothing_of_the_paper():
-    report = document.make(made(everything(), {}))
-    assert not any(name.startswith("computation") for name in [t.name for t in report.tables])
-    assert report.part("claims") == []
-
-
 # ------------------------------------------------------------------ figures
 
 
@@ -104,10 +96,6 @@ def test_memory_is_that_of_host_and_device_and_cpu_cells_have_no_device(points):
     assert device.iloc[0] == pytest.approx(925_779 * 30 / 2**20)
 
 
-def test_series_come_in_the_papers_order(points):
-    assert [s.name for s in computation.series_of(points)] == ["sequential", "parallel, 16 threads", "gpu-path"]
-
-
 def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
     frame = figures.shares(points)
     assert frame.groupby(["set", "generated", "of"]).share.sum().round(9).eq(1).all()
@@ -118,29 +106,6 @@ def test_shares_of_a_bar_add_up_to_one_and_keep_generated_graphs_apart(points):
     assert set(zip(frame.set, frame.generated, strict=True)) == {
         ("benchmark", False), ("benchmark", True), ("home-made", True)
     }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_figures_are_drawn_the_same_each_time_with_lost_cells_and_without_a_profile(tmp_path):
-    run, names = str(store(tmp_path / "run", evaluation())), [f"computation-{number}" for number in range(4, 9)]
-    first, second = (of_runs.write(run, names, tmp_path / out, "svg") for out in ("one", "two"))
-    assert [path.name for path in first] == [f"{name}.{ending}" for name in names for ending in ("svg", "csv")]
-    assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
-    drawn = (tmp_path / "one" / "computation-4.svg").read_text()
-    assert "OOM" in drawn
-    assert "TIMEOUT" in drawn
-    assert "no ncu.csv" in (tmp_path / "one" / "computation-8.svg").read_text()
-
-
-@pytest.mark.slow
-def test_what_cannot_be_shown_is_said_so(tmp_path):
-    run = store(tmp_path / "run", [row | {"host_peak_bytes": None, "device_peak_bytes": None} for row in evaluation()])
-    cpu = store(tmp_path / "cpu", [row for row in evaluation() if row["impl"] != "gpu-path"])
-    for where, name, says in (
-        (run, "computation-5", "no processes of their own"),
-        (cpu, "computation-7", "no GPU implementation"),
-    ):  # fmt: skip
-        assert says in of_runs.write(str(where), [name], form="svg")[0].read_text()
 
 
 # ------------------------------------------------------------------ claims
@@ -206,14 +171,6 @@ def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say
     assert "renumbering" in " ".join(computation.claims_table(computation.checks(found)).notes)
 
 
-def test_claims_are_in_every_form_of_the_report(report, tmp_path, capsys):
-    assert "## Claims of Computation 2020" in document.as_markdown(report)
-    assert "claims.csv" in {path.name for path in document.write(report, out=tmp_path / "report")}
-    lines = [json.loads(json.dumps(each)) for each in all_records(report)]
-    verdicts = {line["verdict"] for line in lines if line["table"] == "claims" and line["reading"] != "from edges"}
-    assert verdicts == {"met", "not met"}
-
-
 def test_labeling_is_claimed_from_edges_too_or_said_not_to_be_measured(claims):
     found = [each for each in claims if each.reading == "from edges"]
     assert {each.claim.what for each in found} == {"labeling"}
@@ -262,13 +219,6 @@ def test_labels_are_compared_within_the_batch_that_most_have(batches):
     frame = frame_of("computation-4", batches)
     seconds = dict(zip(frame.series, frame.label_s.round(7), strict=True))
     assert seconds == {"sequential": 0.01005, "gpu-path": 0.0011055}
-
-
-def test_batch_of_unknown_size_is_taken_for_the_papers():
-    of = {"dataset": "dag_01-like", "dim": 1, "query_set": "random", "queries": None}
-    found = measured(trials(**(GPU | of)), trials(**(GPU | of | FEW)))
-    labels = [figures.batch_label(each) for each in frame_of("computation-6", found).itertuples()]
-    assert labels == ["dag_01-like", "dag_01-like, 128"]
 
 
 def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_without_one_has_its_own():

@@ -13,8 +13,8 @@ from strategies import dag_of, dags, digraphs
 
 from grailbench.errors import InputError
 from grailbench.problems.contract import NoTimer, problem
-from grailbench.problems.reachability.core import answer, patterns, records
 from grailbench.problems.reachability.core import index as core_index
+from grailbench.problems.reachability.core import patterns, records
 from grailbench.problems.reachability.core import rows as packing
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import Core
@@ -104,14 +104,6 @@ def test_forests_have_one_record_of_two_fields_and_no_closure(graph):
     index, _ = build(graph)
     assert set(index.arrays) == {"shape", "tree"}
     assert index.index_bytes == 4 * (graph[0] + 1)
-
-
-@pytest.mark.parametrize("threads", [2, 5])
-@pytest.mark.parametrize("graph", [LATTICE, IN_TREES])
-def test_threads_answer_each_pair_of_a_batch_once(monkeypatch, graph, threads):
-    monkeypatch.setattr(answer, "_PER_THREAD", 10)
-    index, dag = build(graph, threads=threads)
-    assert answers(index, dag, graph[0]) == closure(*graph)
 
 
 @pytest.mark.parametrize("form", ["bits", "rows"])

@@ -63,18 +63,6 @@ def test_no_two_rows_start_at_one_place_and_every_damaged_row_is_found():
     assert index.check_labels(dag) is None
 
 
-@pytest.mark.parametrize("grid", range(4))
-def test_rows_start_at_places_of_the_grid(grid):
-    owner = np.array([65_535, 0, 1, 70], np.uint16)
-    begins, entries = np.array([0, 0, 2, 4, 5, 8]), np.array([16, 32, 17, 48, 49, 18, 33, 50], np.uint16)
-    table, place = patterns._displace(begins, entries, owner, 71, grid, patterns._GRIDS[grid])
-    assert (place % (1 << grid) == 0).all()
-    assert np.unique(place).size == place.size
-    for row in range(5):
-        for entry in entries[begins[row] : begins[row + 1]]:
-            assert table[place[row] + owner[entry >> 4]] == entry
-
-
 def test_arrays_that_run_full_grow(monkeypatch):
     first = patterns._Rows.__init__
 

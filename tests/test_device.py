@@ -1,7 +1,6 @@
 """The door to CUDA: one import, clear errors where it leads nowhere, launches that fit, timers that add up."""
 
 import re
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
@@ -264,16 +263,6 @@ def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind,
     assert type(refusal.value) is kind
 
 
-def test_memory_may_be_the_first_that_is_asked_of_the_driver(monkeypatch):
-    said = iter([(3, None), (0, 5), (0, 5)])  # not initialised; then a context
-    driver = SimpleNamespace(cuCtxGetCurrent=lambda: next(said))
-    context = SimpleNamespace(memory_manager="manager", device=SimpleNamespace(id=1))
-    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
-    monkeypatch.setattr(describe, "cuda", SimpleNamespace(current_context=lambda: context))
-    monkeypatch.setattr(describe, "_known", {})
-    assert [describe._current(), describe._current()] == [("manager", 1)] * 2
-
-
 # ------------------------------------------------------------------ timers
 
 
@@ -306,18 +295,6 @@ def test_a_span_counts_its_body_and_may_be_used_again(sleep):
     assert 0 <= span.ms < long
     assert timers.meaningful != simulated
     assert cells.copy_to_host().tolist() == [2] * 64
-
-
-def test_phases_are_handed_over_in_order_and_only_once(sleep):
-    phases = timers.Phases()
-    for name in ("transfer", "kernel", "transfer"):
-        with phases.phase(name):
-            sleep(0.002)
-    seen = []
-    phases.hand_over(lambda name, ms: seen.append((name, ms)))
-    assert [name for name, _ in seen] == ["transfer", "kernel", "transfer"]
-    assert all(ms >= 1 for _, ms in seen)
-    phases.hand_over(lambda name, ms: pytest.fail(f"{name} again"))
 
 
 class _Code:

@@ -67,45 +67,6 @@ def test_an_implementation_whose_memory_runs_out_gives_all_back_and_answers_then
 # ------------------------------------------------------------------ a GPU that is lost
 
 
-class Found:
-    """The cells of a run that lost its GPU, as it should be, or changed by a test."""
-
-    def __init__(self, bad=None, trials=(0, 1), fresh=1.0, sums=("a",)):
-        said = "the GPU failed: [719] launch failed; it is lost to this process, and all is gone (start again)"
-        self.bad = {("gpu-fused", "first"): ("failed", said)} if bad is None else bad
-        cells = [(impl, graph) for impl in (*lost.ON_GPU, *lost.OTHERS) for graph in lost.GRAPHS]
-        self.rows = {cell: [{"read_ms": fresh}] for cell in cells}
-        self._trials, self._sums = set(trials), set(sums)
-
-    def trials(self, cell):
-        return self._trials
-
-    def checksums(self, graph):
-        return self._sums
-
-
-@pytest.mark.parametrize(
-    ("how", "fault"),
-    [
-        ({}, None),
-        ({"bad": {("gpu-fused", "first"): ("skipped", "not tried")}}, "is skipped: not tried"),
-        ({"bad": {(name, "first"): ("failed", "lost") for name in lost.ON_GPU}}, "more than one failed cell"),
-        ({"trials": (0,)}, "has trials {0}"),
-        ({"fresh": None}, "was not taken in a process of its own"),
-        ({"sums": ("a", "b")}, "checksums"),
-    ],
-)
-def test_a_run_that_lost_its_gpu_is_judged(how, fault, tmp_path, monkeypatch):
-    out, exits = tmp_path / "lost-7", iter((1, 0))
-    out.mkdir()
-    (out / lost.ROWS).write_text("")
-    found = iter((Found(**how), Found(bad={})))
-    monkeypatch.setattr(lost, "run", lambda *_: (next(exits), ""))
-    monkeypatch.setattr(lost, "Cells", lambda folder: next(found))
-    wrong = lost.faults_of(tmp_path, [], 7)
-    assert (wrong == []) if fault is None else fault in wrong[0], wrong
-
-
 @pytest.mark.simulator
 @pytest.mark.processes
 def test_runs_at_once_agree_and_cells_after_one_that_lost_the_gpu_are_measured_in_fresh_processes():

@@ -30,10 +30,6 @@ def sequential(dim, **fields):
     return trials(dim=dim, **fields)
 
 
-def gpu_labels(dim, **fields):
-    return trials(dim=dim, **(GPU | fields))
-
-
 def frame(*groups):
     return [row for group in groups for row in group]
 
@@ -135,14 +131,6 @@ def test_core_stands_in_tables_of_searches_and_in_none_of_labels(impl):
     assert not [column for column in built("6.1", labels(), sequential(1), core).columns if impl in column]
 
 
-def test_implementation_without_the_tables_label_pairs_shows_its_own_and_says_so():
-    fused = trials(label=0.1, **(GPU | {"impl": "gpu-fused", "dim": 2}))
-    table = built("6.1", labels(), labels(dim=2), sequential(1, label=0.2), sequential(2, label=0.5), fused)
-    assert table.columns[-2:] == ("gpu-fused d=2", "sequential / gpu-fused d=2")
-    assert row(table).entries["sequential / gpu-fused d=2"].measured == pytest.approx(5.0)
-    assert not [column for column in table.columns if column.startswith("gpu d=2")]
-
-
 # ------------------------------------------------------------------ look-alikes and other graphs
 
 
@@ -182,9 +170,3 @@ def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
     one = found[(found.level == "data set") & (found.source == "measured") & (found.phase == "Parent SSSP")]
     assert list(one.share.round(9)) == [0.3]
     assert list(one.name) == ["Small sparse, 2 graphs"]
-
-
-def test_printed_weights_are_those_of_the_graphs_measured():
-    found = weights(labels())
-    one = found[(found.level == "data set") & (found.source == "printed") & (found.phase == "Overhead")]
-    assert one.share.iloc[0] == pytest.approx(45.5 / 394.5, rel=1e-3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import os
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 import grailbench as gb
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.graph.ids import Counted, Listed, Named
+from grailbench.graph.ids import Counted, Named
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.pairs import UNKNOWN, read_pairs
 
@@ -58,14 +57,6 @@ def test_lines_end_in_any_way(tmp_path, name, end):
     assert pairs_of(tmp_path / name, text, Counted(3)) == [(0, 1, UNKNOWN, 1), (1, 2, 0, 2), (2, 0, UNKNOWN, 3)]
     with pytest.raises(InputError, match=rf"{name}, line 2: no query"):
         pairs_of(tmp_path / name, f"0{blank}1{end}1\n", Counted(3))
-
-
-def test_tables_of_numbers(tmp_path):
-    rows, late = [(7, 3, 1, 2), (3, 3, UNKNOWN, 3)], [(7, 3, 1, 3), (3, 3, UNKNOWN, 4)]
-    ids = Listed(np.array([7, 3]))
-    assert pairs_of(tmp_path / "q.csv", "from,to,answer\n7, 3,1\n3,3,\n", ids) == rows
-    assert pairs_of(tmp_path / "q.csv.gz", gzip.compress(b"sep=;\nu;v;answer\n7;3;1\n3;3;\n"), ids) == late
-    assert pairs_of(tmp_path / "q.csv", "7;3;1\n3;3\n", ids) == [(7, 3, 1, 1), (3, 3, UNKNOWN, 2)]
 
 
 @pytest.mark.parametrize(

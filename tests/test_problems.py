@@ -143,16 +143,6 @@ def test_a_graph_too_large_for_all_pairs_is_refused_before_it_is_had(name):
     assert make_plan(config_from_flags(datasets=[name], problem="sssp")).cells
 
 
-def test_what_is_known_of_a_graphs_size_is_that_of_its_file(diamond):
-    from grailbench.data.library import open_raw
-    from grailbench.data.locate import locate
-
-    for name in (diamond, "kegg-like", "erdos-renyi-20-0.1"):
-        before = locate(name).vertices
-        assert before == open_raw(name).vertices == locate(name).vertices  # stored by now
-    assert locate("kegg").vertices == 3617
-
-
 def test_a_flag_over_a_config_must_be_obeyed_in_one_of_its_experiments(diamond, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f"""

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from commands import call
 from naive import closure
-from watchers import Notes
 
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Listed, Named
 from grailbench.graph.store import save_graph
-from grailbench.harness import runner
-from grailbench.harness.plan import Config, make_plan
 from grailbench.util import paths
 
 EDGES = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 3), (3, 5), (6, 6)]
@@ -96,12 +93,3 @@ def test_what_has_no_single_file_of_answers_is_refused_before_anything_runs(caps
     assert code == 2
     assert said in err
     assert not (here / "run").exists()
-
-
-def test_wrong_answers_are_not_written(toys, here):
-    kept = []
-    block = {"datasets": ["named"], "implementations": ["toy:wrong", "toy:right"], "count": 50, "trials": 1}
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
-    runner.run(plan, Notes(), out=here / "run", fetch=False, answered=lambda work, got: kept.append((work, got)))
-    ((workload, answers),) = kept
-    assert (answers == workload.queries.answers).all()

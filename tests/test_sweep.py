@@ -177,15 +177,6 @@ def test_without_memory_for_a_sweep_everything_is_searched(monkeypatch):
     assert ask(found, *every_pair(dag)).tolist() == truth(graph, dag).tolist()
 
 
-def test_the_memory_of_sweeps_is_what_is_said_and_within_half_of_what_is_free(monkeypatch):
-    for width in (8, 16, 32):
-        assert sum(each.nbytes for each in groups.rows_for(9_999, width)) <= groups.memory_of(9_999, width)
-    free = 2 * 3 * groups.memory_of(50_000, 8)
-    monkeypatch.setattr(index.memory, "available", lambda: free)
-    assert index.fitting(50_000, 10**7, 9) == (8, 3)
-    assert index.fitting(50_000, 10**7, 1) == (16, 1)
-
-
 @given(graph=digraphs())
 def test_one_pair_and_a_decision_say_what_the_batch_says(graph):
     dag = dag_of(*graph)
