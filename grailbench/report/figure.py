@@ -174,6 +174,11 @@ def stacked(frame: pandas.DataFrame, panel: str, bar: str, part: str = "part", a
     return Bars(panels(bars), tuple(dict.fromkeys(frame[part])), whole=True, across=across)
 
 
+def noted(frame: pandas.DataFrame, sampled: str, *notes: str) -> str:
+    """Notes in one line, and after them the sentence on sampled times if the frame has such."""
+    return " ".join(filter(None, (*notes, sampled if (frame.status == "sampled").any() else "")))
+
+
 def alone(found: tuple[Panel, ...], x: Axis, y: Axis, names: Iterable[str] = (), lines: bool = False) -> Marks:
     """A form of panels one below the other; the legend has `names`, or the series in the order of their marks."""
     every = tuple(names) or tuple(dict.fromkeys(mark.series for panel in found for mark in panel.items))
