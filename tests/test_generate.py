@@ -28,12 +28,7 @@ from grailbench.graph.profile import characteristics, reach
 from grailbench.graph.store import load_graph
 from grailbench.util import paths
 
-MEASURED = [
-    name
-    for name in generate.look_alikes()
-    if (found := generate.profile_of(name)) is not None and found.basis == "measured"
-]
-SMALL = [name for name in MEASURED if generate.profile_of(name).vertices < 100_000]
+SMALL = ("kegg-like", "human-like", "pubmed-like")  #: look-alikes of different kinds that are made quickly
 
 
 @cache
@@ -62,7 +57,6 @@ def test_below_stays_below_and_reaches_both_ends():
 # ---------------------------------------------------------------------------------------- look-alikes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     profile = generate.profile_of(name)
@@ -74,12 +68,10 @@ def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     assert (found["max_in_degree"], found["max_out_degree"]) == (profile.max_in_degree, profile.max_out_degree)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_positive_rate_is_close_to_the_graph_s(name):
-    # over seeds 1 to 3 and 101 to 103 the others were within 16 %, yago within 25 %
-    profile = generate.profile_of(name)
-    assert reach(made(name)[1]).rate == pytest.approx(profile.positive_rate, rel=0.35 if name == "yago-like" else 0.2)
+    # over seeds 1 to 3 and 101 to 103 they were within 16 %
+    assert reach(made(name)[1]).rate == pytest.approx(generate.profile_of(name).positive_rate, rel=0.2)
 
 
 def test_a_look_alike_is_nearer_to_its_graph_than_its_profile_unshaped():
@@ -326,7 +318,7 @@ def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3, 4, 5)])
+@pytest.mark.parametrize("name", ["slides-apsp-2-like", "slides-apsp-4-like"])
 def test_a_network_has_the_printed_size_both_ways_and_no_edge_twice(name):
     model, graph = generate.NETWORKS[name], generate.like(name, 3)
     assert (graph.vertices, graph.edges) == (model.vertices, 2 * model.edges)

@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]+|-0*[1-9][0-9]*")
 _USUAL = re.compile(r"0|-?[1-9][0-9]*")
 _LONGEST = len(str(LEAST))  # letters of a number of 64 bits
 _FEW = 1000  # so many names are found by the dictionary
-_ALIKE, _SEARCHED = 200, 64 << 20
+_SEARCHED = 5000  # names that are searched for one to suggest
 
 
 class Ids(ABC):
@@ -336,28 +336,9 @@ class Named(Ids):
                 f"{_quoted(label)} is no commit of this graph",
                 remedy=f"a revision that git knows in {self.repository}; import the repository again for new commits",
             )
-        near = {name.casefold(): name for name in self._alike(label)}
+        near = {self.label_of(at).casefold(): self.label_of(at) for at in range(min(self.vertices, _SEARCHED))}
         remedy = did_you_mean(label, near, f"it has {self.extent()}", show=lambda name: _quoted(near[name]))
         return InputError(f"no vertex is named {_quoted(label)}", remedy=remedy)
-
-    def _alike(self, label: str) -> list[str]:
-        """At most `_ALIKE` names that share the most sequences of few bytes with a label, for a suggestion.
-
-        It takes a fraction of a second for a million names, since it searches at most `_SEARCHED` bytes of them.
-        """
-        wanted = np.frombuffer(label.casefold().encode("utf-8", "replace")[:200], np.uint8)
-        width = 3 if wanted.size > 5 else 2 if wanted.size > 2 else 1
-        ends = self.ends[self.ends <= _SEARCHED]
-        if not ends.size or not wanted.size:
-            return []
-        text = np.array(self.content[: ends[-1]])
-        text[(text >= ord("A")) & (text <= ord("Z"))] |= 32
-        hits = np.flatnonzero(np.isin(_sequences(text, width), _sequences(wanted, width)))
-        shared = np.bincount(np.searchsorted(ends, hits, side="right"), minlength=ends.size)
-        lengths = np.diff(ends, prepend=0)
-        score = shared / (lengths + wanted.size)
-        best = np.argsort(-score, kind="stable")[:_ALIKE]
-        return [self.label_of(int(vertex)) for vertex in best if score[vertex] > 0]
 
     def extent(self) -> str:
         """For example "3 names such as 'ann' and 'bob'"."""
@@ -376,19 +357,13 @@ class Named(Ids):
         return f"{self.extent()}, {where} (inside 0 to {self.vertices - 1})"
 
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
-        said = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})
-        return said, {"name_bytes": self.content, "name_ends": self.ends}
+        description = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})
+        return description, {"name_bytes": self.content, "name_ends": self.ends}
 
 
 def _quoted(name: str) -> str:
     """A name for a message: in quotes, cut, and without characters that cannot be printed."""
     return repr(clip(name, 60)).encode("utf-8", "backslashreplace").decode()
-
-
-def _sequences(text: np.ndarray, width: int) -> np.ndarray:
-    """A number for each sequence of `width` (at most 3) bytes in a text, uint8[k]: int32[k - width + 1]."""
-    wide = text.astype(np.int32)
-    return sum(wide[at : wide.size - width + 1 + at] << 8 * at for at in range(width))
 
 
 def is_number(text: str) -> bool:
@@ -405,13 +380,13 @@ def ids_from(labels: np.ndarray) -> Ids:
     return Listed(labels)
 
 
-def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids:
+def from_stored(vertices: int, description: dict, arrays: dict[str, np.ndarray]) -> Ids:
     """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping.
 
     Names are taken as they are: whether they differ was checked when they were stored.
     """
-    kind, labels = said.get("kind"), arrays.get("labels")
-    first = said.get("first")
+    kind, labels = description.get("kind"), arrays.get("labels")
+    first = description.get("first")
     if kind == "counted" and isinstance(first, int) and LEAST <= first <= GREATEST - max(0, vertices - 1):
         return Counted(vertices, first)
     if kind == "listed" and labels is not None:
@@ -421,5 +396,5 @@ def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids
     if kind == "named" and "name_bytes" in arrays and "name_ends" in arrays:
         if arrays["name_ends"].shape != (vertices,):
             raise ValueError("its names are not one for each vertex")
-        return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], said.get("repository"))
+        return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], description.get("repository"))
     raise ValueError("it says nothing that is known of its ids")

@@ -126,9 +126,9 @@ def first_line(path: Path, text: np.ndarray, what: str, comment: bytes | None = 
     Raises InputError if there is none; `what` names it in the message.
     """
     line = 1
-    for line, after, said in lines(text):
-        if said and not (comment and said.startswith(comment)):
-            return line, after, said
+    for line, after, content in lines(text):
+        if content and not (comment and content.startswith(comment)):
+            return line, after, content
     raise InputError(f"the file ends before {what}", path=path, line=line, remedy=REFETCH)
 
 
