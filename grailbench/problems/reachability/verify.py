@@ -1,9 +1,8 @@
 """Compares every answer with an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
-Up to `Checks.closure_limit` vertices the oracle computes the whole transitive closure; beyond, it sweeps from the
-sources of the queries, or on a GPU (`grailbench.cuda.oracle`) from their targets where the host would take minutes.
-All answer every query. If the oracle may answer only a sample, or runs out of its time limit,
-the implementations are also compared with one another, and the oracle decides where they differ.
+Up to `Checks.closure_limit` vertices the oracle computes the whole closure; beyond, it sweeps from the sources of the
+queries, or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. If it may answer only a sample, the
+implementations are also compared with one another, and the oracle decides where they differ.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ _DISPUTED = 1_024  # queries per question to the oracle when implementations dis
 
 
 class Checker(Workload):
-    """One query set on one graph, and the check of the answers of many implementations.
-
-    `check` compares an implementation with the oracle; `compare`, after all were checked, compares them with one
-    another.
-    """
+    """One query set on one graph, and the check of the answers of many implementations."""
 
     def __init__(self, dag: Dag, queries: QuerySet, checks: Checks = Checks()):  # noqa: B008 - frozen
         self.dag, self.queries, self.checks = dag, queries, checks
