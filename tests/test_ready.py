@@ -141,10 +141,9 @@ def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(
     assert "_renumber_by_first" not in called
 
 
-@pytest.mark.processes
 def test_cells_of_every_problem_are_timed_from_edges(diamond, tmp_path):
     blocks = [
-        {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": "own"}
+        {"problem": name, "datasets": [diamond], "trials": 2, "warmup": 0, "from_edges": True, "process": "shared"}
         for name in PROBLEMS
         if problem(name).from_edges
     ]
