@@ -21,7 +21,6 @@ from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.core.inner import core_dag
 from grailbench.problems.reachability.core.peel import peel
 from grailbench.problems.reachability.core.rows import count, graph_of_core, number
-from grailbench.problems.reachability.cpu import grail
 from grailbench.problems.reachability.index import Params
 
 REACHABILITY = problem("reachability")
@@ -221,14 +220,6 @@ def test_counters_tell_the_form_of_the_index(graph, memory, form, held):
     assert found["searches"] <= found["queries_to_labels"]
     assert forest == (whole[2] == 0)
     assert index.counters == {}
-
-
-def test_labels_of_a_core_on_one_thread_and_on_many_count_the_same_and_one_thread_starts_no_other(monkeypatch):
-    dag = dag_of(*LATTICE)
-    ends = tuple(np.ascontiguousarray(each, np.int32) for each in np.divmod(np.arange(8100), 90))
-    many = REACHABILITY.attempt(Core, Params(threads=3, memory=1), dag, ends, dict).counters
-    monkeypatch.setattr(grail, "helpers", lambda threads: pytest.fail("another thread"))
-    assert REACHABILITY.attempt(Core, Params(threads=1, memory=1), dag, ends, dict).counters == many
 
 
 @given(graph=st.one_of(digraphs(), dags(12)))

@@ -154,16 +154,6 @@ def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
     assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
 
 
-def test_batches_of_any_size_are_answered_alike():
-    dag = dag_of(*DIAMOND)
-    index = built("core-gpu", dag)
-    us, vs = (each.astype(np.int32) for each in np.divmod(np.arange(64), 8))
-    whole = ask(index, us, vs)
-    assert ask(index, us[:5], vs[:5]) == whole[:5]
-    assert ask(index, us[:0], vs[:0]) == []
-    assert ask(index, np.tile(us, 3), np.tile(vs, 3)) == whole * 3
-
-
 def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
     index = built("core-gpu", dag_of(*DIAMOND))
     monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (9 * 1000 - 1, 2**30))

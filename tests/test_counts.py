@@ -11,7 +11,7 @@ from naive import closure
 from strategies import dag_of, digraphs
 from watchers import Notes
 
-from grailbench.errors import InputError, TooLittleMemory
+from grailbench.errors import TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.harness.plan import Config, make_plan
@@ -222,15 +222,6 @@ def test_implementations_that_differ_where_none_was_searched_are_wrong(diamond, 
     assert {row["reason"] for row in rows} == {"implementations differ in counts that no search checked"}
 
 
-def test_who_searches_is_asked_drawn_vertices_of_a_large_graph():
-    counts, search = problem("counts"), contract.implementation("peer:scipy", "counts")
-    whole = counts.spec("random", 1, 7)
-    assert (whole.name, counts.part(whole, search)) == ("all", Spec("all", 1000, 7))
-    assert counts.part(counts.spec("ancestors", 1, 7), search).name == "ancestors-1000-s7"
-    with pytest.raises(InputError, match="descendants or ancestors"):
-        counts.spec("balanced", 1, 1)
-
-
 def test_drawn_vertices_are_the_same_for_all_and_checked(monkeypatch):
     monkeypatch.setattr(counting, "CLOSED", 0)
     dag = some_dag(60, 200)
@@ -276,13 +267,6 @@ def test_errors_of_estimates_are_as_large_as_is_said():
     found = np.array([sketch.estimated(task, 1, seed)[0][top] for seed in range(60)]) / right
     assert abs(found.mean() - 1) < 4 * sketch.ERROR / 60**0.5
     assert 0.7 * sketch.ERROR < found.std() < 1.4 * sketch.ERROR
-
-
-def test_estimates_depend_on_the_seed_and_not_on_threads():
-    task = task_of(some_dag())
-    one, many, other = (counted("counts-sketch", task, threads=n, seed=s) for n, s in ((1, 1), (3, 1), (1, 2)))
-    assert one.counts.tolist() == many.counts.tolist() != other.counts.tolist()
-    assert one.error == pytest.approx(0.127, abs=1e-3)
 
 
 @pytest.mark.parametrize("small", [True, False])
@@ -337,36 +321,3 @@ def test_counts_are_written_as_parquet_with_64_bits(people, tmp_path):
 def test_estimates_are_called_so(people, capsys, tmp_path):
     code, out, _ = call(capsys, "export", people, tmp_path / "c.csv", "--counts", "--impl", "counts-sketch")
     assert (code, "estimates, of a standard error of 12.7 %" in out) == (0, True)
-
-
-@pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_counting_that_breaks_off_leaves_the_file_as_it_was(people, tmp_path, monkeypatch, format):
-    class Broken(Solver):
-        def __init__(self, task):
-            self.task = task
-
-        def solve(self, asked, timer):
-            if Broken.turns:
-                raise KeyboardInterrupt
-            Broken.turns += 1
-            return Counted(np.ones(self.task.vertices, np.int64))
-
-    Broken.turns = 0
-    counts = contract.implementation("counts", "counts")
-    monkeypatch.setattr(counts, "prepare", classmethod(lambda cls, task, params, timer: Broken(task)))
-    (tmp_path / "c").write_bytes(b"before")
-    before = {each.name for each in tmp_path.iterdir()}
-    with pytest.raises(KeyboardInterrupt):
-        export(people, tmp_path / "c", format)
-    assert (tmp_path / "c").read_bytes() == b"before"
-    assert {each.name for each in tmp_path.iterdir()} == before
-
-
-def test_counts_go_without_what_is_for_closures(people, capsys, tmp_path):
-    for words in (["--closure"], ["--memory", "1MB"], ["--format", "tuwien"], ["--impl", "condense-pairs"]):
-        code, _, err = call(capsys, "export", people, tmp_path / "c", "--counts", *words)
-        assert code == 2, (words, err)
-        assert not (tmp_path / "c").exists()
-    assert "counts are not written as 'tuwien'" in call(
-        capsys, "export", people, tmp_path / "c", "--counts", "--format", "tuwien"
-    )[2].replace("\n", " ")

@@ -95,10 +95,3 @@ def test_the_description_counts_the_file_and_not_its_components(raw):
 @pytest.mark.parametrize("name", SMALL)
 def test_a_closure_has_the_registered_pairs(name, raw):
     assert closure_pairs(raw(name)) == SET[name].closure.pairs
-
-
-@pytest.mark.mirror
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in SET if name not in SMALL])
-def test_a_large_closure_has_the_registered_pairs(name, raw):
-    assert closure_pairs(raw(name)) == SET[name].closure.pairs

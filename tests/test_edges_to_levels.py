@@ -83,12 +83,6 @@ def test_offsets_are_of_64_bits_if_edges_and_those_to_roots_may_need_them(monkey
         assert rows.given_rows(np.array([0, 2, 3, 3]), np.array([1, 2, 2], np.int32)).starts.dtype == dtype
 
 
-@settings(max_examples=6 if gateway.simulated else 100)
-@given(graph=SOME)
-def test_levels_of_deep_graphs_come_from_the_host_and_are_the_same(graph):
-    assert_as_on_the_host(graph_of(*graph), **DEEP)
-
-
 RING = [(v, (v + 1) % 40) for v in range(40)]
 SHAPES = {
     "no edges": (5, []),
@@ -131,21 +125,6 @@ def test_a_walk_takes_no_more_than_it_can_count(name, more, monkeypatch):
     monkeypatch.setattr(walk, name, more)
     with pytest.raises(MachineLacks, match="4 vertices and 3 edges on the GPU: levels are found there of fewer than"):
         walk.walk_levels(4, found)
-
-
-def test_offsets_of_64_bits_give_the_same_rows():
-    graph = graph_of(*SHAPES["two rings in a row"])
-    columns = staging.to_device(*graph_columns(graph))
-    short, wide = (rows.simple_rows(graph.vertices, graph.edges, *columns, wide=wide) for wide in (False, True))
-    assert (short.starts.dtype, wide.starts.dtype) == (np.int32, np.int64)
-    assert short.edges == wide.edges == 7
-    assert np.array_equal(library.to_host(short.starts), library.to_host(wide.starts))
-    path = graph_of(4, [(0, 1), (1, 2), (0, 2), (2, 3)])
-    found = rows.simple_rows(4, 4, *staging.to_device(*graph_columns(path)), wide=True)
-    for walked in (walk.walk_levels(4, found), build.walk_levels_on_host(4, found)):
-        there, _ = build.leveled(walked.reached, walked)
-        assert there.starts.dtype == there.parent_starts.dtype == np.int64
-        assert library.to_host(there.starts).tolist() == by_level(condense(path)).starts.tolist()
 
 
 def test_a_graph_is_deep_by_its_levels_and_edges_alone():
@@ -191,15 +170,6 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
         inside = [dag.component[ends] for ends in pairs]
         oracle = Fused.build(dag, params, NoTimer()).query_batch(*inside, NoTimer())
         assert np.array_equal(found.query_batch(*(pairs if way == "edges" else inside), NoTimer()), oracle)
-
-
-def test_the_device_condenses_what_its_walk_can_count_and_no_other():
-    assert index.MOST == walk.MOST_VERTICES
-    many = np.zeros(index.FEWEST, np.int32)
-    takes = lambda n, ends, devices=1: Fused.condenses(Graph(n, ends, ends), Params(devices=devices))  # noqa: E731
-    assert takes(1, many)
-    assert takes(index.MOST - 1, many)
-    assert not any((takes(0, many[:0]), takes(1, many, 2), takes(index.MOST, many)))
 
 
 def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
 from dags import hub_words
-from fused_twin import records, sibling_order
+from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -60,12 +60,6 @@ def test_long_rows_are_ordered_tile_by_tile(how):
     children = 2100
     edges = [(0, v) for v in range(1, children)] + [(1, children), (children - 1, children)]
     assert_as_the_twin(dag_of(children + 1, edges), 1, 5, how)
-
-
-@pytest.mark.parametrize("length", [1, 2, 2047, 2048, 5000])
-def test_a_sibling_order_is_a_permutation(length):
-    for h in (0, 12345, 2**32 - 1):
-        assert np.array_equal(np.sort(sibling_order(length, h)), np.arange(length))
 
 
 @pytest.mark.parametrize("how", [{"shared": True}, {"shared": False, "narrow": 0}, {"shared": False}])

@@ -79,7 +79,7 @@ def test_every_stage_answers_what_the_one_before_left(sizes, stage):
 def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
     dag = dag_of(*layered(6, 20))
     ids = np.arange(dag.vertices, dtype=np.int32)
-    u, v = (ends[:: 7 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
+    u, v = (ends[:: 37 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
     for filters in ((), FILTERS):
         params = Params(dim=1, filters=filters, count=True)
         index = implementation("sequential").build(dag, params, NoTimer())
@@ -87,16 +87,6 @@ def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
         searcher = searcher_on(dag, params)
         searcher.search(u, v)
         assert searcher.opened == index.counters["searches"] > 0
-
-
-def test_batches_of_other_sizes_answer_alike():
-    dag = dag_of(*layered(5, 6))
-    searcher = searcher_on(dag, Params(dim=1))
-    u, v = (ends.astype(np.int32) for ends in pairs_of(30, 3))
-    whole = searcher.search(u, v)
-    assert searcher.search(u[:7], v[:7]).tolist() == whole[:7].tolist()
-    assert searcher.search(u[:0], v[:0]).tolist() == []
-    assert searcher.search(u, v).tolist() == whole.tolist()
 
 
 def test_a_batch_that_does_not_fit_is_refused_before_anything_of_it_is_made(monkeypatch):
@@ -227,16 +217,6 @@ def test_what_searches_count_is_exact_however_blocks_arrive():
         found.add((searcher.opened, searcher.searched_again, searcher.swept, searcher.scanned))
     assert len(found) == 1
     assert all(found.pop())
-
-
-def test_a_chain_is_scanned_from_both_ends_edge_by_edge():
-    length = 9
-    dag = dag_of(length, [(i, i + 1) for i in range(length - 1)])
-    searcher = searcher_on(dag, Params(dim=1), ROOMY, counting=True)
-    found = searcher.search(np.array([0], np.int32), np.array([length - 1], np.int32))
-    assert found.tolist() == [True]
-    searched = length - 2  # the last edge is the proof, its round has no end
-    assert (searcher.opened, searcher.scanned) == (1, 1 + searched)
 
 
 def test_one_step_decides_what_it_can():

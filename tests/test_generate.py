@@ -28,12 +28,7 @@ from grailbench.graph.profile import characteristics, reach
 from grailbench.graph.store import load_graph
 from grailbench.util import paths
 
-MEASURED = [
-    name
-    for name in generate.look_alikes()
-    if (found := generate.profile_of(name)) is not None and found.basis == "measured"
-]
-SMALL = [name for name in MEASURED if generate.profile_of(name).vertices < 100_000]
+SMALL = ("kegg-like", "human-like", "pubmed-like")  #: look-alikes of different kinds that are made quickly
 
 
 @cache
@@ -62,7 +57,6 @@ def test_below_stays_below_and_reaches_both_ends():
 # ---------------------------------------------------------------------------------------- look-alikes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     profile = generate.profile_of(name)
@@ -74,12 +68,10 @@ def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     assert (found["max_in_degree"], found["max_out_degree"]) == (profile.max_in_degree, profile.max_out_degree)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_positive_rate_is_close_to_the_graph_s(name):
-    # over seeds 1 to 3 and 101 to 103 the others were within 16 %, yago within 25 %
-    profile = generate.profile_of(name)
-    assert reach(made(name)[1]).rate == pytest.approx(profile.positive_rate, rel=0.35 if name == "yago-like" else 0.2)
+    # over seeds 1 to 3 and 101 to 103 they were within 16 %
+    assert reach(made(name)[1]).rate == pytest.approx(generate.profile_of(name).positive_rate, rel=0.2)
 
 
 def test_a_look_alike_is_nearer_to_its_graph_than_its_profile_unshaped():
@@ -156,19 +148,6 @@ def test_home_made_dags_have_the_printed_sizes_and_there_is_no_dag_07():
         printed = {row["dataset"]: (row["# Vertices (n)"], row["# Edges (m)"]) for row in csv.DictReader(stream)}
     assert {name: tuple(map(str, size)) for name, size in generate.HOME_MADE.items()} == printed
     assert "dag_07-like" not in generate.look_alikes()
-
-
-@pytest.mark.slow
-def test_every_set_of_pairs_is_as_likely():
-    # 3 vertices, 2 of 3 pairs: 3 sets; 3 standard deviations of 3000 / 3 are 77
-    sets = [0, 0, 0]
-    for seed in range(3000):
-        graph = random_dag(3, 2 / 3, seed, threads=1)
-        left_out = {(0, 1), (0, 2), (1, 2)} - {
-            tuple(sorted(pair)) for pair in zip(graph.sources.tolist(), graph.targets.tolist(), strict=True)
-        }
-        sets[sum(left_out.pop()) - 1] += 1
-    assert max(abs(found - 1000) for found in sets) < 100
 
 
 @pytest.mark.parametrize(
@@ -297,15 +276,6 @@ def test_citations_cite_back_at_most_a_window_and_make_no_cycle():
     assert 20_000 - graph.edges == pytest.approx(4.0 * window / 2, rel=0.3)
 
 
-def test_narrower_windows_make_more_levels():
-    assert condense(citations(3000, 3.0, 100)).depth > 2 * condense(citations(3000, 3.0, 1000)).depth
-
-
-def test_ids_of_citations_tell_nothing_of_age():
-    graph = citations(3000, 5.0, 200)
-    assert abs(np.mean(graph.sources < graph.targets) - 0.5) < 0.05
-
-
 @pytest.mark.parametrize("sizes", [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, float("nan"), 5)])
 def test_impossible_citations_are_refused(sizes):
     with pytest.raises(InputError):
@@ -326,7 +296,7 @@ def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [f"slides-apsp-{number}-like" for number in (2, 3, 4, 5)])
+@pytest.mark.parametrize("name", ["slides-apsp-2-like", "slides-apsp-4-like"])
 def test_a_network_has_the_printed_size_both_ways_and_no_edge_twice(name):
     model, graph = generate.NETWORKS[name], generate.like(name, 3)
     assert (graph.vertices, graph.edges) == (model.vertices, 2 * model.edges)

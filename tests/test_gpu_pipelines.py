@@ -4,18 +4,20 @@ answers are the oracle's, and what the machine lacks is said."""
 import numpy as np
 import pytest
 from commands import call_apart
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
 from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 from strategies import dag_of, dags, digraphs
 
-from grailbench.cuda import describe, gateway
-from grailbench.cuda.frontier import Enterprise
+from grailbench.cuda import describe, frontier, gateway, primitives
+from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
+from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
+from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import index as gpu_index
-from grailbench.problems.reachability.gpu import pipeline, search
+from grailbench.problems.reachability.gpu import parents, pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 METHODS = {"gpu": pipeline.label, "gpu-path": pipeline.label_by_paths}
@@ -97,7 +99,7 @@ def test_phases_are_the_columns_of_its_paper(method):
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-@MANY
+@settings(max_examples=4 if gateway.simulated else 150)
 @given(graph=digraphs().filter(lambda g: 0 < g[0] <= 14), dim=st.sampled_from([1, 2]), shape=shapes)
 def test_answers_are_the_oracles(name, graph, dim, shape):
     method, searcher_of, group = SEARCHES[name]
@@ -160,12 +162,6 @@ def test_simulated_run_checks_and_records_no_time(diamond):
     assert '"phase": null' in out
 
 
-def test_a_simulator_by_accident_gives_no_times(diamond):
-    code, _, err = call_apart("run", "--dataset", diamond, "--impl", "gpu", NUMBA_ENABLE_CUDASIM="1")
-    assert code == 4
-    assert "NUMBA_ENABLE_CUDASIM" in err
-
-
 # ------------------------------------------------------------------ on a GPU
 
 
@@ -198,3 +194,245 @@ def test_labels_hold_on_every_real_graph(method, real_graphs, order):
         for dim in (1, 2, 3):
             params = Params(dim=dim, order=order)
             assert_as_sequential(labelled(method, dag, params, Enterprise()), dag, params)
+
+
+LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
+
+
+def by_weights(dag, params, shape, ceiling=pipeline.CEILING):
+    return pipeline.label(dag, params, NoTimer(), shape, ceiling)
+
+
+# ------------------------------------------------------------------ labels of the thesis: weights that saturate
+
+
+@MANY
+@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
+def test_saturated_weights_are_settled_and_give_the_same_labels(graph, params, shape):
+    dag = dag_of(*graph)
+    assert_as_sequential(by_weights(dag, params, shape, LOW), dag, params)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ceiling", [pipeline.CEILING, LOW])
+def test_labels_by_weights_hold_where_queues_of_all_sizes_meet_hubs(shape, ceiling):
+    dag, params = dag_of(*hubs(22, 6)), Params(dim=2, seed=3)
+    built = by_weights(dag, params, shape, ceiling)
+    assert_as_sequential(built, dag, params)
+    assert (built.counts["settled_comparisons"] > 0) == (ceiling == LOW)
+
+
+def test_the_number_of_settled_comparisons_is_exact_for_a_graph():
+    dag = dag_of(*hubs(16, 4))
+    found = {by_weights(dag, Params(dim=1, seed=2), shape, LOW).counts["settled_comparisons"] for shape in SHAPES}
+    assert len(found) == 1
+    assert found.pop() > 0
+
+
+@pytest.mark.parametrize("label", [pipeline.label, pipeline.label_by_paths])
+def test_labels_hold_where_64_bits_overflow(label):
+    """22 times eight ways in a row: 2**66 paths; then a diamond apart, whose costs are all beyond the ceiling."""
+    starts = range(0, 198, 9)
+    ladder = [edge for a in starts for way in range(1, 9) for edge in ((a, a + way), (a + way, a + 9))]
+    dag = dag_of(203, ladder + [(199, 200), (199, 201), (200, 202), (201, 202)])
+    params = Params(dim=1, order="lexicographic")
+    built = label(dag, params, NoTimer(), SMALLEST)
+    assert_as_sequential(built, dag, params)
+    assert {built.counts.get(name, 1) for name in ("saturated_pairs", "settled_comparisons")} == {1}  # of the thesis's
+
+
+def test_a_root_that_is_not_the_last_vertex_is_refused():
+    offsets, children = np.array([0, 2, 2, 2]), np.array([1, 2], np.int32)
+    order = np.array([0, 1, 2], np.int32)
+    dag = Dag(offsets, children, np.array([0, 1, 1], np.int32), order, order, reverse=transpose(offsets, children))
+    with pytest.raises(InputError, match="not the last vertex .*super-root"):
+        by_weights(dag, Params(dim=1), SMALLEST)
+
+
+# ------------------------------------------------------------------ parts of the pipelines
+
+
+@pytest.mark.parametrize(("size", "threads"), [(1, 1), (1, 4), (7, 4), (8, 4), (13, 2)])
+def test_scan_gives_prefix_sums_of_every_row(size, threads):
+    rows = np.random.default_rng(1).integers(0, 9, (3, size)).astype(np.int32)
+    made = primitives.Scan(3, size, threads)
+    made.run(cuda.to_device(rows))
+    within, totals = made.within.copy_to_host(), made.totals.copy_to_host()
+    block = np.arange(size) // threads
+    earlier = np.where(block > 0, totals[:, np.maximum(block - 1, 0)], 0)
+    assert np.array_equal(within + earlier, np.cumsum(rows, axis=1))
+
+
+@MANY
+@given(status=st.lists(st.integers(0, 1), min_size=1, max_size=30), shape=shapes, clear=st.booleans(), data=st.data())
+def test_queues_hold_exactly_the_frontier_sorted_by_cardinality(status, shape, clear, data):
+    size = len(status)
+    cards = np.array(data.draw(st.lists(st.integers(0, 6), min_size=size, max_size=size)), np.int32)
+    status, made = np.array(status, np.uint8), frontier.Frontier(size, shape)
+    there = cuda.to_device(status)
+    assert made.generate(there, cuda.to_device(cards), clear) == status.sum()
+    queues = [queue.copy_to_host()[:many].tolist() for queue, many in zip(made.queues, made.sizes, strict=True)]
+    few, many = cards < shape.small, cards > shape.large
+    for queue, kind in zip(queues, (few, ~few & ~many, ~few & many), strict=True):
+        assert sorted(queue) == np.flatnonzero(kind & (status > 0)).tolist()
+    assert there.copy_to_host().any() == (status.any() and not clear)
+
+
+@cuda.jit
+def _compare(path, pairs, found):
+    for i in range(cuda.grid(1), found.shape[0], cuda.gridsize(1)):
+        found[i] = parents.before(path, pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3])
+
+
+@MANY
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=40), st.booleans())
+def test_paths_compare_as_the_lists_of_their_ranks(choices, deep):
+    n = len(choices) + 1
+    path, ranks, children = np.zeros((n, 4), np.int32), [()], [0] * n
+    for v, choice in enumerate(choices, 1):
+        p = max(0, v - 1 - choice % 2) if deep else choice % v
+        jump = path[p, parents.JUMP]
+        depth = path[:, parents.DEPTH]
+        even = depth[p] - depth[jump] == depth[jump] - depth[path[jump, parents.JUMP]]
+        path[v] = p, children[p], depth[p] + 1, path[jump, parents.JUMP] if even else p
+        ranks.append((*ranks[p], children[p]))
+        children[p] += 1
+    rng = np.random.default_rng(1)
+    ends = [sorted(rng.permutation(n)[:2].tolist(), key=lambda _: rng.random()) for _ in range(20)]
+    rows = np.array([(p, children[p], q, children[q]) for p, q in ends], np.int32)
+    found = cuda.to_device(np.zeros(len(rows), np.uint8))
+    _compare[2, 2](cuda.to_device(path), cuda.to_device(rows), found)
+    expected = [(*ranks[p], children[p]) < (*ranks[q], children[q]) for p, q in ends]
+    assert found.copy_to_host().astype(bool).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"threads": 3}, {"lanes": 16, "threads": 8}, {"lanes": 64}, {"threads": 2048}, {"blocks": 0}]
+)
+def test_impossible_launches_are_refused(wrong):
+    with pytest.raises(ValueError, match="powers of two"):
+        Enterprise(**wrong)
+
+
+def by_paths(dag, params, shape):
+    return pipeline.label_by_paths(dag, params, NoTimer(), shape)
+
+
+# ------------------------------------------------------------------ labels of Computation 2020
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("order", ["random", "lexicographic"])
+def test_labels_by_paths_hold_where_queues_of_all_sizes_meet_hubs(shape, order):
+    dag, params = dag_of(*hubs(22, 6)), Params(dim=3, seed=3, order=order)
+    assert_as_sequential(by_paths(dag, params, shape), dag, params)
+
+
+def test_later_pairs_find_no_frontier_of_the_dag_again():
+    """Layers that are completely linked: every pair's tree has a level a layer, so both sweeps of it do."""
+    dag = dag_of(*hubs(22, 6))
+    one, two, three = (by_paths(dag, Params(dim=dim), SMALLEST).counts["label_generations"] for dim in (1, 2, 3))
+    sweep = dag.depth + 1  # the last frontier is empty
+    assert one == 2 * sweep + 2 + 2 * sweep  # down and up the DAG, everyone once, up and down the tree
+    assert two - one == three - two == 2 * sweep
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_threads_change_no_child_order(threads, monkeypatch):
+    from grailbench.problems.reachability.cpu import traverse
+
+    monkeypatch.setattr(traverse, "_SHARE", 20)
+    dag = dag_of(*hubs(60, 9))
+    one = shuffle_rows(dag.offsets, dag.children, 5, 1)
+    assert np.array_equal(one, shuffle_rows(dag.offsets, dag.children, 5, 1, threads))
+    assert not np.array_equal(one, dag.children)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_schedule_replays_the_frontiers_of_the_first(shape):
+    status = np.array([1, 0, 1, 1, 1, 0, 1, 1], np.uint8)
+    cards, frontier = np.array([0, 1, 2, 3, 4, 5, 6, 7], np.int32), Frontier(8, shape)
+    schedule, seen = Schedule(frontier, 8), []
+    there = cuda.to_device(status)
+    for _ in range(2):
+        for _ in schedule.levels(there, cuda.to_device(cards)):
+            queues = zip(frontier.queues, frontier.sizes, strict=True)
+            seen.append([sorted(queue.copy_to_host()[:size].tolist()) for queue, size in queues])
+    assert schedule.depth == 1
+    assert seen[0] == seen[1]
+    assert sorted(sum(seen[0], [])) == np.flatnonzero(status).tolist()
+
+
+# ------------------------------------------------------------------ its search
+
+
+def test_a_query_visits_a_vertex_once_and_stops_when_it_is_answered():
+    """Ten diamonds in a row: whoever remembers expands each level once."""
+    ladder = [(3 * i + a, 3 * i + b) for i in range(10) for a, b in ((0, 1), (0, 2), (1, 3), (2, 3))]
+    dag = dag_of(31, [*ladder, (0, 30)])
+    built = by_paths(dag, Params(dim=1), SMALLEST)
+    searcher = search.PathSearcher(built.graph.children, built.pairs, SMALLEST)
+    for target, levels in ((3, 3), (30, 2)):  # the level after the one that found it finds nobody left to go on
+        before = searcher.levels
+        answers, _ = searcher.search(np.array([0], np.int32), np.array([target], np.int32))
+        assert answers.tolist() == [True]
+        assert searcher.levels - before <= levels
+
+
+# ------------------------------------------------------------------ memory, and real graphs
+
+
+def test_the_simulator_counts_no_device_memory():
+    from grailbench.cuda import allocator
+
+    if gateway.simulated:
+        allocator.restart()
+        assert (allocator.held(), allocator.peak()) == (None, None)
+
+
+class TestMemory:
+    pytestmark = on_gpu
+
+    def test_an_array_that_does_not_fit_says_its_need_and_what_is_free(self):
+        with pytest.raises(TooLittleMemory, match=r"4096\.00 GiB beside .* does not fit .* GiB are free"):
+            cuda.device_array(1 << 42, np.uint8)
+
+    def test_what_is_dropped_is_held_until_it_is_released(self):
+        from grailbench.cuda import allocator
+
+        allocator.restart()
+        before = allocator.held()
+        array = cuda.device_array(1 << 24, np.uint8)
+        assert allocator.held() == allocator.peak() == before + (1 << 24)
+        del array
+        allocator.release()
+        assert (allocator.held(), allocator.peak()) == (before, before + (1 << 24))
+
+    def test_the_high_water_mark_is_the_need_within_a_tenth(self):
+        from grailbench.cuda import allocator
+        from grailbench.graph.condense import condense
+        from grailbench.graph.generate import random_dag
+
+        dag = condense(random_dag(200_000, 20, seed=1))
+        allocator.restart()
+        before = allocator.held()
+        implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
+        need = pipeline.path_device_bytes(dag, 2, Enterprise())
+        assert 0.9 * need < allocator.peak() - before < 1.1 * need
+
+
+@pytest.mark.mirror
+def test_a_small_real_graph_is_labelled_and_searched_in_the_simulator_too(mirror):
+    from grailbench.data.fetch import fetch
+    from grailbench.data.library import open_graph
+    from grailbench.data.registry import registry
+
+    fetch([registry()["kegg"]], mirror=str(mirror), offline=True)
+    dag, params = open_graph("kegg").dag, Params(dim=1, order="lexicographic")
+    index = implementation("gpu-path").build(dag, params, NoTimer())
+    other = implementation("sequential").build(dag, params, NoTimer())
+    assert np.array_equal(index.labels.lanes, other.labels.lanes)
+    sources, targets = np.random.default_rng(1).integers(0, dag.vertices - 1, (2, 200)).astype(np.int32)
+    answers = index.query_batch(sources, targets, NoTimer())
+    assert np.array_equal(answers, other.query_batch(sources, targets, NoTimer()))
+    assert 0 < answers.sum() < 200

@@ -184,28 +184,7 @@ def test_weights_of_a_bar_add_up_to_one_and_are_those_of_the_phases():
     assert list(one.name) == ["Small sparse, 2 graphs"]
 
 
-def test_two_graphs_of_one_printed_name_have_a_bar_each():
-    found = weights(labels(dataset="citeseer"), labels(dataset="citeseer-large"))
-    bars = found[found.level == "graph"].groupby(["name", "source"]).share.sum()
-    assert bars.round(9).eq(1).all()
-    assert set(bars.index.get_level_values("name")) == {"Citeseer (table 6.2)", "Citeseer (table 6.3)"}
-
-
 def test_printed_weights_are_those_of_the_graphs_measured():
     found = weights(labels())
     one = found[(found.level == "data set") & (found.source == "printed") & (found.phase == "Overhead")]
     assert one.share.iloc[0] == pytest.approx(45.5 / 394.5, rel=1e-3)
-
-
-def test_look_alikes_are_no_part_of_a_data_set():
-    found = weights(labels(dataset="cit-patents-like"), labels(dataset="citeseer-large"))
-    grouped = found[(found.level == "data set") & (found.source == "measured")]
-    assert set(grouped.name) == {"Large real, 1 graph", "Generated graphs, 1 graph"}
-
-
-def test_times_that_two_tables_print_are_drawn_once():
-    report = document.make(made(frame(labels(), search(), sequential(2)), {}))
-    shown = figures.printed_frame(report.tables)
-    assert not shown.duplicated(["dataset", "column"]).any()
-    assert {"Subsizes DAG", "GPU Search", "Sequential DFS"} <= set(shown.column)
-    assert "Queries on GPU" not in set(shown.column)

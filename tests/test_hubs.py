@@ -46,13 +46,6 @@ def test_what_hubs_prove_of_a_pair_is_true(graph):
                 assert v not in reach[u]
 
 
-@given(digraphs())
-def test_threads_make_the_same_words(graph):
-    dag = dag_of(*graph)
-    index = implementation("parallel").build(dag, Params(filters=FILTERS, threads=2), NoTimer())
-    assert index.hubs.tolist() == hub_words(dag).tolist()
-
-
 def test_among_up_to_64_vertices_every_one_is_a_hub_so_nothing_is_searched():
     dag = dag_of(40, [(u, v) for u in range(40) for v in (u + 1, 2 * u + 3) if v < 40])
     index = implementation("sequential").build(dag, Params(filters=FILTERS, count=True), NoTimer())

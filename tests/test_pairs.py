@@ -49,11 +49,6 @@ def test_a_table_may_have_a_header(tmp_path, head):
     ]  # fmt: skip
 
 
-def test_a_header_that_is_a_pair_is_one(tmp_path):
-    ids = Named(["source", "target"])
-    assert pairs_of(tmp_path / "q.csv", "source,target\n", ids) == [("source", "target", UNKNOWN, 1)]
-
-
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n"])
 @pytest.mark.parametrize("name", ["q", "q.csv"])
 def test_lines_end_in_any_way(tmp_path, name, end):
@@ -208,11 +203,6 @@ def test_numbers_are_read_the_same_by_the_fast_way_and_the_other(tmp_path, asked
 def test_a_line_that_is_no_pair_of_names_is_named(tmp_path, name, text, why):
     with pytest.raises(InputError, match=why):
         pairs_of(tmp_path / name, text, PEOPLE)
-
-
-def test_a_number_of_too_many_digits_is_out_of_range(tmp_path):
-    with pytest.raises(InputError, match=r"line 2: vertex 9999999999999999999 is out of range: the graph has 0..2"):
-        pairs_of(tmp_path / "q", "0 1\n9999999999999999999 1\n", Counted(3))
 
 
 @pytest.mark.parametrize(

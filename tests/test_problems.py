@@ -1,13 +1,10 @@
 """Problems other than reachability go through the same plan, runner, rows and screen."""
 
-import json
-import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
-import numpy as np
 import pytest
-from commands import PATIENCE, call
+from commands import PATIENCE
 from watchers import Notes
 
 from grailbench.errors import InputError
@@ -106,12 +103,6 @@ def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_pa
     ]
 
 
-def test_keys_of_reachability_do_not_know_that_there_are_other_problems(diamond):
-    (cell, _) = make_plan(config_from_flags(datasets=[diamond])).cells
-    assert "problem" not in cell.identity()
-    assert cell_of(cell.columns()) == cell_of({k: v for k, v in cell.columns().items() if k != "problem"})
-
-
 def test_flags_that_change_the_problem_change_its_usual_implementations_and_count(diamond, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f'[[experiment]]\ndatasets = ["{diamond}"]\ncount = 9\n')
@@ -162,19 +153,6 @@ def test_what_is_known_of_a_graphs_size_is_that_of_its_file(diamond):
     assert locate("kegg").vertices == 3617
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {"implementations": ["dfs", "sequential"], "dim": (3,)},
-        {"implementations": ["gpu-fused"], "filters": ("hubs,tree,level",)},
-        {"problem": "closure", "threads": (2,)},
-        {"problem": "bfs", "count": 3},
-    ],
-)
-def test_a_flag_that_somebody_obeys_is_taken(diamond, flags):
-    assert make_plan(config_from_flags(datasets=[diamond], **flags)).cells
-
-
 def test_a_flag_over_a_config_must_be_obeyed_in_one_of_its_experiments(diamond, tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(f"""
@@ -186,43 +164,12 @@ def test_a_flag_over_a_config_must_be_obeyed_in_one_of_its_experiments(diamond, 
         config_from_flags(str(path), dim=(3,))
 
 
-@pytest.mark.processes
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="cells are forked")
-def test_cells_in_processes_of_their_own_give_the_same(diamond, tmp_path, watcher):
-    done = measured(diamond, tmp_path, watcher, process="own", implementations=["sequential"])
-    done.check()
-    ends = [row for row in done.rows if row["phase"] == "solve"]
-    assert len(ends) == 2
-    assert all(row["host_peak_bytes"] > 0 and row["rate"] > 0 for row in ends)
-    here = measured(diamond, tmp_path / "here", watcher)
-    assert {row["checksum"] for row in here.rows} == {row["checksum"] for row in ends}
-
-
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_problem_is_whole(name):
     found = problem(name)
     assert found.name == name
     assert len(set(found.phases)) == len(found.phases) > 0
     assert set(found.usual) <= set(contract.implementations(name))
-
-
-def test_the_command_line_shows_rates_and_rows(diamond, tmp_path, capfd):
-    words = ["--problem", "bfs", "--dataset", diamond, "--trials", 1, "--json", "--out", tmp_path / "r"]
-    code, out, err = call(capfd, "run", *words)
-    assert code == 0, err
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert [row["phase"] for row in rows] == ["prepare", "solve"]
-    assert np.isfinite(rows[-1]["rate"])
-
-
-def test_runs_of_another_problem_compare_by_its_last_phase(diamond, tmp_path, watcher, capfd):
-    for name in "ab":
-        measured(diamond, tmp_path / name, watcher, trials=5)
-    code, shown, _ = call(capfd, "compare", tmp_path / "a" / "run", tmp_path / "b" / "run", "--all")
-    assert code in (0, 1)  # tiny times may differ by much
-    assert "1 times compared" in shown
-    assert "bfs sequential" in shown
-    assert "solve" in shown
 
 
 def test_a_thread_that_asks_while_another_loads_sees_all_implementations(monkeypatch):

@@ -333,16 +333,6 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
     assert rows["program:count"]["positives"] == rows["sequential"]["positives"]
 
 
-def test_a_number_of_pairs_is_not_written_as_answers(described, diamond, capsys, tmp_path):
-    words = ["run", "--dataset", diamond, "--count", "30", "--process", "shared", "--trials", "1", "--warmup", "0"]
-    words += ["--impl", described("count", COUNT), "--answers", tmp_path / "answers.txt"]
-    code, _, err = call(capsys, *words, "--out", tmp_path / "run")
-    assert (code, (tmp_path / "answers.txt").exists()) == (2, False)
-    assert "no answers were written" in err
-    code, _, err = call(capsys, *words, "--impl", "sequential", "--out", tmp_path / "both")
-    assert (code, len((tmp_path / "answers.txt").read_text().splitlines())) == (0, 30), err
-
-
 def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys):
     words = ("plan", "--json", "--from-edges", "--dataset", diamond, "--impl", described())
     code, out, _ = call(capsys, *words, "--impl", "sequential")
@@ -417,9 +407,3 @@ def test_a_time_below_what_a_program_prints_is_the_most_that_it_can_be(printed, 
     (tmp_path / "stdout").write_text(f"index time: {printed}s\n")
     build = implementation("program:bfl").does.times.build
     assert Output("program:bfl", tmp_path).ms(build) == pytest.approx(ms)
-
-
-def test_info_explains_a_described_program(capsys):
-    code, out, _ = call(capsys, "info", "program:bfl", "--json")
-    assert code == 0
-    assert json.loads(out)["what"] == "BFL of its authors, as a command."

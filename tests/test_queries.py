@@ -14,7 +14,7 @@ from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.ids import Counted
 from grailbench.problems.reachability import queries
 from grailbench.problems.reachability.pairs import read_pairs
-from grailbench.problems.reachability.queries import UNKNOWN, QuerySpec, draw_balanced, query_set
+from grailbench.problems.reachability.queries import QuerySpec, draw_balanced, query_set
 from grailbench.util import memory
 
 CYCLE_AND_TAIL = (5, [(0, 1), (1, 0), (1, 2), (2, 3), (4, 4)])
@@ -56,11 +56,6 @@ def test_balanced_is_half_positive_and_targets_spread_over_the_descendants():
     assert len(np.unique((targets - sources)[answers == 1])) > 50
 
 
-def test_balanced_reaches_every_member_of_a_component():
-    _, targets, answers = draw_balanced(dag_of(4, [(0, 1), (1, 2), (2, 3), (3, 1)]), 400, 1)
-    assert set(targets[answers == 1]) == {1, 2, 3}
-
-
 def test_stored_set_comes_back_with_the_oracles_answers(monkeypatch):
     dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 1000, 9)
     first = query_set(spec, dag, "d" * 64)
@@ -74,34 +69,14 @@ def test_stored_set_comes_back_with_the_oracles_answers(monkeypatch):
     assert (again.method, again.positives) == ("sweep", 334)
 
 
-@pytest.mark.parametrize("damage", ["cut", "flip", "other graph"])
-def test_damaged_or_foreign_cache_is_made_again(damage):
-    dag, spec = dag_of(*CYCLE_AND_TAIL), QuerySpec("random", 500, 4)
-    first = query_set(spec, dag, "e" * 64)
-    content = bytearray(first.path.read_bytes())
-    if damage == "cut":
-        content = content[: len(content) // 2]
-    elif damage == "flip":
-        content[len(content) // 2] ^= 0xFF
-    else:
-        content = query_set(spec, dag, "f" * 64).path.read_bytes()
-    first.path.write_bytes(bytes(content))
-    again = query_set(spec, dag, "e" * 64)
-    assert (again.sources == first.sources).all()
-    assert again.graph_sha256 == "e" * 64
-
-
 def _flipped(bits):
     bits[7] ^= 1
 
 
 _EDITS = {
     "an answer": lambda held: _flipped(held["answers"]),
-    "what is known": lambda held: _flipped(held["known"]),
     "a source": lambda held: _flipped(held["sources"]),
-    "a given answer": lambda held: _flipped(held["given"]),
     "the count": lambda held: held.update(meta=np.array(str(held["meta"]).replace('"agreed": 334', '"agreed": 335'))),
-    "the method": lambda held: held.update(meta=np.array(str(held["meta"]).replace("sweep", "closure"))),
 }
 
 
@@ -130,13 +105,9 @@ def test_stored_set_that_says_anything_else_than_it_did_is_made_again_with_a_war
     "change",
     [
         {"sources": np.zeros(3, np.int32)},
-        {"sources": np.full(500, -1, np.int32)},
         {"targets": np.full(500, 5, np.int32)},
-        {"targets": np.zeros(500, np.int64)},
-        {"given": np.full(500, 7, np.int8)},
         {"answers": np.zeros(1, np.uint8)},
         {"meta": np.array("[]")},
-        {"meta": np.array(7)},
     ],
 )
 def test_a_cache_whose_arrays_do_not_fit_is_made_again_though_every_checksum_is_right(change, caplog):
@@ -177,16 +148,6 @@ def test_a_query_file_is_held_against_the_memory(tmp_path, monkeypatch):
         read_pairs(str(tmp_path / "pairs"), Counted(5))
 
 
-def test_file_of_queries_keeps_given_answers_and_lines(tmp_path):
-    path = tmp_path / "pairs.txt"
-    path.write_text("# mine\n0 3 1\n\n3 0\n% more\n2 1 0\n")
-    sources, targets, answers, lines = read_pairs(str(path), Counted(5))
-    assert sources.tolist() == [0, 3, 2]
-    assert targets.tolist() == [3, 0, 1]
-    assert answers.tolist() == [1, UNKNOWN, 0]
-    assert lines.tolist() == [2, 4, 6]
-
-
 @pytest.mark.parametrize(
     ("content", "line", "words"),
     [
@@ -212,13 +173,6 @@ def test_empty_file_and_missing_file_are_named(tmp_path):
         read_pairs(str(tmp_path / "none.txt"), Counted(5))
     with pytest.raises(InputError, match="no query set"):
         QuerySpec.parse(str(tmp_path / "missing.txt"), 10, 1)
-
-
-def test_file_is_known_by_its_content_not_its_path(tmp_path):
-    for name, content in (("a", "0 1\n"), ("b", "0 1\n"), ("c", "1 0\n")):
-        (tmp_path / name).write_text(content)
-    one, same, other = (QuerySpec.parse(str(tmp_path / name), 10, 1).identity() for name in "abc")
-    assert one == same != other
 
 
 def test_graph_without_vertices_has_nothing_to_ask():

@@ -95,16 +95,15 @@ def parsed(text):
 
 def test_latex_has_as_many_cells_a_line_as_columns_and_space_between_groups():
     lines = [["kegg", "measured", "1.50", "ok"], ["", "printed", "3", ""], ["a", "b", "c", "d"]]
-    text = latex(table(lines=lines, units={"ms": "µs"}), "Run 1 & 2, on a machine, commit 123")
+    text = latex(table(lines=lines), "Run 1 & 2, on a machine, commit 123")
     assert "\\begin{tabular}{llrl}" in text
-    assert [len(line) for line in rows_of(text)] == [4, 4, 4, 4, 4]
+    assert [len(line) for line in rows_of(text)] == [4, 4, 4, 4]
     commands = parsed(text)
     rules = ("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace")
     assert [commands[name] for name in rules] == [1, 1, 1, 1]
     assert text.startswith("% needs \\usepackage{booktabs}\n")
     title = "Title of 100 \\%"
     assert f"\\caption[{title}]{{{title}. Run 1 \\& 2, on a machine, commit 123.}}\\label{{tab:mine}}" in text
-    assert " &  & ($\\mu$) &" in text.replace("s) &", ") &")
     assert "{[}1{]} a\\_b" in text
     assert "2.5\\textsuperscript{{[}1,2{]}} &" in latex(table(lines=[["a", "b", "2.5 [1,2]", "ok"]], ends=frozenset()))
 
@@ -147,7 +146,7 @@ def test_no_line_begins_with_what_the_end_of_the_one_before_takes_for_its_own(na
 def test_every_table_of_a_report_and_every_hostile_name_compiles(tmp_path):
     report = document.make(made(everything()))
     long = [[name, "x", f"{at}.5", "ok [1]"] for at, name in enumerate(HOSTILE_NAMES * 2)]
-    tables = [*report.shown, report.details, table(lines=long, units={"ms": "µs"}, notes=list(HOSTILE_NAMES)), table()]
+    tables = [*report.shown, report.details, table(lines=long, notes=list(HOSTILE_NAMES)), table()]
     texts = [latex(each, f"{report.title}, on {HOSTILE}") for each in tables]
     body = "\n\\clearpage\n".join(texts)
     (tmp_path / "all.tex").write_text(
@@ -177,7 +176,6 @@ def test_every_renderer_takes_every_table_of_a_report():
         assert len(Page(html(each)).all("tr")) == len(each.lines) + 1
         assert {len(line) for line in rows_of(latex(each))} == {len(each.headers)}
         parsed(latex(each, report.title))
-        assert set(each.units) <= set(each.headers)
         assert markdown(each).startswith(f"## {each.title}\n")
         assert list(terminal(each))
         assert all(next(iter(record)) == "table" for record in records(each))
@@ -193,4 +191,3 @@ def test_report_writes_latex_files_alone(capsys, tmp_path):
     assert {name.rpartition(".")[2] for name in names} == {"tex"}
     text = (run / "report" / "table-2.4.tex").read_text()
     assert f". Run run, on {escape(ENVIRONMENT['cpu'])}, 2 cores." in text
-    assert " & (ms) & " in text

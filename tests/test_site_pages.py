@@ -119,7 +119,7 @@ def test_rounds_are_those_of_pandas(recorded):
     checked = 0
     for name in ("core", "sequential", "parallel", "dfs"):
         for each in rounds(name, "reachability", recorded):
-            group = best.loc[each.machine.name, each.graph, each.asked, each.place == measures.MANY]
+            group = best.loc[each.machine.name, each.graph, each.queries, each.place == measures.MANY]
             assert each.answering.own.value == pytest.approx(group[name])
             others = group.drop(name)
             assert (each.answering.other is None) == others.empty

@@ -146,7 +146,8 @@ def test_an_array_larger_than_the_file_is_damage_though_all_say_so(tmp_path):
     said = {"dtype": "<i4", "shape": [size], "crc": zlib.crc32(content)}
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(entry, content)
-        archive.writestr("meta.json", json.dumps({"kind": "graph", "arrays": {"sources": said, "targets": said}}))
+        meta = {"kind": "graph", "numbering": {}, "arrays": {"sources": said, "targets": said}}
+        archive.writestr("meta.json", json.dumps(meta))
     with pytest.raises(store.Damaged, match="does not fit"):
         store.load_graph(path)
 

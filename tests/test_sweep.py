@@ -120,21 +120,6 @@ def test_a_batch_is_shared_only_if_each_thread_gets_enough_work(shared_work, mon
     assert shared_work[0][0] == 2 * index.ASKED
 
 
-def test_sweeps_are_as_dear_as_their_groups_of_which_vertices_set_the_number():
-    few, many = (index.sweeping(5_120, 20_000, pairs) - index.ASKED * pairs for pairs in (512, 1_024))
-    assert many - few == index.AGAIN * 20_000
-    most, more = (index.sweeping(5_120, 20_000, pairs) - index.ASKED * pairs for pairs in (5_120, 10**7))
-    assert more == most == few + 9 * index.AGAIN * 20_000
-
-
-def test_blocks_and_threads_follow_from_sizes():
-    assert [sharing.justified(8, work * sharing.PER_THREAD) for work in (0, 1, 2, 7, 9)] == [1, 1, 2, 7, 8]
-    assert sharing.justified(8, 2 * sharing.PER_THREAD - 1) == 1
-    assert sharing.blocks(0, 1, 5) == sharing.blocks(0, 4, 5) == []
-    assert sharing.blocks(12, 1, 5) == [slice(0, 5), slice(5, 10), slice(10, 12)]
-    assert sharing.blocks(64, 4, 5) == [slice(first, first + 2) for first in range(0, 64, 2)]
-
-
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("many", ["sources", "targets"])
 def test_many_sources_of_few_targets_are_swept_from_the_few(many):
@@ -227,12 +212,3 @@ def test_the_work_is_counted_and_is_the_same_on_any_number_of_threads():
     assert found[0].counters["queries_swept"] > 0
     assert found[0].counters["edges_scanned"] > dag.edges
     assert built(dag).counters == {}
-
-
-def test_a_path_of_two_edges_is_searched_from_both_ends_and_decided_in_words():
-    found = built(dag_of(3, [(0, 1), (1, 2)]))
-    assert found.decide(2, 0).by == "level"
-    decision = found.decide(0, 2)
-    assert (decision.reachable, decision.by, decision.looked) == (
-        True, "search", {"vertices expanded": 2, "edges scanned": 2},
-    )  # fmt: skip

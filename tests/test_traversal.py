@@ -204,15 +204,6 @@ def test_reached_counts_vertices_and_the_edges_that_leave_them(graph):
     assert farthest == max(found[v] for v in inside)
 
 
-@given(graph=graphs)
-def test_rows_hold_every_edge_ascending(graph):
-    network, _ = network_of(graph, "bfs")
-    sources = np.repeat(np.arange(graph[0]), np.diff(network.offsets))
-    assert list(zip(sources.tolist(), network.targets.tolist(), strict=True)) == sorted(graph[1])
-    both = (graph[0], graph[1] + [(v, u) for u, v in graph[1]])
-    assert network_of(both, "bfs")[0].symmetric
-
-
 @given(graph=graphs, seed=st.integers(0, 9))
 def test_weights_depend_on_seed_and_ends_alone(graph, seed):
     offsets, targets = rows_of(graph_of(*graph))

@@ -85,7 +85,9 @@ def build(
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
     True
     """
-    implementation = _name(implementation)
+    if not isinstance(implementation, str):
+        remedy = "'grailbench list implementations' shows them"
+        raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)
     params = _params(d, filters, threads, search, order, seed, devices, memory)
     pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
     device = None if device is None else whole_number(device, "device", 0)
@@ -172,14 +174,6 @@ def load(
         return Index(*found.restored())
     own = found.params
     return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
-
-
-def _name(implementation: object) -> str:
-    """The name of an implementation. Raises InputError for what is none."""
-    if not isinstance(implementation, str):
-        remedy = "'grailbench list implementations' shows them"
-        raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)
-    return implementation
 
 
 def _params(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grailbench.problems.reachability.index import Decision
+from grailbench.util.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -42,7 +43,7 @@ class Explanation:
 
     def __str__(self) -> str:
         verb = "reaches" if self.reachable else "does not reach"
-        looked = "".join(f"; {count:,} {what}" for what, count in self.looked.items())
+        looked = "".join(f"; {number:,} {what}" for what, number in self.looked.items())
         text = f"{self.source} {verb} {self.target} (by {self.by}): {self.why}{looked}"
         return text if self.path is None else f"{text}\nshortest path: {_shown(self.path)}"
 
@@ -69,19 +70,14 @@ def explain(graph: Graph, engine: Engine, source: Hashable, target: Hashable, pa
         why = "this implementation does not tell which of its steps answered"
         found = Decision(path is not None, engine.implementation.name, why)
     known = {a: u, b: v}
-    names = [graph.ids.label_of(known[c] if c in known else _member(graph, c)) for c in found.vertices]
+    # of other components the least vertex
+    names = [graph.ids.label_of(known.get(c, int(np.argmax(graph.dag.component == c)))) for c in found.vertices]
     return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)
 
 
-def _member(graph: Graph, component: int) -> int:
-    """The least vertex of a component."""
-    return int(np.argmax(graph.dag.component == component))
-
-
 def _shown(path: list[Any]) -> str:
-    steps = f"{len(path) - 1:,} edge{'' if len(path) == 2 else 's'}"
     names = list(map(str, path))
     if len(names) > _SHOWN:
         half = _SHOWN // 2
         names = [*names[:half], f"({len(names) - 2 * half:,} more)", *names[-half:]]
-    return f"{' -> '.join(names)} ({steps})"
+    return f"{' -> '.join(names)} ({count(len(path) - 1, 'edge')})"

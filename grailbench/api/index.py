@@ -241,7 +241,7 @@ class Index:
         return shards.here(cut, self.reaches_many) if spread is None else spread.stream(cut)
 
     def _swept(self, sources: int) -> int:
-        """Vertices and edges that sweeps from so many sources look at."""
+        """Vertices and edges that sweeps from so many sources look at; it needs the condensed graph on the host."""
         return -(-sources // kernels.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)
 
     # ------------------------------------------------------------------ sets of vertices

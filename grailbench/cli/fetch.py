@@ -15,7 +15,7 @@ from grailbench.cli.printing import note, show, table
 from grailbench.errors import CheckFailed, InputError
 from grailbench.util.screen import error_console
 from grailbench.util.visible import visible
-from grailbench.util.words import first, grouped
+from grailbench.util.words import grouped, listing
 
 if TYPE_CHECKING:
     from grailbench.data.fetch import FetchResult
@@ -73,7 +73,7 @@ def command(names, sets, everything, mirror, offline, jobs, timeout, as_json):
         raise CheckFailed(f"counts differ from the published ones: {', '.join(wrong)}")
     if lacking := [row["name"] for row in found if row["status"] in ("missing", "damaged")]:
         raise InputError(
-            f"{len(lacking)} of {len(found)} graphs could not be had: {first(lacking, 8)}",
+            f"{len(lacking)} of {len(found)} graphs could not be had: {listing(lacking, 8)}",
             remedy="--mirror FOLDER-or-URL adds a source; look-alikes, as kegg-like, need none",
         )
 

@@ -41,7 +41,7 @@ def command(graphs, seed, out, form, record, as_json):
     levels     by longest path from a root, and how many vertices each has
     degrees    of the condensed graph, with their tails
     reach      how many vertices a vertex reaches, and the share of random pairs that are reachable
-    pairs      which step of `sequential` answers random, near and balanced pairs, and what is left to a search
+    pairs      which step of `sequential` answers random and balanced pairs, and what is left to a search
 
     A file is imported under its stem. The same seed gives the same profile. With --out also figures of the ends, the
     levels, the degrees, the components and the pairs, each with its data as CSV.
@@ -205,7 +205,7 @@ def _degrees(graph: Profile) -> Table:
 
 
 def _settled(profile: Profile) -> Table:
-    from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, STEPS, Settled
+    from grailbench.problems.reachability.profile import INDEX, PAIRS, STAGES, Settled
 
     def reachable(each: Settled) -> str:
         if each.kind == "balanced" or not each.rate_error:
@@ -220,8 +220,7 @@ def _settled(profile: Profile) -> Table:
     }  # fmt: skip
     notes = [
         f"Steps of `sequential` with d = {INDEX.dim} in their order, random child order: both ends in one component; "
-        "level, labels: no; tree: yes; hubs: yes or no. "
-        f"Near: the target is at the end of a walk of 1 to {STEPS} steps from the source, in either direction."
+        "level, labels: no; tree: yes; hubs: yes or no."
     ]
     if any(each.pairs < PAIRS for each in profile.settled):
         notes.append(f"Less than {PAIRS:,} pairs were asked where their searches scanned too many edges.")

@@ -31,7 +31,7 @@ from grailbench.report.table import Footnotes, Table
 from grailbench.util import paths
 from grailbench.util.screen import error_console, fold
 from grailbench.util.visible import visible
-from grailbench.util.words import brief, count, grouped, listing, median
+from grailbench.util.words import brief, count, grouped, listing, ms
 
 
 class RunView:
@@ -158,7 +158,7 @@ def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
 
 def _median(cell: Measured, phase: str) -> str:
     """Median ms of a phase; '' if it has no times."""
-    return "" if (found := cell.stats(phase)) is None else median(found.median)
+    return "" if (found := cell.stats(phase)) is None else ms(found.median)
 
 
 # ------------------------------------------------------------------ the live view

@@ -1,21 +1,9 @@
-"""Everything that uses CUDA directly: no other package imports a CUDA module.
-
-Importing this package imports no CUDA module either, so that `simulate` can be called first. The modules:
-
-    gateway        the import of CUDA, its repairs, `require`     installed       GPUs and compilers here, without CUDA
-    launch         launches, also of the whole grid               simulator       repairs of numba's simulator
-    device_arrays  zeros, pitched rows, many arrays in one        allocator       memory: counted, kept, in use
-    graphs         a DAG on the device, by rows or by level       edges           from raw edges to a DAG by levels
-    frontier       the frontier of the Enterprise BFS             floyd_warshall  all pairs in tiles
-    primitives     shuffles, scans, reductions, hashed keys       oracle          correct answers on large graphs
-    warp_group,    the same functions for groups of threads:      several         a host thread for each of several GPUs
-    block_group    a warp, or a block                             timers          times on the device in milliseconds
-    describe       properties and free memory of the device       energy          joules, by counters of GPU and CPU
+"""Everything that uses CUDA directly: no other package imports a CUDA module, and importing this one imports none, so
+that `simulate` can be called first.
 
 Files with kernels import `cuda` from `grailbench.cuda.gateway` at the top. Functions that call kernels import these
-files locally, after `gateway.require()`, so that machines without CUDA never import them.
-
-The simulator is that of numba-cuda if it is installed, else that of numba, which the base install includes.
+files locally, after `gateway.require()`, so that machines without CUDA never import them. The simulator is that of
+numba-cuda if it is installed, else that of numba, which the base install includes.
 """
 
 from __future__ import annotations

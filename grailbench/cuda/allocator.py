@@ -1,14 +1,8 @@
-"""Memory of the device: a memory manager for numba that counts allocations, keeps what is freed for the next one, and
-explains what fails.
+"""A memory manager for numba that counts allocations, keeps what is freed for the next one, and explains what fails.
 
-Taking memory of the device from the driver, or pinned memory of the host, takes up to milliseconds. So arrays that are
-dropped leave their memory here, by size, and the next array of about that size takes it. All of it goes back to the
-driver before an allocation fails, or when `Counting.flush` is called. Work on the default stream is in order; whoever
-uses another stream waits for it before dropping an array.
-
-Every allocation through `gateway.cuda` is counted while its array is in use, as what it takes: up to a sixteenth more
-than asked for, or twice that of a small one. Code of kernels, the context, memory that is kept for later arrays and
-memory of other libraries are not included. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
+Taking memory from the driver takes up to milliseconds, so dropped arrays leave their memory here, by size. All of it
+goes back before an allocation fails, or by `Counting.flush`. Whoever uses another stream than the default one waits for
+it before dropping an array. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
 """
 
 from __future__ import annotations

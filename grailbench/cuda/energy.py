@@ -1,13 +1,8 @@
 """Measures the energy that work takes, in joules, by the counters of a GPU's driver and of a CPU's packages.
 
-Such counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device: other
-programs, its memory, its idle power. So work is repeated until a step is a hundredth of it, what is measured begins and
-ends with a step, and the idle power just before stands beside it.
-
-`find_meters` finds the counters that this machine lets be read. GPUs: the driver's total of the whole board,
-`nvmlDeviceGetTotalEnergyConsumption`. CPUs: Running Average Power Limit (RAPL), of Intel's and AMD's, as Linux shows it
-in `POWERCAP`: a folder a domain, with `name`, `energy_uj` and `max_energy_range_uj`, after which the counter begins
-anew.
+The counters go up in steps, some 1 ms apart (a CPU) or 20 to 100 ms (a GPU), and count whoever uses the device. So work
+is repeated until a step is a hundredth of it, and the idle power just before stands beside it. GPUs:
+`nvmlDeviceGetTotalEnergyConsumption`, of the whole board. CPUs: Running Average Power Limit (RAPL) in `POWERCAP`.
 """
 
 from __future__ import annotations
@@ -47,22 +42,15 @@ class Counter:
 
         Raises MachineLacks if it went backwards, or if it may have begun anew more than once.
         """
-        found = after - before
-        if self.wraps is None:
-            if found < 0:
-                raise self._backwards(before, after)
-            return found
-        if seconds * MOST_WATTS >= self.wraps:
+        found, most = after - before, seconds * MOST_WATTS
+        if self.wraps is not None and most >= self.wraps:
             raise MachineLacks(
                 f"the counter of {self.name} begins anew after {self.wraps:,.0f} J, perhaps several times in "
                 f"{seconds:,.0f} s"
             )
-        if found < 0 and found + self.wraps > seconds * MOST_WATTS:
-            raise self._backwards(before, after)
-        return found % self.wraps
-
-    def _backwards(self, before: float, after: float) -> MachineLacks:
-        return MachineLacks(f"the counter of {self.name} went backwards, from {before:,.0f} J to {after:,.0f} J")
+        if found < 0 and (self.wraps is None or found + self.wraps > most):
+            raise MachineLacks(f"the counter of {self.name} went backwards, from {before:,.0f} J to {after:,.0f} J")
+        return found % self.wraps if found < 0 else found
 
 
 @dataclass(frozen=True)
@@ -139,15 +127,10 @@ def of(
 ) -> Energy:
     """Calls `work` until its energy is known, and returns what one call took.
 
-    It is called once or more, for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or
-    `MOST_SECONDS` have passed, or the next call would not end `seconds` after the beginning. What a call returns is
-    freed before the next.
-
-    settle  waits until devices have nothing left to do; called before and after the work
-    clock   seconds; `wait` lets some pass
-
-    A meter that cannot be read, stands still or goes backwards is `unread`, and the others are read all the same.
-    Raises MachineLacks where none can be read, and what `work` raises.
+    It is called for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or `MOST_SECONDS`
+    have passed, or the next call would not end within `seconds`. `settle`, called before and after, waits until devices
+    have nothing left to do. A meter that cannot be read, stands still or goes backwards is `unread`. Raises
+    MachineLacks where none can be read, and what `work` raises.
     """
     meters = tuple(meters)
     watch = _Watch([counter for meter in meters for counter in meter.counters], clock, wait)

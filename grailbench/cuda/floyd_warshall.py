@@ -1,23 +1,13 @@
 """The Floyd-Warshall algorithm on a matrix of all pairs over any semiring: in tiles of shared memory (Katz and Kider
 2008, `run_tiles`), and in tiles whose entries stay in registers (`Closing`).
 
-The device function `join(found, first, second)` computes a new entry: for distances min(found, first + second), for
-closures found | (first & second). The row and column of a pivot do not change in its own step, because a cycle never
-improves a path, so the threads of a step need not be synchronised.
+The device function `join(found, first, second)` computes a new entry: min(found, first + second), or found | (first &
+second).
 
-A step of `Closing` takes the next P pivots K. Of a matrix A, let D be the closure of the pivots' own P x P entries.
-
-1. `pivots` replaces A_KK by D (one block),
-2. `panel` replaces the pivots' rows R by min(R, D R) = R' (a block for each strip of columns),
-3. `rest` replaces every other row A_u by min(A_u, A_uK R').
-
-2 and 3 are products: an entry is loaded once a step, stays in a register and takes one instruction of each pivot, whose
-values come from shared memory. A thread has several rows and columns, so that a value which it loads there serves
-several entries.
-
-`rest` needs no second panel of the pivots' columns, because A_uK R' = A_uK D R' is what they would give too. It writes
-them, as entries like all others, while other blocks read them. That is harmless: what is read lies between A_uK and
-A_uK D, and gives the same result.
+A step of `Closing` takes the next P pivots K. `pivots` replaces their own entries A_KK by their closure D (one block),
+`panel` their rows R by R' = min(R, D R), and `rest` every other row A_u by min(A_u, A_uK R'), in which an entry is
+loaded once a step. `rest` writes columns of pivots while other blocks read them: what is read lies between A_uK and
+A_uK D, and A_uK R' = A_uK D R'.
 """
 
 from __future__ import annotations

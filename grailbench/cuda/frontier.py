@@ -1,12 +1,9 @@
 """The frontier of the Enterprise BFS (Liu and Huang 2015) as the thesis uses it (section 3.4).
 
-A status array marks the vertices of the next frontier. Each thread scans a part of it and sorts the vertices into three
-bins, for few, medium and many neighbours. Prefix sums over the sizes of the bins give the place of each bin in one of
-three queues, which are then processed by one thread, one warp and one block for each vertex: a `Trio` of kernels.
-
-Most steps of algorithms do something for every edge of a vertex (`by_edges`) or compute sums over its edges
-(`by_sums`). Device functions define what is done, so the distribution of the work among threads is implemented only
-once. A `Schedule` stores the frontiers for later traversals that visit the same vertices in the same levels.
+A status array marks the next frontier. Each thread sorts a part of it into three bins, for few, medium and many
+neighbours; prefix sums place the bins in three queues, processed by one thread, one warp and one block a vertex: a
+`Trio` of kernels. `by_edges` does something for every edge of a vertex, `by_sums` computes sums over them. A `Schedule`
+stores the frontiers for later traversals of the same levels.
 """
 
 from __future__ import annotations

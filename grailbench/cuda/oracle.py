@@ -1,10 +1,7 @@
 """Correct answers of many queries on a large DAG, on the device, without any code of the implementations under test.
 
-Of each group of targets every vertex gets a row of words, one bit for each target: whether it reaches that target.
-Level by level from the deepest one up, the rows of its children are or-ed into that of a vertex. Exact; what it relies
-on, levels that rise along every edge and an order by level of all vertices, is checked first.
-
-Importing this module imports CUDA.
+Of each group of targets every vertex has a row of bits, whether it reaches each; rows of children are or-ed level by
+level from the deepest up. Levels that rise along every edge are checked first. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

@@ -1,15 +1,10 @@
 """What kernels of all packages are built of: exchange between the lanes of a warp, prefix sums, segmented reduction,
 and keys of vertices.
 
-All lanes of a warp must call the functions that exchange values. In the simulator a warp is a single thread.
-
-Prefix sums of rows are those of Kogge and Stone (thesis, algorithm 4), of several rows at once. The printed algorithm 4
-has a barrier inside `if threadIdx.x >= stride`; here all threads reach the barrier.
-
-`segmented` reduces values at the targets of edges to their sources: sums, minima or unions, by whole warps. Edges are
-sorted by source. A warp processes one edge per lane at a time. While all its lanes have the same source, they
-accumulate in registers, so that the long row of a hub is reduced once. Otherwise a segmented reduction by shuffles
-leaves the values of each source in its first lane. Both ways need few atomics.
+All lanes of a warp must call the functions that exchange values; in the simulator a warp is a single thread. Prefix
+sums of rows are those of Kogge and Stone (thesis, algorithm 4, whose printed barrier inside a condition all threads
+reach here). `segmented` reduces values at the targets of edges to their sources: while all lanes have the same source
+they accumulate in registers, else shuffles leave the values of each source in its first lane.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Repairs of numba's simulator, which make it correct and fast enough for tests.
 
-Originally, the launching thread waits actively while the threads of a block run, so that every barrier takes a thread
-switch of Python (5 ms); and two threads that request the same shared array at the same time can get different arrays.
-The simulator of numba itself (used without numba-cuda) also restores the real `cuda` in a module when the first thread
-returns from one of its device functions, while other threads are still in it.
+Originally, the launching thread waits actively, so that every barrier takes a thread switch of Python (5 ms); two
+threads that request the same shared array at once can get different arrays; and numba's own restores the real `cuda` in
+a module when the first thread returns from one of its device functions.
 """
 
 from __future__ import annotations

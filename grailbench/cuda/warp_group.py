@@ -1,10 +1,8 @@
-"""Functions for a warp as a group of threads that work together; in the simulator a group is a block of four threads.
+"""Functions for a warp as a group of threads that work together; in the simulator a group is a block of four threads,
+so that, unlike with `primitives`, every exchange between lanes runs there too.
 
-Unlike with `primitives`, whose simulated warp is one thread, every exchange between lanes also runs in the simulator.
-All lanes of a group must call each of these functions. Blocks must have one dimension and a multiple of `WIDTH`
-threads; in the simulator exactly `WIDTH`, unless a kernel uses only `lane`. `block_group` has the same functions but
-for `union` for whole blocks, so that a kernel can be written for either; in the simulator it shares some of the code
-here.
+All lanes must call each of these functions. Blocks have one dimension and a multiple of `WIDTH` threads (in the
+simulator `WIDTH`, unless a kernel uses only `lane`). `block_group` has the same functions but `union` for whole blocks.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +15,6 @@ VERTEX = np.int32
 OFFSET = np.int64
 MOST_REVERSED = 1 << 27  #: edges up to which rows of parents are stored, and made before anyone asks for them
 MAX_VERTICES = 2**31 - 2  # one id is kept for the super-root
-_PIECE = 1 << 18  #: ids that a thread looks at twice while they are in its cache
 
 
 @dataclass(frozen=True)
@@ -52,42 +49,23 @@ class Graph:
             raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids")
         columns = []
         for side, ids in (("source", sources), ("target", targets)):
-            ready = ids.dtype == VERTEX and ids.flags.c_contiguous
-            column = ids if ready else np.empty(ids.shape, VERTEX)
-            least, greatest = extent(ids, None if ready else column)
+            least, greatest = extent(ids)
             if least < 0 or greatest >= vertices:
                 at = int(np.flatnonzero((ids < 0) | (ids >= vertices))[0])
                 raise InputError(f"edge {at}: {side} {int(ids[at])} is out of range for {vertices} vertices")
-            columns.append(column)
+            columns.append(np.ascontiguousarray(ids, VERTEX))
         if weights is not None:
             if weights.shape != sources.shape:
                 raise InputError(f"weights of shape {weights.shape}; each of {sources.size} edges needs one")
-            weights, said = of_values(np.asarray(weights), "the weights")
+            weights, message = of_values(np.asarray(weights), "the weights")
             if weights is None:
-                raise InputError(f"the weights are {said}")
+                raise InputError(f"the weights are {message}")
         return cls(int(vertices), *columns, weights)
 
 
-def extent(ids: np.ndarray, column: np.ndarray | None = None) -> tuple[int, int]:
-    """Returns the least and the greatest of ids (integers of any type, [k]); 0 and -1 if there are none.
-
-    column: int32[k] that gets a copy of them, cut off where they do not fit. All cores share the work.
-    """
-
-    def look(first: int) -> tuple[int, int]:
-        piece = ids[first : first + _PIECE]
-        if column is not None:
-            np.copyto(column[first : first + _PIECE], piece, casting="unsafe")
-        return int(piece.min()), int(piece.max())
-
-    pieces = range(0, ids.size, _PIECE)
-    threads = min(len(pieces), len(os.sched_getaffinity(0)))
-    if threads > 1:
-        with ThreadPoolExecutor(threads) as pool:
-            found = list(pool.map(look, pieces))
-    else:
-        found = [look(first) for first in pieces]
-    return min((least for least, _ in found), default=0), max((greatest for _, greatest in found), default=-1)
+def extent(ids: np.ndarray) -> tuple[int, int]:
+    """The least and the greatest of ids (integers of any type, [k]); 0 and -1 if there are none."""
+    return (int(ids.min()), int(ids.max())) if ids.size else (0, -1)
 
 
 @dataclass(frozen=True)
@@ -171,15 +149,15 @@ class Dag:
 
 def rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """The CSR of a raw graph (int64[n + 1], int32[m]) with ascending rows; duplicates and self-loops are kept."""
-    offsets, sources = _bucketed(graph.vertices, graph.targets, graph.sources)
+    offsets, sources = bucketed(graph.vertices, graph.targets, graph.sources)
     return transpose(offsets, sources)
 
 
 def weighted_rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same CSR and the weight of each edge, int32[m]; the lightest of several duplicates comes first."""
     places = np.arange(graph.edges, dtype=np.int64)
-    _, by_target = _bucketed(graph.vertices, graph.targets, places)
-    offsets, order = _bucketed(graph.vertices, graph.sources[by_target], by_target)
+    _, by_target = bucketed(graph.vertices, graph.targets, places)
+    offsets, order = bucketed(graph.vertices, graph.sources[by_target], by_target)
     targets, weights = graph.targets[order], graph.weights[order]
     _lightest_first(offsets, targets, weights)
     return offsets, targets, weights
@@ -200,7 +178,7 @@ def _lightest_first(offsets, targets, weights):
 
 
 @njit(cache=True)
-def _bucketed(n, keys, values):
+def bucketed(n, keys, values):
     """Groups values (any[m]) by key (int32[m]) as a CSR (int64[n + 1], any[m]); rows keep the order of the values."""
     offsets = np.zeros(n + 1, np.int64)
     for k in range(keys.shape[0]):

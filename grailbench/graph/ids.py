@@ -27,7 +27,7 @@ _NUMBER = re.compile(r"[0-9]+|-0*[1-9][0-9]*")
 _USUAL = re.compile(r"0|-?[1-9][0-9]*")
 _LONGEST = len(str(LEAST))  # letters of a number of 64 bits
 _FEW = 1000  # so many names are found by the dictionary
-_ALIKE, _SEARCHED = 200, 64 << 20
+_SEARCHED = 5000  # names that are searched for one to suggest
 
 
 class Ids(ABC):
@@ -82,8 +82,15 @@ class Ids(ABC):
         """The error for an id that the file does not have."""
 
     @abstractmethod
+    def _find(self, label: str) -> int:
+        """The vertex of an id given as text, or -1."""
+
     def vertex_of(self, label: str) -> int:
         """The vertex of an id given as text. Raises InputError if the file has no such id."""
+        vertex = self._find(label)
+        if vertex < 0:
+            raise self.unknown(label)
+        return vertex
 
 
 class Numbered(Ids):
@@ -94,25 +101,18 @@ class Numbered(Ids):
         return _NUMBER.fullmatch(text) is not None
 
     def has(self, text: str) -> bool:
-        return self._place_of(text) >= 0
+        return self._find(text) >= 0
 
-    def _place_of(self, text: str) -> int:
-        """The vertex of an id given as text, or -1."""
-        return self._place(int(text)) if len(text) <= _LONGEST and self.is_label(text) else -1
+    def _find(self, label: str) -> int:
+        return self._place(int(label)) if len(label) <= _LONGEST and self.is_label(label) else -1
 
     def unknown(self, label: str) -> InputError:
         return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
 
-    def vertex_of(self, label: str) -> int:
-        vertex = self._place_of(label)
-        if vertex < 0:
-            raise self.unknown(label)
-        return vertex
-
     def vertices_of(self, labels: ArrayLike) -> np.ndarray:
         labels = np.asarray(labels)
         if labels.dtype.kind in "OUT" and all(isinstance(label, str) for label in labels.flat):
-            return np.fromiter(map(self._place_of, labels.flat), np.int64, labels.size).reshape(labels.shape)
+            return np.fromiter(map(self._find, labels.flat), np.int64, labels.size).reshape(labels.shape)
         if labels.size and (labels.dtype.kind not in "iu" or labels.dtype == np.uint64):
             raise ValueError(f"ids of {labels.dtype}, not whole numbers that fit int64")
         return self._places_of(labels.astype(np.int64))
@@ -322,12 +322,10 @@ class Named(Ids):
     def has(self, text: str) -> bool:
         return text in self._places
 
-    def vertex_of(self, label: str) -> int:
+    def _find(self, label: str) -> int:
         vertex = self._place(label)
         if vertex < 0 and self.repository is not None:
             (vertex,) = self._commits([label])
-        if vertex < 0:
-            raise self.unknown(label)
         return vertex
 
     def unknown(self, label: str) -> InputError:
@@ -336,28 +334,9 @@ class Named(Ids):
                 f"{_quoted(label)} is no commit of this graph",
                 remedy=f"a revision that git knows in {self.repository}; import the repository again for new commits",
             )
-        near = {name.casefold(): name for name in self._alike(label)}
+        near = {self.label_of(at).casefold(): self.label_of(at) for at in range(min(self.vertices, _SEARCHED))}
         remedy = did_you_mean(label, near, f"it has {self.extent()}", show=lambda name: _quoted(near[name]))
         return InputError(f"no vertex is named {_quoted(label)}", remedy=remedy)
-
-    def _alike(self, label: str) -> list[str]:
-        """At most `_ALIKE` names that share the most sequences of few bytes with a label, for a suggestion.
-
-        It takes a fraction of a second for a million names, since it searches at most `_SEARCHED` bytes of them.
-        """
-        wanted = np.frombuffer(label.casefold().encode("utf-8", "replace")[:200], np.uint8)
-        width = 3 if wanted.size > 5 else 2 if wanted.size > 2 else 1
-        ends = self.ends[self.ends <= _SEARCHED]
-        if not ends.size or not wanted.size:
-            return []
-        text = np.array(self.content[: ends[-1]])
-        text[(text >= ord("A")) & (text <= ord("Z"))] |= 32
-        hits = np.flatnonzero(np.isin(_sequences(text, width), _sequences(wanted, width)))
-        shared = np.bincount(np.searchsorted(ends, hits, side="right"), minlength=ends.size)
-        lengths = np.diff(ends, prepend=0)
-        score = shared / (lengths + wanted.size)
-        best = np.argsort(-score, kind="stable")[:_ALIKE]
-        return [self.label_of(int(vertex)) for vertex in best if score[vertex] > 0]
 
     def extent(self) -> str:
         """For example "3 names such as 'ann' and 'bob'"."""
@@ -376,19 +355,13 @@ class Named(Ids):
         return f"{self.extent()}, {where} (inside 0 to {self.vertices - 1})"
 
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
-        said = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})
-        return said, {"name_bytes": self.content, "name_ends": self.ends}
+        description = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})
+        return description, {"name_bytes": self.content, "name_ends": self.ends}
 
 
 def _quoted(name: str) -> str:
     """A name for a message: in quotes, cut, and without characters that cannot be printed."""
     return repr(clip(name, 60)).encode("utf-8", "backslashreplace").decode()
-
-
-def _sequences(text: np.ndarray, width: int) -> np.ndarray:
-    """A number for each sequence of `width` (at most 3) bytes in a text, uint8[k]: int32[k - width + 1]."""
-    wide = text.astype(np.int32)
-    return sum(wide[at : wide.size - width + 1 + at] << 8 * at for at in range(width))
 
 
 def is_number(text: str) -> bool:
@@ -405,13 +378,13 @@ def ids_from(labels: np.ndarray) -> Ids:
     return Listed(labels)
 
 
-def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids:
+def from_stored(vertices: int, description: dict, arrays: dict[str, np.ndarray]) -> Ids:
     """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping.
 
     Names are taken as they are: whether they differ was checked when they were stored.
     """
-    kind, labels = said.get("kind"), arrays.get("labels")
-    first = said.get("first")
+    kind, labels = description.get("kind"), arrays.get("labels")
+    first = description.get("first")
     if kind == "counted" and isinstance(first, int) and LEAST <= first <= GREATEST - max(0, vertices - 1):
         return Counted(vertices, first)
     if kind == "listed" and labels is not None:
@@ -421,5 +394,5 @@ def from_stored(vertices: int, said: dict, arrays: dict[str, np.ndarray]) -> Ids
     if kind == "named" and "name_bytes" in arrays and "name_ends" in arrays:
         if arrays["name_ends"].shape != (vertices,):
             raise ValueError("its names are not one for each vertex")
-        return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], said.get("repository"))
+        return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], description.get("repository"))
     raise ValueError("it says nothing that is known of its ids")

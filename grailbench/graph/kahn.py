@@ -66,7 +66,7 @@ class _Room:
     in range v >> shift."""
 
     def __init__(self, n: int, edges: int):
-        self.held = np.empty(edges, np.int64)
+        self.dealt = np.empty(edges, np.int64)
         self._used, self._from_end, self._lock = 0, False, Lock()
         self.shift = max(0, (n - 1).bit_length() - _RANGE_BITS)
         self.ranges = ((n - 1) >> self.shift) + 1
@@ -79,7 +79,7 @@ class _Room:
         """Where a part of so many edges begins."""
         with self._lock:
             self._used += edges
-            return self.held.shape[0] - self._used if self._from_end else self._used - edges
+            return self.dealt.shape[0] - self._used if self._from_end else self._used - edges
 
     def tables(self, edges: int) -> tuple[np.ndarray, np.ndarray]:
         """Room for bases and starts of the blocks of so many edges; two in a row hold more than one can."""
@@ -89,19 +89,19 @@ class _Room:
     def blocks(self, parts: list[tuple[np.ndarray, np.ndarray]]) -> _Blocks:
         """The blocks of all tasks, of which each gives bases and starts."""
         bases, starts = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return _Blocks(self.held, bases, starts, np.empty((bases.shape[0], self.ranges), np.int32), _BLOCK_BITS)
+        return _Blocks(self.dealt, bases, starts, np.empty((bases.shape[0], self.ranges), np.int32), _BLOCK_BITS)
 
 
 class _Blocks(NamedTuple):
     """Edges in the order of the queue, cut into blocks of at most 1 << bits, each dealt into ranges of targets.
 
-    held    int64[..]                 target << bits | place in the block; block b begins at bases[b]
+    dealt    int64[..]                 target << bits | place in the block; block b begins at bases[b]
     bases   int64[blocks]
     starts  int32[blocks, ranges + 2] where each range begins in the block; the last column is unused
     taken   int32[blocks, ranges]     how many edges, first in their range, took their target
     """
 
-    held: np.ndarray
+    dealt: np.ndarray
     bases: np.ndarray
     starts: np.ndarray
     taken: np.ndarray
@@ -166,7 +166,7 @@ def _walk_wide(offsets, children, levels, order, at, found, level, room, pool):
 def _dealt_all(children, room, lo, hi):
     """Deals the edges lo to hi - 1 of all rows; returns bases and starts of their blocks."""
     bases, starts = room.tables(hi - lo)
-    blocks = _deal_edges(children, lo, hi, room.shift, _BLOCK_BITS, room.held, room.take(hi - lo), bases, starts, 0)
+    blocks = _deal_edges(children, lo, hi, room.shift, _BLOCK_BITS, room.dealt, room.take(hi - lo), bases, starts, 0)
     return bases[:blocks], starts[:blocks]
 
 
@@ -177,7 +177,7 @@ def _expanded(before, offsets, children, order, room, begin, end, at, last):
     rows = np.empty((last - at, 2), np.int64)
     edges = _rows_of(offsets, order, at, rows)
     bases, starts = room.tables(edges)
-    blocks = _deal_rows(children, rows, room.shift, _BLOCK_BITS, room.held, room.take(edges), bases, starts)
+    blocks = _deal_rows(children, rows, room.shift, _BLOCK_BITS, room.dealt, room.take(edges), bases, starts)
     return bases[:blocks], starts[:blocks]
 
 
@@ -246,8 +246,8 @@ def _rows_of(offsets, order, at, rows):
 
 
 @njit(cache=True, nogil=True)
-def _deal(block, shift, bits, held, base, starts):
-    """Deals a block of targets (int32[k]) into ranges, from held[base]; starts: its row of `_Blocks.starts`."""
+def _deal(block, shift, bits, dealt, base, starts):
+    """Deals a block of targets (int32[k]) into ranges, from dealt[base]; starts: its row of `_Blocks.starts`."""
     starts[:] = 0
     for i in range(block.shape[0]):
         starts[(block[i] >> shift) + 2] += 1
@@ -255,23 +255,23 @@ def _deal(block, shift, bits, held, base, starts):
         starts[r] += starts[r - 1]
     for i in range(block.shape[0]):
         r = (block[i] >> shift) + 1
-        held[base + starts[r]] = (np.int64(block[i]) << bits) | i
+        dealt[base + starts[r]] = (np.int64(block[i]) << bits) | i
         starts[r] += 1
 
 
 @njit(cache=True, nogil=True)
-def _deal_edges(children, lo, hi, shift, bits, held, base, bases, starts, b):
-    """Deals the edges lo to hi - 1 into block b and those behind it, from held[base]; returns the next block."""
+def _deal_edges(children, lo, hi, shift, bits, dealt, base, bases, starts, b):
+    """Deals the edges lo to hi - 1 into block b and those behind it, from dealt[base]; returns the next block."""
     for k in range(lo, hi, 1 << bits):
-        _deal(children[k : min(hi, k + (1 << bits))], shift, bits, held, base + k - lo, starts[b])
+        _deal(children[k : min(hi, k + (1 << bits))], shift, bits, dealt, base + k - lo, starts[b])
         bases[b] = base + k - lo
         b += 1
     return b
 
 
 @njit(cache=True, nogil=True)
-def _deal_rows(children, rows, shift, bits, held, base, bases, starts):
-    """Deals the edges of rows (int64[k, 2]) into blocks, from held[base]; returns how many these are."""
+def _deal_rows(children, rows, shift, bits, dealt, base, bases, starts):
+    """Deals the edges of rows (int64[k, 2]) into blocks, from dealt[base]; returns how many these are."""
     size, filled, b = 1 << bits, 0, 0
     block = np.empty(size, np.int32)
     for i in range(rows.shape[0]):
@@ -280,21 +280,21 @@ def _deal_rows(children, rows, shift, bits, held, base, bases, starts):
             prefetch(children, rows[i + 4 * _AHEAD, 1] - 1)
         lo, hi = rows[i]
         if filled + hi - lo > size:
-            b = _deal_edges(block, 0, filled, shift, bits, held, base, bases, starts, b)
+            b = _deal_edges(block, 0, filled, shift, bits, dealt, base, bases, starts, b)
             base += filled
             whole = (hi - lo) & ~(size - 1)
-            b = _deal_edges(children, lo, lo + whole, shift, bits, held, base, bases, starts, b)
+            b = _deal_edges(children, lo, lo + whole, shift, bits, dealt, base, bases, starts, b)
             base += whole
             lo += whole
             filled = 0
         for k in range(lo, hi):
             block[filled + k - lo] = children[k]
         filled += hi - lo
-    return _deal_edges(block, 0, filled, shift, bits, held, base, bases, starts, b)
+    return _deal_edges(block, 0, filled, shift, bits, dealt, base, bases, starts, b)
 
 
 @njit(cache=True, nogil=True)
-def _count_parents(held, bases, starts, taken, bits, shift, n, levels, begin, end):
+def _count_parents(dealt, bases, starts, taken, bits, shift, n, levels, begin, end):
     """Sets the levels of the vertices in the ranges begin to end - 1 to minus their parents; returns how many are 0."""
     roots = 0
     for r in range(begin, end):
@@ -302,14 +302,14 @@ def _count_parents(held, bases, starts, taken, bits, shift, n, levels, begin, en
         levels[first:last] = 0
         for b in range(bases.shape[0]):
             for k in range(bases[b] + starts[b, r], bases[b] + starts[b, r + 1]):
-                levels[held[k] >> bits] -= 1
+                levels[dealt[k] >> bits] -= 1
         for v in range(first, last):
             roots += levels[v] == 0
     return roots
 
 
 @njit(cache=True, nogil=True)
-def _take(held, bases, starts, taken, bits, levels, level, counts, begin, end):
+def _take(dealt, bases, starts, taken, bits, levels, level, counts, begin, end):
     """Counts down what vertices of the ranges begin to end - 1 miss, edge by edge of the blocks, and keeps the edges
     that take one. counts: int64[blocks], how many these are."""
     counts[:] = 0
@@ -317,35 +317,35 @@ def _take(held, bases, starts, taken, bits, levels, level, counts, begin, end):
         for b in range(bases.shape[0]):
             if b + 2 < bases.shape[0]:
                 for k in range(bases[b + 2] + starts[b + 2, r], bases[b + 2] + starts[b + 2, r + 1], 8):
-                    prefetch(held, k)
+                    prefetch(dealt, k)
             if b + 1 < bases.shape[0]:
                 for k in range(bases[b + 1] + starts[b + 1, r], bases[b + 1] + starts[b + 1, r + 1]):
-                    prefetch(levels, held[k] >> bits)
+                    prefetch(levels, dealt[k] >> bits)
             first = bases[b] + starts[b, r]
             at = first
             for k in range(first, bases[b] + starts[b, r + 1]):
-                edge = held[k]
+                edge = dealt[k]
                 v = edge >> bits
                 missing = levels[v] + 1
                 levels[v] = level if missing == 0 else missing
-                held[at] = edge
+                dealt[at] = edge
                 at += missing == 0
             taken[b, r] = at - first
             counts[b] += at - first
 
 
 @njit(cache=True, nogil=True)
-def _gather(held, bases, starts, taken, bits, order, begin, end, at):
+def _gather(dealt, bases, starts, taken, bits, order, begin, end, at):
     """Puts the vertices that the blocks begin to end - 1 took into the queue, at `at`, as their edges come."""
     took, found = np.full(1 << bits, -1, np.int32), np.empty((1 << bits) + 1, np.int32)
     for b in range(begin, end):
         if b + 1 < end:
             for r in range(taken.shape[1]):
-                prefetch(held, bases[b + 1] + starts[b + 1, r])
+                prefetch(dealt, bases[b + 1] + starts[b + 1, r])
         for r in range(taken.shape[1]):
             first = bases[b] + starts[b, r]
             for k in range(first, first + taken[b, r]):
-                took[held[k] & ((1 << bits) - 1)] = held[k] >> bits
+                took[dealt[k] & ((1 << bits) - 1)] = dealt[k] >> bits
         count = 0
         for i in range(starts[b, taken.shape[1]]):
             found[count] = took[i]

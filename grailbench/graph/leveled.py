@@ -7,7 +7,6 @@ is vertex 0. An edge is *deep* if it leads to the next level; every vertex excep
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.threads import ThreadPool
 
 _SMALL = 200_000  #: with fewer edges, several threads are slower than one
 _MANY = 6  #: with fewer threads, one thread is faster than several that each read all edges and use only their part
@@ -52,62 +52,35 @@ class Leveled(NamedTuple):
         if workers < _MANY:
             return transpose(self.starts, self.targets)
         counts = np.zeros(n, np.int64)
-        cuts = np.linspace(0, n, workers + 1).astype(np.int64)
-        with ThreadPoolExecutor(workers) as threads:
-            list(threads.map(partial(_count_targets, self.targets, counts), cuts[:-1], cuts[1:]))
+        with ThreadPool(workers) as pool:
+            cuts = pool.cuts(n, 1)
+            pool.each(partial(_count_targets, self.targets, counts), cuts[:-1], cuts[1:])
             starts = _starts(counts)
             counts[:] = starts[:-1]
             found = np.empty(self.sources.shape[0], np.int32)
-            cuts = _parts(starts, workers)
-            list(threads.map(partial(_sources_of, self.sources, self.targets, counts, found), cuts[:-1], cuts[1:]))
+            cuts = pool.even_cuts(starts[1:], 1)
+            pool.each(partial(_sources_of, self.sources, self.targets, counts, found), cuts[:-1], cuts[1:])
         return starts, found
 
 
 def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     """Renumbers a DAG by level with `workers` threads; None stands for all cores, or one thread for a small graph."""
-    workers = _workers(dag.edges, workers)
-    if workers == 1:
-        return Leveled(dag.order, *_by_level(dag.offsets, dag.children, dag.levels, dag.order, dag.depth))
     n, order = dag.vertices, dag.order
-    counts = np.bincount(dag.levels, minlength=dag.depth)
-    level_starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    rank, degrees = np.empty(n, np.int32), np.empty(n, np.int64)
-    deep_counts = np.empty(n, np.int64)
+    level_starts = _starts(np.bincount(dag.levels, minlength=dag.depth)).astype(np.int32)
+    rank, degrees, deep_counts = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
     sources, targets = np.empty(dag.edges, np.int32), np.empty(dag.edges, np.int32)
-    with ThreadPoolExecutor(workers) as threads:
-        cuts = np.linspace(0, n, workers + 1).astype(np.int64)
-        list(threads.map(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:]))
+    with ThreadPool(_workers(dag.edges, workers)) as pool:
+        cuts = pool.cuts(n, 1)
+        pool.each(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:])
         starts = _starts(degrees)
-        cuts = _parts(starts, workers)
+        cuts = pool.even_cuts(starts[1:], 1)
         rows = dag.offsets, dag.children, order, rank, level_starts, starts
-        list(threads.map(partial(_renumber, *rows, sources, targets, deep_counts), cuts[:-1], cuts[1:]))
+        pool.each(partial(_renumber, *rows, sources, targets, deep_counts), cuts[:-1], cuts[1:])
         deep_starts = _starts(deep_counts)
         deep_sources, deep_targets = (np.empty(deep_starts[-1], np.int32) for _ in range(2))
         deep = starts, targets, level_starts, deep_starts, deep_sources, deep_targets
-        list(threads.map(partial(_keep_deep, *deep), cuts[:-1], cuts[1:]))
+        pool.each(partial(_keep_deep, *deep), cuts[:-1], cuts[1:])
     return Leveled(order, rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets)
-
-
-@njit(cache=True, nogil=True)
-def _by_level(offsets, children, levels, order, depth):
-    """Returns the fields of `Leveled` after the first, by the same steps in one call: a small graph is done sooner."""
-    n, m = order.shape[0], children.shape[0]
-    level_starts = np.zeros(depth + 1, np.int32)
-    for v in range(n):
-        level_starts[levels[v] + 1] += 1
-    for level in range(depth):
-        level_starts[level + 1] += level_starts[level]
-    rank, starts, deep_starts = np.empty(n, np.int32), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    _rank(offsets, order, rank, starts[1:], 0, n)
-    for x in range(n):
-        starts[x + 1] += starts[x]
-    sources, targets = np.empty(m, np.int32), np.empty(m, np.int32)
-    _renumber(offsets, children, order, rank, level_starts, starts, sources, targets, deep_starts[1:], 0, n)
-    for x in range(n):
-        deep_starts[x + 1] += deep_starts[x]
-    deep_sources, deep_targets = np.empty(deep_starts[n], np.int32), np.empty(deep_starts[n], np.int32)
-    _keep_deep(starts, targets, level_starts, deep_starts, deep_sources, deep_targets, 0, n)
-    return rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets
 
 
 def _workers(edges: int, workers: int | None) -> int:
@@ -118,13 +91,6 @@ def _workers(edges: int, workers: int | None) -> int:
 
 def _starts(counts: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])
-
-
-def _parts(starts: np.ndarray, workers: int) -> np.ndarray:
-    """The limits of `workers` ranges of rows with about equally many edges."""
-    cuts = np.searchsorted(starts, np.linspace(0, starts[-1], workers + 1))
-    cuts[0], cuts[-1] = 0, starts.shape[0] - 1
-    return cuts
 
 
 @njit(cache=True, nogil=True)

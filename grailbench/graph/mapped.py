@@ -33,11 +33,11 @@ MAGIC = b"grailbench index"
 VERSION = 1  #: of the layout of files and of the arrays of every implementation; another one is refused
 AGAIN = "build it again and save it"
 _LENGTHS = struct.Struct("<II")
-_PAGE, _BLOCK, _SAID = 4096, 4 << 20, 200
+_PAGE, _BLOCK, _MESSAGE = 4096, 4 << 20, 200
 _LONGEST = 64 << 20  #: bytes of the longest header that is accepted
 
 
-def write(stream: IO[bytes], said: dict, arrays: dict[str, np.ndarray]) -> None:
+def write(stream: IO[bytes], description: dict, arrays: dict[str, np.ndarray]) -> None:
     """Writes what the writer says (anything that JSON can represent) and its arrays. Equal arguments give equal
     bytes."""
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -47,7 +47,7 @@ def write(stream: IO[bytes], said: dict, arrays: dict[str, np.ndarray]) -> None:
         described[name] = {"dtype": array.dtype.str, "shape": array.shape, "at": at, "checks": checks}
         at += -(-array.nbytes // _PAGE) * _PAGE
     written = {"version": VERSION, "written_by": f"grailbench {__version__}"}
-    header = json.dumps({**said, **written, "arrays": described, "bytes": at}, sort_keys=True).encode()
+    header = json.dumps({**description, **written, "arrays": described, "bytes": at}, sort_keys=True).encode()
     start = _start(len(header))
     stream.write(MAGIC + _LENGTHS.pack(len(header), zlib.crc32(header)) + header)
     stream.write(bytes(start - len(MAGIC) - _LENGTHS.size - len(header)))
@@ -115,7 +115,7 @@ def content_of(path: str | os.PathLike, in_memory: bool = False) -> Content:
 
 
 def identity(path: str | os.PathLike) -> str:
-    """The sha256 of the header, which has the checks of all arrays: equal for files of equal content. It is told in
+    """The sha256 of the header, which has the checks of all arrays: equal for files of equal content. It takes
     milliseconds, and not affected by damage to the arrays. Raises InputError as `Mapped` does."""
     content = content_of(path).buffer
     header(content, Path(path))
@@ -129,11 +129,11 @@ def header(content, path: Path | None) -> tuple[dict, int]:
     if len(content) < fixed or bytes(content[: len(MAGIC)]) != MAGIC:
         raise InputError("it is no index that grailbench saved", path=path, remedy="Index.save writes one")
     length, check = _LENGTHS.unpack(bytes(content[len(MAGIC) : fixed]))
-    said = bytes(content[fixed : fixed + length]) if length <= _LONGEST else b""
-    if len(said) != length or zlib.crc32(said) != check:
+    written = bytes(content[fixed : fixed + length]) if length <= _LONGEST else b""
+    if len(written) != length or zlib.crc32(written) != check:
         raise damaged(path, "its header is not the one that was written")
     try:
-        found = json.loads(said)
+        found = json.loads(written)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or not isinstance(found.get("bytes"), int):
@@ -149,10 +149,10 @@ def header(content, path: Path | None) -> tuple[dict, int]:
     return found, start
 
 
-def arrays_of(content, said: dict, start: int) -> dict[str, np.ndarray]:
+def arrays_of(content, description: dict, start: int) -> dict[str, np.ndarray]:
     """The arrays in the content of a file, a buffer that can be written. Raises KeyError, TypeError or ValueError if
     the header does not hold together."""
-    return {name: _array(content, start, each) for name, each in said["arrays"].items()}
+    return {name: _array(content, start, each) for name, each in description["arrays"].items()}
 
 
 def named(arrays: dict, prefix: str) -> dict:
@@ -169,13 +169,13 @@ class Check:
     """Compares arrays with their CRCs when it is called for the first time; other threads wait for it. Each call looks
     whether the file was changed, in a microsecond."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], said: dict, content: Content):
+    def __init__(self, arrays: dict[str, np.ndarray], description: dict, content: Content):
         """Raises KeyError, TypeError or ValueError if the header does not hold together."""
         self._arrays, self._content = arrays, content
         self._blocks = [
             (name, first, check)
             for name, array in arrays.items()
-            for first, check in zip(range(0, array.nbytes, _BLOCK), said["arrays"][name]["checks"], strict=True)
+            for first, check in zip(range(0, array.nbytes, _BLOCK), description["arrays"][name]["checks"], strict=True)
         ]
         self._lock, self._done = threading.Lock(), False
 
@@ -214,13 +214,13 @@ def _checks(content: np.ndarray) -> list[int]:
     return [zlib.crc32(content[first : first + _BLOCK]) for first in range(0, content.size, _BLOCK)]
 
 
-def _array(content, start: int, said: dict) -> np.ndarray:
+def _array(content, start: int, description: dict) -> np.ndarray:
     try:
-        dtype, count = np.dtype(said["dtype"]), int(np.prod(said["shape"], dtype=np.int64))
+        dtype, count = np.dtype(description["dtype"]), int(np.prod(description["shape"], dtype=np.int64))
     except (SyntaxError, OverflowError) as error:
-        raise ValueError(f"no type or shape: {error}"[:_SAID]) from None
+        raise ValueError(f"no type or shape: {error}"[:_MESSAGE]) from None
     if dtype != dtype.newbyteorder("="):
         raise ValueError("it was written on a machine of another byte order")
-    if not 0 <= said["at"] <= len(content):
+    if not 0 <= description["at"] <= len(content):
         raise ValueError("an array begins where the file does not go on")
-    return np.frombuffer(content, dtype, count, start + said["at"]).reshape(said["shape"])
+    return np.frombuffer(content, dtype, count, start + description["at"]).reshape(description["shape"])

@@ -35,14 +35,14 @@ def header(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype, bool]:
     length = int.from_bytes(member.read(2 if version == (1, 0) else 4), "little")
     if version not in ((1, 0), (2, 0), (3, 0)) or length > _LONGEST:
         raise ValueError(f"its header is of version {version} and {length} bytes")
-    said = _HEADER.fullmatch(member.read(length))
-    if not said:
+    fields = _HEADER.fullmatch(member.read(length))
+    if not fields:
         raise ValueError("its header does not describe an array of plain values")
-    dtype = np.dtype(said[1].decode("ascii"))
-    shape = tuple(int(size) for size in said[3].replace(b",", b" ").split())
+    dtype = np.dtype(fields[1].decode("ascii"))
+    shape = tuple(int(size) for size in fields[3].replace(b",", b" ").split())
     if not dtype.itemsize:
         raise ValueError(f"it is of type {dtype}")
-    return shape, dtype, said[2] == b"True"
+    return shape, dtype, fields[2] == b"True"
 
 
 def content(member: IO[bytes], shape: tuple[int, ...], dtype: np.dtype, columns_first: bool = False) -> np.ndarray:

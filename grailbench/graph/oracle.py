@@ -85,22 +85,22 @@ def swept_answers(
             mine.words = np.empty((dag.vertices, -(-sources // 64)), np.uint64)
             mine.stamps = np.zeros(dag.vertices, np.int32)
         first = turn * sources
-        asked = by_source[cuts[turn] : cuts[turn + 1]]
-        _push(offsets, children, begins[first : first + sources], ends[asked].max(), mine.words, mine.stamps, turn + 1)
-        bits = (which[asked] - first).astype(np.uint64)
-        answers[asked] = _read(mine.words, mine.stamps, turn + 1, ends[asked], bits)
-        known[asked] = True
+        pairs = by_source[cuts[turn] : cuts[turn + 1]]
+        _push(offsets, children, begins[first : first + sources], ends[pairs].max(), mine.words, mine.stamps, turn + 1)
+        bits = (which[pairs] - first).astype(np.uint64)
+        answers[pairs] = _read(mine.words, mine.stamps, turn + 1, ends[pairs], bits)
+        known[pairs] = True
 
     turns = np.random.default_rng(1).permutation(cuts.size - 1).tolist()
     pool = ThreadPoolExecutor(max(min(threads, len(turns)), 1), thread_name_prefix="grailbench-oracle")
     try:
-        first, said = None, seconds is not None
+        first, warned = None, seconds is not None
         for done, _ in enumerate(pool.map(sweep, turns)):
             first = first or monotonic()
             spent = monotonic() - first
             left = spent / max(done, 1) * (len(turns) - 1 - done)
-            if not said and spent >= SURE_SECONDS and left >= LONG_SECONDS:
-                said = True
+            if not warned and spent >= SURE_SECONDS and left >= LONG_SECONDS:
+                warned = True
                 _log.warning(
                     "the oracle needs about %.0f minutes more for %s pairs (--oracle-seconds N: no longer than that, "
                     "and times are then called sampled)", left / 60, f"{u.shape[0]:,}",

@@ -34,13 +34,13 @@ def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
             path=folder,
             remedy="full hashes of 40 digits need no repository",
         )
-    asked = [f"{revision}^{{commit}}" for revision in revisions]
+    names = [f"{revision}^{{commit}}" for revision in revisions]
     wrong = [any(character in "\n\0" for character in revision) for revision in revisions]
-    lines = "".join("\n" if bad else f"{word}\n" for word, bad in zip(asked, wrong, strict=True))
-    said = _git(Path(folder), "cat-file", "--batch-check=%(objectname)", text=lines.encode("utf-8", "replace"))
-    found = said.decode("utf-8", "replace").splitlines()
-    if len(found) != len(asked):
-        raise InputError(f"git answered {len(found)} of {len(asked)} revisions", path=folder)
+    lines = "".join("\n" if bad else f"{word}\n" for word, bad in zip(names, wrong, strict=True))
+    output = _git(Path(folder), "cat-file", "--batch-check=%(objectname)", text=lines.encode("utf-8", "replace"))
+    found = output.decode("utf-8", "replace").splitlines()
+    if len(found) != len(names):
+        raise InputError(f"git answered {len(found)} of {len(names)} revisions", path=folder)
     return [None if " " in line else line for line in found]
 
 

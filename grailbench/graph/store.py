@@ -28,13 +28,11 @@ from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
 from grailbench.util import caches, outputs
 from grailbench.util.paths import cache_dir
-from grailbench.util.visible import quoted
 
 FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
 
-_SAID = 200  #: letters of what a library says, which may be as long as the file
+_MESSAGE = 200  #: most letters of a library's message, which may be as long as the file
 _META = "meta.json"
-_FROM_0 = {"kind": "counted", "first": 0}  # for graphs that were stored by versions that did not store the ids
 _LABELS = {"labels": np.int64, "name_bytes": np.uint8, "name_ends": np.int64}  # see `Ids.stored`
 _DAG_FIELDS = {
     "offsets": OFFSET,
@@ -98,13 +96,12 @@ def save_graph(
 def load_graph(path: str | os.PathLike, sha256: str | None = None) -> tuple[Graph, dict]:
     """Reads a graph and its meta as written by `save_graph`.
 
-    Raises InputError if the file is missing, is another graph than that with this `sha256` (None for any), or is of an
-    older version that changed the ids without storing them, and `Damaged` (an InputError) if the file is damaged.
+    Raises InputError if the file is missing or another graph than that with this `sha256` (None for any), and `Damaged`
+    (an InputError) if the file is damaged, or of an old version that did not store the ids.
     """
     path = Path(path)
     meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
     require_same(meta.get("sha256"), sha256, path)
-    _require_ids(path, meta)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
         raise _damaged(path, "its edge arrays are not as long as its edge count")
     try:
@@ -118,9 +115,8 @@ def load_ids(path: str | os.PathLike, sha256: str | None = None) -> Ids:
     path = Path(path)
     meta, arrays = _read(path, "graph", {}, _LABELS)
     require_same(meta.get("sha256"), sha256, path)
-    _require_ids(path, meta)
     try:
-        return from_stored(meta["vertices"], meta.get("numbering", _FROM_0), arrays)
+        return from_stored(meta["vertices"], meta["numbering"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _damaged(path, str(error)) from None
 
@@ -138,19 +134,6 @@ def require_free(name: str, beside: str, remedy: str) -> None:
         raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
 
 
-def _require_ids(path: Path, meta: dict) -> None:
-    """Raises InputError if the graph was imported by a version that changed the ids without storing them."""
-    if "numbering" not in meta and re.search("taken down|renumbered", str(meta.get("ids", ""))):
-        source, name = meta.get("source", "FILE"), meta.get("name", path.stem)
-        stated = f" --vertices {meta['vertices_stated']}" if "vertices_stated" in meta else ""
-        stated += " --renumber" if meta.get("renumbered") else ""
-        raise InputError(
-            f"{name!r} was imported by an older version, which changed the ids of the file and did not keep them",
-            path=path,
-            remedy=f"import it again: grailbench import {quoted(source)} --name {quoted(name)} --replace{stated}",
-        )
-
-
 def read_meta(path: str | os.PathLike) -> dict:
     """The meta of a stored graph; its edges are not read. Raises the same errors as `load_graph`."""
     path = Path(path)
@@ -166,7 +149,6 @@ def stored_dag(path: str | os.PathLike, graph: Graph | None = None) -> tuple[Dag
     or of the stored edges if `graph` is None."""
     caches.use(Path(path))
     meta = read_meta(path)
-    _require_ids(Path(path), meta)
     return cached_dag(meta["sha256"], lambda: load_graph(path, meta["sha256"])[0] if graph is None else graph), meta
 
 
@@ -310,6 +292,8 @@ def _meta(archive: zipfile.ZipFile, path: Path, kind: str) -> dict:
         meta = json.loads(member.read(size))
     if not isinstance(meta, dict) or meta.get("kind") != kind or not isinstance(meta.get("arrays"), dict):
         raise _damaged(path, f"it holds no {kind}")
+    if kind == "graph" and "numbering" not in meta:
+        raise _damaged(path, "an old version stored it, without its ids")
     return meta
 
 
@@ -331,4 +315,4 @@ def _read(path: Path, kind: str, fields: dict, optional: dict | None = None) -> 
 
 
 def _damaged(path: Path, why: str) -> Damaged:
-    return Damaged(f"the stored graph is damaged: {why[:_SAID]}", path=path, remedy="import or generate it again")
+    return Damaged(f"the stored graph is damaged: {why[:_MESSAGE]}", path=path, remedy="import or generate it again")

@@ -12,7 +12,7 @@ import numpy as np
 
 @cache
 def helpers(threads: int) -> ThreadPoolExecutor:
-    """A pool of threads, which is kept: starting one takes longer than most batches. Work that is given to it waits for
+    """A pool of threads that stays: starting one takes longer than most batches. Work that is given to it waits for
     nothing else that is. A process that is forked has pools of its own, as threads are not in the copy."""
     return ThreadPoolExecutor(threads, thread_name_prefix="grailbench")
 

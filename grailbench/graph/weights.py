@@ -27,9 +27,9 @@ NEEDED = f"whole numbers of 1 to {MOST_WEIGHT} are needed"
 _DIGITS = 17  # digits of a weight that are used; more may not fit 64 bits
 
 
-def unused_message(where: str, said: str, why: int) -> str:
+def unused_message(where: str, token: str, why: int) -> str:
     """The message for weights that are not used: 'not used: line 3 has 0.5, which is not whole; ...'."""
-    return f"not used: {where} has {said}, which {_REASONS[why]}; {NEEDED}"
+    return f"not used: {where} has {token}, which {_REASONS[why]}; {NEEDED}"
 
 
 def used_message(weights: np.ndarray, what: str) -> str:

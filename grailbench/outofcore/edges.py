@@ -219,7 +219,7 @@ def _sorted(keys: Iterable[np.ndarray], room: int, spill: Path) -> Iterator[np.n
         "threads": str(2 if room > 2**27 else 1), "max_temp_directory_size": "1000TB",
     }  # fmt: skip
     with duckdb.connect(":memory:", config=settings) as connection:
-        connection.execute("SET enable_progress_bar = false")  # which is written to stdout
+        connection.execute("SET enable_progress_bar = false")  # which it draws on stdout from the third second on
         edges = arrow.RecordBatchReader.from_batches(schema, batches())  # noqa: F841 - DuckDB finds it by its name
         try:
             relation = connection.sql("SELECT key FROM edges ORDER BY key")

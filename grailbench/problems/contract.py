@@ -1,9 +1,8 @@
 """The interfaces between problems and the harness, and the registry of problems and implementations.
 
-A problem is a package (`reachability`, `traversal`, `closure`, `reading`, `counts`) and one line in `PROBLEMS`. It
-imports neither the harness nor another problem, and the harness knows only what this file says of it. Third parties
-register implementations through the entry-point group `grailbench.implementations`: an entry point loads a subclass of
-`Implementation`, or a module whose import registers some.
+A problem is a package and a line in `PROBLEMS`. It imports neither the harness nor another problem, and the harness
+knows only what this file says of it. Entry points of the group `grailbench.implementations` load more implementations:
+a subclass of `Implementation`, or a module whose import registers some.
 """
 
 from __future__ import annotations
@@ -71,11 +70,11 @@ class Params:
 
 
 class Timer(Protocol):
-    """The timer that an implementation gets: it measures `with timer.phase(name)` around a part of the work.
+    """Measures `with timer.phase(name)` around a part of the work.
 
-    A phase that is `apart` (a conversion for an adapter, a transfer, an allocation) is reported by itself and not
-    counted in the phases around it, except in `ready`. `record` adds a time that was measured otherwise to a phase in
-    the current one or, if `apart`, to one beside it: what another program says of its own work.
+    A phase `apart` (a conversion, a transfer, an allocation) is reported by itself and not counted in the phases around
+    it, except in `ready`. `record` adds a time that was measured otherwise, such as what another program says of its
+    own work.
     """
 
     def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]: ...
@@ -164,10 +163,8 @@ _loading = RLock()  #: held while implementations are loaded, so that no thread 
 
 
 def register(cls: type[Implementation]) -> type[Implementation]:
-    """Class decorator that registers an implementation under its problem and name.
-
-    Raises ValueError if the name is not in lower case or is taken, or if the problem is unknown.
-    """
+    """Class decorator that registers an implementation under its problem and name. Raises ValueError if the name is not
+    in lower case or is taken, or if the problem is unknown."""
     if cls.name != cls.name.lower():
         raise ValueError(f"{cls.name!r}: names of implementations are lower-case")
     if cls.problem not in PROBLEMS:
@@ -206,10 +203,8 @@ def neutral(solved: str) -> frozenset[str]:
 
 
 def implementation(name: str, solved: str = USUAL) -> type[Any]:
-    """The implementation of that name, or that a file describes (`Problem.described`).
-
-    Raises InputError, which suggests similar names, if there is none.
-    """
+    """The implementation of that name, or that a file describes. Raises InputError, with similar names, if there is
+    none."""
     known = implementations(solved)
     if name.lower() in known:
         return known[name.lower()]
@@ -388,10 +383,8 @@ class Problem(ABC):
         return text
 
     def described(self, name: str) -> type | None:
-        """The implementation that a file describes, if `name` is that of such a file; None if the problem has none.
-
-        Raises InputError if the file is wrong.
-        """
+        """The implementation that a file describes, if `name` is that of such a file, else None. Raises InputError if
+        the file is wrong."""
         return None
 
     def params(self, **axes: Any) -> Params:
@@ -454,18 +447,17 @@ class Problem(ABC):
     ) -> Trial:
         """One timed pass, which enters the problem's phases in order. Nothing that it builds outlives the call.
 
-        `edges` are the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from
-        edges in memory to an index or, if the problem has none, to all answers on the host; it reuses nothing that was
-        made before. Work outside of phases, such as checksums, is not timed. `timer` is a `harness.timing.PhaseTimer`:
-        `timer.phase(...)` has `ms` after its block, and `timer.whole("ready")` includes phases that are `apart`.
+        edges: the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from edges in
+        memory to an index or, without one, to all answers on the host, and reuses nothing. Work outside of phases, such
+        as checksums, is not timed. `timer` is a `harness.timing.PhaseTimer`: `timer.phase(...)` has `ms` after its
+        block, and `timer.whole("ready")` includes phases that are `apart`.
         """
 
     def again(
         self, implementation: type, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
     ) -> Callable[[], Any] | None:
         """Prepares, and returns a function that does once more what a trial times as `phase`, one of `repeated`, from
-        the same input, and nothing else: it is repeated to measure the energy of it. What a call made is freed with
-        what it returns. edges: as in `trial`, for `ready`. None if there is no such."""
+        the same input, to measure its energy; None if there is no such. edges: as in `trial`, for `ready`."""
         return None
 
 

@@ -20,11 +20,11 @@ from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import Report
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, marks, of_trials, panels
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
-from grailbench.util.words import clip, short
+from grailbench.util.words import clip, count, short
 
 if TYPE_CHECKING:
     import pandas
@@ -130,11 +130,6 @@ def _sampled(cells: list[Cell]) -> str:
     return f"Sampled, not every answer checked: {', '.join(found)}." if found else ""
 
 
-def _notes(frame: pandas.DataFrame, *texts: str) -> str:
-    """The texts that are not empty, in one line; the last one, on sampled times, only if the frame has such times."""
-    return " ".join(filter(None, texts if (frame.status == "sampled").any() else texts[:-1]))
-
-
 # ------------------------------------------------------------------ phases
 
 
@@ -147,7 +142,7 @@ def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
             bars += [(title, _bar(title, str(config), [*own.itertuples()]))
                      for config, own in part.groupby("config", sort=False)]  # fmt: skip
     form = Bars(panels(bars), tuple(dict.fromkeys(frame.segment[frame.segment != ""])))
-    return Figure("phases", frame, form, _notes(frame, sampled), frames.missing(frame))
+    return Figure("phases", frame, form, noted(frame, sampled), frames.missing(frame))
 
 
 def _bar(title: str, config: str, rows: list) -> Bar:
@@ -176,7 +171,7 @@ def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
         above = tuple((float(row.edges), clip(row.dataset, 16)) for row in graphs.itertuples())
         found.append(replace(panel, above=above, guides=guides if panel.title in ("label", "ready") else ()))
     form = alone(tuple(found), Axis("edges"), Axis("median ms"), dict.fromkeys(rows.series))
-    return Figure("edges", frame, form, _notes(frame, sampled), frames.missing(frame))
+    return Figure("edges", frame, form, noted(frame, sampled), frames.missing(frame))
 
 
 def counters(frame: pandas.DataFrame) -> Figure:
@@ -205,7 +200,9 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
         for phase in timed:
             s = cell.stats(phase)
             low, high = (s.median_low, s.median_high) if s.trials > 1 else (None, None)
-            hint = f"{title}, {head['config']}, {phase}: {of_trials(s.times, s.median, low, high)}"
+            span = f", {short(s.least)} to {short(s.most)} ms" if s.trials > 1 else ""
+            hint = f"{title}, {head['config']}, {phase}: {count(s.trials, 'trial')}{span}, median "
+            hint += bounded(s.median, low, high)
             mark = Mark(cell.impl, s.median, head["config"], hint, low, high, link=address, trials=s.times)
             found.setdefault((title, phase), []).append(mark)
             lines += [head | {"phase": phase, "trial": at, "ms": ms} for at, ms in cell.times["", phase].items()]
@@ -216,8 +213,8 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
             lines.append(head | {"phase": "", "trial": None, "ms": None})
     titles = list(dict.fromkeys(title for title, _ in found))
     order = sorted(found, key=lambda key: (titles.index(key[0]), key[1] == "ready", key[1] == last[key[0]]))
-    shown = [key for key in order if any(mark.trials for mark in found[key])]
-    drawn = panels((f"{title}: {phase}", mark) for title, phase in shown for mark in found[title, phase])
+    plotted = [key for key in order if any(mark.trials for mark in found[key])]
+    drawn = panels((f"{title}: {phase}", mark) for title, phase in plotted for mark in found[title, phase])
     frame = frames.frame(lines, "phase", "trial", "ms", numbers=["ms"]).astype({"trial": "Int64"})
     missing = frames.missing(frame) if drawn else ""
     return Figure(TRIALS, frame, alone(drawn, Axis("ms"), Axis(scale="names")), missing=missing)
@@ -233,11 +230,11 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
 
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
-    noted = f"Reference: {reference}. Phase: {phase}."
+    note = f"Reference: {reference}. Phase: {phase}."
     title, caption = CAPTIONS["speedup"]
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
-    shown = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
-    shown["name"] = shown.graph
+    plotted = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
+    plotted["name"] = plotted.graph
     means = [
         {
             "graph": (of := _mean_of(generated, queries)),
@@ -249,10 +246,10 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
         for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False)
         for config, mean in frames.mean_slowdowns(part).items()
     ]
-    shown = pandas.concat([shown[shown.speedup.notna() | ~shown.status.isin(SOUND)], pandas.DataFrame(means)])
-    found = marks(shown, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
+    plotted = pandas.concat([plotted[plotted.speedup.notna() | ~plotted.status.isin(SOUND)], pandas.DataFrame(means)])
+    found = marks(plotted, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
     form = alone(found if means else (), Axis("times as fast as the reference"), Axis(scale="names"))
-    return Figure(name, frame, form, _notes(frame, noted, sampled), words=words)
+    return Figure(name, frame, form, noted(frame, sampled, note), words=words)
 
 
 def _mean_of(generated: bool, queries: str) -> str:

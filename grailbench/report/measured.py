@@ -264,8 +264,7 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("status", "status", notes=lambda row: [row["reason"]] if row["reason"] else []),
     ]  # fmt: skip
     rows = _rows(found, verdicts)
-    units = dict.fromkeys(("mean", "95 % of mean", "median", "95 % of median", "min", "IQR"), "ms")
-    return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells", units=units,
+    return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells",
                     data=detail(own, verdicts) if own else None)  # fmt: skip
 
 

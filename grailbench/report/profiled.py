@@ -42,8 +42,8 @@ def _levels(outline: Outline) -> Figure:
             for low, high, number in zip(cuts[:-1], cuts[1:], outline.levels, strict=True)]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["first_level", "last_level", "components", "mean"])
     names = [f"level {low:,}" if low == high else f"levels {low:,} to {high:,}" for low, high, *_ in rows]
-    shown = frame.assign(of="components", at=(frame.first_level + frame.last_level) / 2, name=names)
-    found = marks(shown, "of", "at", "mean", name="name", bounds=None, unit=" each")
+    plotted = frame.assign(of="components", at=(frame.first_level + frame.last_level) / 2, name=names)
+    found = marks(plotted, "of", "at", "mean", name="name", bounds=None, unit=" each")
     form = alone(found, Axis("level", "linear"), Axis("components a level"), lines=True)
     widest = f"{count(outline.depth, 'level')}, the widest of {count(outline.widest, 'component')}."
     return Figure("outline-levels", frame, form, widest if rows else _NONE)
@@ -57,11 +57,11 @@ def _binned(
             if number]  # fmt: skip
     least, most = f"least_{of}", f"most_{of}"
     frame = pd.DataFrame(rows, columns=["of", least, most, counted])
-    shown = frame[(frame[least] > 0) & drawn]
-    shown = shown.assign(
-        name=[f"{of} {low:,} to {high:,}" for low, high in zip(shown[least], shown[most], strict=True)]
+    plotted = frame[(frame[least] > 0) & drawn]
+    plotted = plotted.assign(
+        name=[f"{of} {low:,} to {high:,}" for low, high in zip(plotted[least], plotted[most], strict=True)]
     )
-    found = marks(shown, "of", least, counted, name="name", bounds=None, unit=f" {counted}")
+    found = marks(plotted, "of", least, counted, name="name", bounds=None, unit=f" {counted}")
     return Figure(name, frame, alone(found, Axis(of), Axis(counted)), note if found else none)
 
 

@@ -142,9 +142,8 @@ def table(name: str) -> Published:
 @cache
 def known_reasons() -> tuple[Note, ...]:
     """Every known reason for a ratio far from 1."""
-    return tuple(
-        Note(*at, note, source, side) for *at, side, note, source in _read(published_dir() / "reasons.csv")[1:]
-    )
+    lines = _read(published_dir() / "reasons.csv")[1:]
+    return tuple(Note(*at, note, source, side) for *at, side, note, source in lines)
 
 
 @cache

@@ -36,7 +36,6 @@ class Table:
     records  typed values, one dictionary per JSON object
     file     name of its files without the ending, '' for its own name; tables with the same name share a file
     data     typed values of its CSV file; None if it has no CSV file
-    units    of columns by their header, where the header does not say it: 'ms'
     """
 
     name: str
@@ -52,7 +51,6 @@ class Table:
     file: str = ""
     data: pandas.DataFrame | None = None
     links: list[list[str | None]] | None = None
-    units: Mapping[str, str] = field(default_factory=dict)
 
     def groups(self) -> list[list[list[str]]]:
         """The lines, split after each of `ends`."""

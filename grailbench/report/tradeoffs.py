@@ -112,7 +112,7 @@ def _placed(group: Group, measure: Measure) -> list[_Placed]:
     found = [(point, float(value) * (group.scale(point) if each else 1.0), point.asked.median * group.scale(point))
              for point in group.points if (value := measure.value(point.cell)) is not None]  # fmt: skip
     best = front([(x, y) for _, x, y in found])
-    return [_Placed(*one, kept) for one, kept in zip(found, best, strict=True)] if len(found) > 1 else []
+    return [_Placed(*one, on_front) for one, on_front in zip(found, best, strict=True)] if len(found) > 1 else []
 
 
 def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Cell], str] | None) -> Figure:
@@ -127,8 +127,8 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
     form = Marks(tuple(panels), tuple(series), Axis(), Axis())
     left = dict.fromkeys(group.graph for group in groups if group not in drawn)
     note = f"Drawn are the {MOST} largest graphs of a query set; left out: {listing(left, 6, 'graph')}." if left else ""
-    said = [m for m in MEASURES[name] if name == "tradeoff-build" or any(of == m.name for _, of in placed)]
-    missing = [frames.missing(frame), *(_lacking(drawn, m) for m in said)] if panels else []
+    named = [m for m in MEASURES[name] if name == "tradeoff-build" or any(of == m.name for _, of in placed)]
+    missing = [frames.missing(frame), *(_lacking(drawn, m) for m in named)] if panels else []
     return Figure(name, frame, form, note, " ".join(filter(None, missing)))
 
 

@@ -52,11 +52,6 @@ def brief(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def median(value: float) -> str:
-    """Three decimals below 1, two below 100, then none, for a column of medians: '0.018', '16.30', '1,448'."""
-    return f"{value:.3f}" if value < 1 else f"{value:.2f}" if value < 100 else f"{value:,.0f}"
-
-
 def share(part: float, whole: float) -> str:
     """A share in per cent with one decimal, which is 0 or 100 only where it is exactly that: '3.1 %', '<0.1 %',
     '>99.9 %'; '' of nothing."""
@@ -178,12 +173,6 @@ def listing(names: Iterable[object], most: int = 3, thing: str = "", between: st
     rest = count(more, f"more {thing}") if thing else f"{more} more"
     also = " and " if between == ", " else f"{between}and "
     return between.join(found[:most]) + (also + rest if more > 0 else "")
-
-
-def first(names: Iterable[object], most: int) -> str:
-    """The first `most` names, and dots if there are more: 'kegg, human, ...'."""
-    found = list(map(str, names))
-    return ", ".join([*found[:most], "..."] if len(found) > most else found)
 
 
 def did_you_mean(

@@ -1,14 +1,9 @@
-"""Strong components on the device, by the greatest keys that reach a vertex and that it reaches.
+"""Strong components on the device, after ECL-SCC (Alabandi, Sands, Biros and Burtscher, SC 2023).
 
-The key of a vertex is a hash of its id that can be undone. Every vertex holds two keys: the greatest that reaches it
-and the greatest that it reaches, its own among both. Where they are equal, the vertex is in the component of that key,
-and no other is. Where they differ between the ends of an edge, the ends are in different components, and the edge is
-dropped. Vertices without a component begin anew, until none is left. Keys travel along the edges and, since what
-reaches w also reaches what w reaches, from the vertex of a key to all that hold the key: as keys do not follow the
-edges, what a vertex has seen so doubles from one pass to the next, also on a cycle of all vertices.
-
-Source: Alabandi, Sands, Biros and Burtscher, *A high-performance parallel algorithm for finding strongly connected
-components on GPUs* (ECL-SCC), SC 2023.
+The key of a vertex is a hash of its id that can be undone. Every vertex holds the greatest key that reaches it and the
+greatest that it reaches. Where they are equal, it is in the component of that key; where they differ between the ends
+of an edge, the edge is dropped. Vertices without a component begin anew. Keys also travel from the vertex of a key to
+all that hold it, so that what a vertex has seen doubles from pass to pass, also on a cycle of all vertices.
 """
 
 from __future__ import annotations

@@ -1,19 +1,14 @@
 """Numbers the vertices of a DAG by level on the device, as `graph.condense` and `graph.leveled` do on the host.
 
-Kahn's algorithm with a first-in first-out queue takes the vertices level by level. Within a level they come in the
-order of the last edge that leads to each, where edges are ordered by their source's place in the queue, and those of
-one source by the id of the target. So the next level is what is left of the edges of this one if only the last edge to
-each vertex that has no other parent to come is kept, in order:
+Kahn's algorithm with a queue takes the vertices level by level, each in the order of the last edge that leads to it:
 
-    expand   every edge of the level lowers the number of parents to come of its target by one, and leaves there the
-             place of its source, of which the greatest stays
-    count    edges to vertices with no parent to come that hold the place of this source: each is the last of its target
-    place    a prefix sum of these gives the place of each target in the queue, and where its row begins
+expand   every edge of the level lowers the number of parents to come of its target by one, and leaves there the
+         place of its source, of which the greatest stays
+count    edges to vertices with no parent to come that hold the place of this source: the last of their targets
+place    a prefix sum of these gives the place of each target in the queue, and where its row begins
 
-All of it happens in one cooperative launch. The whole grid processes a wide level, with three barriers; block 0 alone
-any other. The vertices that a walk never reaches lie on cycles or behind them.
-
-A walk ends early if the graph turns out to be deep (`cuda.graphs.Outline.deep`), as one core is faster then.
+All in one cooperative launch; block 0 alone processes narrow levels. Vertices that a walk never reaches lie on cycles
+or behind them. A walk ends early on a deep graph (`cuda.graphs.Outline.deep`).
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ _SUFFIX = "-like"
 def look_alikes() -> list[str]:
     """The names that `like` accepts: look-alikes such as 'kegg-like', the home-made DAGs, the networks and the
     graphs of the catalogue."""
-    held = sorted(path.stem for path in profiles_dir().glob("*.json"))
-    return [*(name + _SUFFIX for name in (*held, *HOME_MADE)), *NETWORKS, *catalogue.graphs()]
+    profiled = sorted(path.stem for path in profiles_dir().glob("*.json"))
+    return [*(name + _SUFFIX for name in (*profiled, *HOME_MADE)), *NETWORKS, *catalogue.graphs()]
 
 
 def profile_of(name: str) -> Profile | None:

@@ -112,8 +112,7 @@ def citations(vertices: int, degree: float, window: int, seed: int = 1) -> Graph
     Edges are grouped by source and include a few duplicates. All arithmetic is on integers, so the result is the same
     on every machine. Raises InputError if a number is out of range.
     """
-    if not 1 <= vertices <= MAX_VERTICES:
-        raise InputError(f"{vertices} vertices; between 1 and {MAX_VERTICES} fit")
+    checked(vertices)
     if not 0 <= degree < 2**31 / vertices:
         raise InputError(f"degree {degree}: a number of edges a vertex, 0 or more, and fewer than 2^31 edges in all")
     if not 1 <= window < 2**31:

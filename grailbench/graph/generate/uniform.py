@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import MAX_VERTICES, Graph
+from grailbench.graph.csr import Graph
 from grailbench.graph.generate.models import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
@@ -40,14 +40,10 @@ def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) ->
     Raises InputError if there are fewer pairs than edges or too many vertices for 32-bit ids.
     """
     n, m = _sizes(vertices, degree)
-    total = n * (n - 1) // 2
-    inverted = m > total - m  # if most pairs are edges, the others are drawn: at most half of all draws are repeated
     order = permutation(n, stream(seed, _ORDER))
     workers = threads or len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(workers) as pool:
-        draws, sizes = _rows_filled(n, total - m if inverted else m, seed, pool, workers)
-        if inverted:
-            sizes = np.arange(n - 1, -1, -1) - sizes
+        draws, sizes, inverted = _rows_filled(n, m, seed, pool, workers)
         offsets = np.zeros(n + 1, np.int64)
         offsets[1:][order] = sizes
         np.cumsum(offsets, out=offsets)
@@ -71,23 +67,16 @@ def random_blocks(
     `random_dag` does.
     """
     n, m = _sizes(vertices, degree)
-    total = n * (n - 1) // 2
-    inverted = m > total - m
     order = permutation(n, stream(seed, _ORDER))
     with ThreadPoolExecutor(1) as pool:
-        draws, sizes = _rows_filled(n, total - m if inverted else m, seed, pool, 1)
-    if inverted:
-        sizes = np.arange(n - 1, -1, -1) - sizes
+        draws, sizes, inverted = _rows_filled(n, m, seed, pool, 1)
     ends = np.cumsum(sizes)
     offsets, key, lo = np.zeros(n, np.int64), stream(seed, _ROWS), 0
     while lo < n:
         before = int(ends[lo - 1]) if lo else 0
         hi = max(lo + 1, int(np.searchsorted(ends, before + block, "right")))
         offsets[order[lo:hi]] = ends[lo:hi] - sizes[lo:hi] - before
-        sources, targets = (
-            np.empty(int(ends[hi - 1]) - before, np.int32),
-            np.empty(int(ends[hi - 1]) - before, np.int32),
-        )
+        sources, targets = np.empty((2, int(ends[hi - 1]) - before), np.int32)
         _fill(n, lo, hi, draws, inverted, order, offsets, sources, targets, key)
         yield sources, targets
         lo = hi
@@ -128,8 +117,7 @@ def _others(n, sources, key):
 
 
 def _sizes(vertices: int, degree: float) -> tuple[int, int]:
-    if not 1 <= vertices <= MAX_VERTICES:
-        raise InputError(f"{vertices} vertices; between 1 and {MAX_VERTICES} fit")
+    checked(vertices)
     if not degree >= 0 or degree == float("inf"):
         raise InputError(f"degree {degree}: a number of edges a vertex, 0 or more")
     m = round(vertices * degree)
@@ -144,12 +132,17 @@ def _block(items: int, workers: int) -> int:
     return max(1, -(-items // (workers * 16)))
 
 
-def _rows_filled(n: int, m: int, seed: int, pool, workers: int) -> tuple[np.ndarray, np.ndarray]:
-    """How many pairs each row (vertex in the order) draws, int32[n], and how many of these are distinct, int64[n].
+def _rows_filled(n: int, m: int, seed: int, pool, workers: int) -> tuple[np.ndarray, np.ndarray, bool]:
+    """How many pairs each row (vertex in the order) draws, int32[n], how many edges it has, int64[n], and whether the
+    pairs that are drawn are those that are no edges: if most pairs are edges, so that at most half of all draws are
+    repeated.
 
-    In each round as many pairs as are missing are drawn uniformly with repetition, until m are distinct; by symmetry
-    every set of m pairs is equally likely. Only the rows are drawn here; a column follows from row and draw number.
+    In each round as many pairs as are missing are drawn uniformly with repetition, until they are distinct; by symmetry
+    every set of pairs is equally likely. Only the rows are drawn here; a column follows from row and draw number.
     """
+    total = n * (n - 1) // 2
+    if inverted := m > total - m:
+        m = total - m
     draws, distinct = np.zeros(n, np.int32), np.zeros(n, np.int64)
     key = stream(seed, _ROWS)
     missing, number = m, _PAIRS
@@ -162,7 +155,7 @@ def _rows_filled(n: int, m: int, seed: int, pool, workers: int) -> tuple[np.ndar
         list(pool.map(partial(_recount, n, draws, distinct, key), parts))
         missing = m - int(distinct.sum())
         number += 1
-    return draws, distinct
+    return draws, np.arange(n - 1, -1, -1) - distinct if inverted else distinct, inverted
 
 
 def _histogram(n: int, m: int, key: np.uint64, pool, workers: int) -> np.ndarray:
@@ -193,9 +186,9 @@ def _column(row_key, draw_number, row, n):
 
 
 @njit(cache=True, inline="always")
-def _mark(bits, column):
-    """Sets a bit. Returns whether it was clear."""
-    word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
+def mark(bits, at):
+    """Sets a bit of uint64[..]. Returns whether it was clear."""
+    word, bit = at >> 6, np.uint64(1) << np.uint64(at & 63)
     fresh = (bits[word] & bit) == np.uint64(0)
     bits[word] |= bit
     return fresh
@@ -208,7 +201,7 @@ def _distinct(n, row, drawn, bits, columns, key):
     found = 0
     for t in range(drawn):
         column = _column(row_key, t, row, n)
-        if _mark(bits, column):
+        if mark(bits, column):
             columns[found] = column
             found += 1
     return found

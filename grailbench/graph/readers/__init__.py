@@ -179,18 +179,18 @@ def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Sourc
 def read_source(source: Source, format: str | None = None, /, **options) -> Reading:
     """As `read`, for a graph that `opened` opened."""
     _check_known(format)
-    asked, started = Options(**options), perf_counter()
+    wanted, started = Options(**options), perf_counter()
     try:
         text = without_bom(source.text, source.path)
         loaded = perf_counter()
         head = text[:_HEAD].tobytes()
-        _check_filled(text.size, head, source.path, asked)
+        _check_filled(text.size, head, source.path, wanted)
         named = format is not None
         format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
-        if not named and format == "edges" and asked.source and b"\t" in head:
-            format = "tsv"  # numbers with tabs between them are both; columns are asked for
+        if not named and format == "edges" and wanted.source and b"\t" in head:
+            format = "tsv"  # numbers with tabs between them are both; the columns decide
         text = with_line_feeds(text) if _FORMATS[format].lines else text
-        taken = asked.of(format, source.path) | ({"named": named} if format == "edges" else {})
+        taken = wanted.of(format, source.path) | ({"named": named} if format == "edges" else {})
         module = importlib.import_module(f"grailbench.graph.readers.{_FORMATS[format].module}")
         began = perf_counter()
         found = getattr(module, f"read_{format}")(source.path, text, **taken)
@@ -201,9 +201,9 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
     return Reading(**vars(found), format=format, text_bytes=text.size, **times)
 
 
-def _check_filled(size: int, head: bytes, path: Path, asked: Options) -> None:
-    """Raises InputError if a file holds nothing; an edge list of which the number of vertices is said may be empty."""
-    if size <= _HEAD and not head.strip() and asked.vertices is None:
+def _check_filled(size: int, head: bytes, path: Path, wanted: Options) -> None:
+    """Raises InputError if a file holds nothing; an edge list may, if its number of vertices is given."""
+    if size <= _HEAD and not head.strip() and wanted.vertices is None:
         if path.is_dir():
             raise InputError("the folder holds no commit and no Python file", path=path)
         what = "holds nothing but blanks" if size else "is empty"

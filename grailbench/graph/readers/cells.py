@@ -69,8 +69,8 @@ def rows(path: Path | str, text: str, delimiter: str | None = None) -> Iterator[
 
     The line of a row of several lines is the last.
     """
-    if said := _SEPARATOR.match(text):
-        delimiter, text = said[1], text[said.end() :]
+    if separator := _SEPARATOR.match(text):
+        delimiter, text = separator[1], text[separator.end() :]
     elif delimiter is None:
         first = _FIRST_LINE.match(text)[1]
         delimiter = "," if "," in first or ";" not in first else ";"
@@ -92,11 +92,11 @@ def rows(path: Path | str, text: str, delimiter: str | None = None) -> Iterator[
 
 def _marked(text: str, delimiter: str) -> tuple[str, str]:
     """The text with a character that it has nowhere else at both ends of each cell in quotes, and this character, so
-    that blanks there are told from those around a cell. The text as it is, and '', if no such cell has any."""
+    that blanks there are distinguished from those around a cell. The text as it is, and '', if no such cell has any."""
     if '"' not in text:
         return text, ""
     quoted = re.compile(rf'(?<![^{re.escape(delimiter)}\r\n])( *)"((?:[^"]|"")*+)"')
-    if all(said == said.strip() for _, said in quoted.findall(text)):
+    if all(cell == cell.strip() for _, cell in quoted.findall(text)):
         return text, ""
     mark = next(chr(code) for code in range(0xE000, 0x110000) if chr(code) not in text)
     return quoted.sub(rf'\1"{mark}\2{mark}"', text), mark
@@ -182,8 +182,8 @@ def words_of(text: str) -> Iterator[tuple[int, list[str]]]:
 
     Blanks separate words; in a line with a tab only tabs do, words may be empty, and blanks at their ends stay.
     """
-    for line, said in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        if words := said.split("\t") if "\t" in said.strip() else said.split():
+    for line, content in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        if words := content.split("\t") if "\t" in content.strip() else content.split():
             yield line, words
 
 

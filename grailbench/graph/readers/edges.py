@@ -77,11 +77,9 @@ from grailbench.graph.readers.text import (
     is_space,
     is_zero,
     lines,
-    malformed,
     new_state,
     non_finite,
     number,
-    number_fault,
     parse,
     store_weight,
     usable_weights,
@@ -100,6 +98,12 @@ _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leadi
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
+#: what is wrong with the columns of an edge, by state[VALUE] of `parse_edges`
+_COLUMN_FAULTS = {
+    -1: "an edge has a source and a target, only one number is here",
+    0: "something that is no number follows the edge",
+    1: "more than a weight and a time follow the edge",
+}
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
 
@@ -159,13 +163,13 @@ def read_edges(
         raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
     numbered = _occurring(header, sources, targets) if renumber else _numbered(path, text, header, sources, targets)
     ids, sources, targets, notes = numbered
-    weights, said = _weights_of(text, state, weights)
+    weights, description = _weights_of(text, state, weights)
     if state[MOST] == 2:
         notes.append("column 4 (a time) is not used")
     if header.undirected:
         sources, targets, weights = both_ways(sources, targets, weights)
         notes.append("undirected: each edge in both directions")
-    return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), said)
+    return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
 
 
 def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int, bool]) -> int:
@@ -186,19 +190,19 @@ def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tup
 
 def edge_header(path: Path, text: np.ndarray) -> _Header:
     header = _Header()
-    for line, _, said in lines(text, _HEADER_BYTES):
-        if said and said[:1] not in b"#%":
+    for line, _, content in lines(text, _HEADER_BYTES):
+        if content and content[:1] not in b"#%":
             break
-        if found := _SNAP.match(said):
+        if found := _SNAP.match(content):
             header.vertices, header.edges, header.line = int(found[1]), int(found[2]), line
-        elif _SNAP_UNDIRECTED.match(said):
+        elif _SNAP_UNDIRECTED.match(content):
             header.undirected = True
-        elif found := _KONECT.match(said):
+        elif found := _KONECT.match(content):
             header.konect = True
             header.undirected = found[1].lower() == b"sym"
             if found[1].lower() == b"bip":
                 raise InputError("a bipartite graph: its two sides share ids", path=path, line=line)
-        elif header.konect and (found := _KONECT_COUNTS.match(said)):
+        elif header.konect and (found := _KONECT_COUNTS.match(content)):
             header.edges, header.vertices, header.line = int(found[1]), int(found[2]), line
             if int(found[2]) != int(found[3]):
                 raise InputError(
@@ -318,23 +322,15 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
 
 
 def edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
-    remedy = "'source target [weight [time]]', separated by blanks"
-    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE}
+    """The error for the status with which `parse_edges` stopped in an edge list."""
+    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[VALUE])
+    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE} | ({COLUMNS: _ADJACENCY} if value else {})
     remedy += f"; {hints[status]}" if status in hints else ""
-    message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")
-    if message is None:
-        message = (
-            "an edge has a source and a target, only one number is here"
-            if state[VALUE] < 0
-            else "something that is no number follows the edge"
-            if state[VALUE] == 0
-            else "more than a weight and a time follow the edge"
-        )
-        remedy += f"; {_ADJACENCY}" if state[VALUE] else ""
-    elif status == OUT_OF_RANGE and first and state[VALUE] == 0:
-        message = "a vertex id 0, but KONECT counts from 1"
+    messages = {COLUMNS: _COLUMN_FAULTS[value]} if status == COLUMNS else {}
+    if status == OUT_OF_RANGE and first and value == 0:
+        messages = {OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
         remedy = "take the '% sym' or '% asym' line out to count from 0"
-    return malformed(path, text, state, message, remedy)
+    return fault(path, text, state, status, "a vertex id", MAX_VERTICES, first, messages, remedy)
 
 
 # ---------------------------------------------------------------------------------------- Matrix Market
@@ -353,12 +349,12 @@ def read_mtx(path: Path, text: np.ndarray) -> Found:
         raise fault(path, text, state, status, "an index", vertices, 1, messages)
     zeros = int(state[ZEROS])
     check_stated(path, state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
-    weights, said = _values_of(text, state, weights, symmetry)
+    weights, description = _values_of(text, state, weights, symmetry)
     notes = zeros_left_out(zeros)
     if _BOTH_WAYS[symmetry]:
         sources, targets, weights = both_ways(sources, targets, weights)
         notes += (f"{symmetry.decode()}: each entry in both directions",)
-    return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, said)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, description)
 
 
 def _values_of(
@@ -376,8 +372,8 @@ def _values_of(
 
 def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
     """The number of value columns of an entry, and the word for the symmetry."""
-    said = next((said for _, _, said in lines(text, 4096)), b"")
-    found = _BANNER.match(said)
+    content = next((content for _, _, content in lines(text, 4096)), b"")
+    found = _BANNER.match(content)
     if not found:
         raise InputError("no '%%MatrixMarket matrix FORMAT FIELD SYMMETRY' line", path=path, line=1)
     layout, field, symmetry = (word.lower() for word in found.groups())
@@ -393,8 +389,8 @@ def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
 
 def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
     """Vertices, entries, and the byte and line after the size line."""
-    line, after, said = first_line(path, text, "the size line", comment=b"%")
-    words = said.split()
+    line, after, content = first_line(path, text, "the size line", comment=b"%")
+    words = content.split()
     if len(words) != 3 or not are_counts(words):
         raise InputError("the size line 'rows columns entries' expected", path=path, line=line)
     rows, columns, entries = (int(word) for word in words)
@@ -422,23 +418,23 @@ def read_tuwien(path: Path, text: np.ndarray) -> Found:
         messages = {COLUMNS: "an edge is 'source destination weight'"}
         raise fault(path, text, state, status, "a vertex id", vertices, 0, messages, _MEND)
     check_stated(path, state, sources.size, edges, "edges", line, "correct the first line")
-    weights, said = usable_weights(text, state, weights, "column 3")
+    weights, description = usable_weights(text, state, weights, "column 3")
     notes: tuple[str, ...] = ()
     if not directed:
         sources, targets, weights = both_ways(sources, targets, weights)
         notes = ("undirected: each edge in both directions",)
-    return Found(Graph(vertices, sources, targets, weights), Counted(vertices), notes, said)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices), notes, description)
 
 
 def _tuwien_header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
     """Vertices, edges, whether they are directed, the byte after the first line, and its number."""
-    line, after, said = first_line(path, text, "its first line of counts")
-    words = said.split()
+    line, after, content = first_line(path, text, "its first line of counts")
+    words = content.split()
     counts = are_counts(words[:2])
     if len(words) != 3 or not counts or words[2].lower() not in _DIRECTED:
         whole = len(words) == 3 and counts
         raise InputError(
-            f"'vertices edges directed' expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
+            f"'vertices edges directed' expected, found {content[:60].decode('ascii', 'backslashreplace')!r}",
             path=path,
             line=line,
             remedy="the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed",

@@ -43,10 +43,10 @@ def read_git(path: Path, text: np.ndarray) -> Found:
     """Reads lines with the hash of a commit and those of its parents (uint8[size]), of the repository `path` if that is
     a folder. Raises InputError if one is malformed."""
     sources, targets, known = [], [], []
-    for line, said in enumerate(decoded(path, text).split("\n"), 1):
-        hashes = said.split()
+    for line, content in enumerate(decoded(path, text).split("\n"), 1):
+        hashes = content.split()
         if not all(map(_HASH.fullmatch, hashes)):
-            message = f"full hashes of commits expected: {said[:60]!r}"
+            message = f"full hashes of commits expected: {content[:60]!r}"
             raise InputError(message, path=path, line=line, remedy="git rev-list --parents --all")
         if hashes:
             known.append(hashes[0])

@@ -104,16 +104,16 @@ def _subgraphs(graph: Mapping) -> Iterator[Mapping]:
     return (inner for inners in graph["subgraphs"].values() for inner in inners)
 
 
-def _name(said: str) -> str:
+def _name(node: str) -> str:
     """The name of a node without quotes and port."""
-    if said.startswith("<"):
-        return said[: said.rfind(">") + 1]
-    if quoted := _QUOTED.match(said):
-        said = quoted[1].replace('\\"', '"')
-        if not said:
+    if node.startswith("<"):
+        return node[: node.rfind(">") + 1]
+    if quoted := _QUOTED.match(node):
+        node = quoted[1].replace('\\"', '"')
+        if not node:
             raise InputError('a node is named ""; a non-empty name is expected')
-        return said
-    return said.partition(":")[0]
+        return node
+    return node.partition(":")[0]
 
 
 # ---------------------------------------------------------------------------------------- GraphML
@@ -155,11 +155,11 @@ def _collect(graph: Element, space: str, usual: str, nodes: list[str], edges: li
         if kind == "node":
             nodes.append(_attribute(element, "node", "id"))
         elif kind == "edge":
-            said = element.get("directed", usual)
-            if said not in _DIRECTED:
-                raise InputError(f"edgedefault {said[:60]!r}: 'directed' or 'undirected' is expected")
+            direction = element.get("directed", usual)
+            if direction not in _DIRECTED:
+                raise InputError(f"edgedefault {direction[:60]!r}: 'directed' or 'undirected' is expected")
             ends = _attribute(element, "edge", "source"), _attribute(element, "edge", "target")
-            edges.append((*ends, _DIRECTED[said]))
+            edges.append((*ends, _DIRECTED[direction]))
         elif kind == "hyperedge":
             raise InputError("a hyperedge, which joins any number of nodes, is no edge of a directed graph")
         for inner in element.findall(f"{space}graph"):
@@ -195,24 +195,24 @@ def read_obo(path: Path, text: np.ndarray, relations: tuple[str, ...]) -> Found:
         untagged = _NO_TAG.search(whole)
         line = whole.count("\n", 0, untagged.start()) + 1 if untagged else None
         raise InputError(f"'tag: value' expected: {error}" if untagged else str(error), path=path, line=line) from None
-    kept = [term for term in terms if term.get("is_obsolete", "false") != "true"]
+    current = [term for term in terms if term.get("is_obsolete", "false") != "true"]
     _check_ids(path, whole, terms)
-    edges = [(term["id"].strip(), *edge) for term in kept for edge in _related(path, term)]
+    edges = [(term["id"].strip(), *edge) for term in current for edge in _related(path, term)]
     occurring = dict.fromkeys(relation for _, relation, _ in edges)
     for relation in relations:
         if relation not in occurring:
             raise InputError(f"no relation {relation!r}", path=path, remedy=did_you_mean(relation, occurring))
     wanted = relations or ("is_a",)
     edges = [(u, v) for u, relation, v in edges if relation in wanted]
-    ids = [term["id"].strip() for term in kept]
+    ids = [term["id"].strip() for term in current]
     if not ids:
         raise InputError("the file holds no term", path=path, remedy="[Term] and its id: in OBO format")
     found = found_of(path, [u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(ids)))
     notes = [f"edges of {' and '.join(wanted)}, from child to parent: from a term to the one it is related to"]
     if others := [relation for relation in occurring if relation not in wanted]:
         notes.append(f"relations left out: {', '.join(others)} (--relation)")
-    if len(kept) < len(terms):
-        notes.append(f"{count(len(terms) - len(kept), 'obsolete term')} left out")
+    if len(current) < len(terms):
+        notes.append(f"{count(len(terms) - len(current), 'obsolete term')} left out")
     if undefined := found.graph.vertices - len(set(ids)):
         notes.append(
             f"{count(undefined, 'term')} that edges lead to, but that the file does not define or has obsolete"
@@ -232,8 +232,8 @@ def _check_ids(path: Path, text: str, terms: list[dict]) -> None:
 def _related(path: Path, term: dict) -> Iterator[tuple[str, str]]:
     """The relation and the other term of each edge of a term."""
     yield from (("is_a", parent.strip()) for parent in term.get("is_a", ()) if parent.strip())
-    for said in term.get("relationship", ()):
-        words = said.split()
+    for relationship in term.get("relationship", ()):
+        words = relationship.split()
         if len(words) != 2:
-            raise InputError(f"relationship {said[:60]!r} of {term['id']}: 'relation term' expected", path=path)
+            raise InputError(f"relationship {relationship[:60]!r} of {term['id']}: 'relation term' expected", path=path)
         yield words[0], words[1]

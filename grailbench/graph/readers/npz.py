@@ -79,8 +79,8 @@ def _read(path: Path, arrays: npy.Archive) -> Found:
         return _from_csr(path, *(arrays[name] for name in names if name in arrays.names))
     if {"format", "shape"} <= arrays.names.keys():
         return _from_scipy(path, arrays)
-    held = ", ".join(sorted(arrays.names)) or "nothing"
-    raise InputError(f"an .npz that holds {held}", path=path, remedy=_REMEDY)
+    found = ", ".join(sorted(arrays.names)) or "nothing"
+    raise InputError(f"an .npz that holds {found}", path=path, remedy=_REMEDY)
 
 
 def _from_csr(path: Path, offsets: np.ndarray, targets: np.ndarray, weights: np.ndarray | None = None) -> Found:
@@ -162,8 +162,8 @@ def _row(path: Path, name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _checked(path: Path, vertices: int, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None) -> Found:
-    weights, said = (None, None) if values is None else of_values(values, "values")
+    weights, description = (None, None) if values is None else of_values(values, "values")
     try:
-        return Found(Graph.from_edges(vertices, sources, targets, weights), Counted(vertices), weights=said)
+        return Found(Graph.from_edges(vertices, sources, targets, weights), Counted(vertices), weights=description)
     except InputError as error:
         raise InputError(str(error), path=path) from None

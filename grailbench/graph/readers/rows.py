@@ -130,21 +130,21 @@ def read_gra(path: Path, text: np.ndarray) -> Found:
 def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
     """The number of vertices, and the byte and line where the vertex lines start."""
     named, line = False, 1
-    for line, after, said in lines(text):
-        if not said:
+    for line, after, content in lines(text):
+        if not content:
             continue
-        if said == _HEADER and not named:
+        if content == _HEADER and not named:
             named = True
             continue
-        if not said.isdigit() or len(said) > 18:
+        if not content.isdigit() or len(content) > 18:
             raise InputError(
-                f"the vertex count expected, found {said[:60].decode('ascii', 'backslashreplace')!r}",
+                f"the vertex count expected, found {content[:60].decode('ascii', 'backslashreplace')!r}",
                 path=path,
                 line=line,
                 remedy="a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line",
             )
-        check_vertices(int(said), path, line)
-        return int(said), after, line + 1
+        check_vertices(int(content), path, line)
+        return int(content), after, line + 1
     raise InputError("the file ends before the vertex count", path=path, line=line, remedy=REFETCH)
 
 
@@ -261,16 +261,16 @@ def read_metis(path: Path, text: np.ndarray) -> Found:
         v = int(uneven[0])
         message = f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it"
         raise InputError(message, path=path, remedy=_BOTH_ENDS)
-    weights, said = usable_weights(text, state, weights, "of edges") if weighted else (None, None)
+    weights, description = usable_weights(text, state, weights, "of edges") if weighted else (None, None)
     graph = Graph(vertices, sources, targets, weights)
-    return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), said)
+    return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), description)
 
 
 def _metis_header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
     """Vertices, edges, how many numbers precede the neighbours of a line, how many numbers there are for each
     neighbour, and the byte and line after the header."""
-    line, after, said = first_line(path, text, "the header", comment=b"%")
-    words = said.split()
+    line, after, content = first_line(path, text, "the header", comment=b"%")
+    words = content.split()
     if not 2 <= len(words) <= 4 or not are_counts(words):
         raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
     form = words[2].zfill(3) if len(words) > 2 else b"000"

@@ -58,8 +58,8 @@ def read_names(path: Path, text: np.ndarray) -> Found:
     targets: list[str] = []
     weights: list[float] = []
     varied = 0
-    for line, said in words_of(decoded(path, text)):
-        words = [word.strip() for word in said]
+    for line, cells in words_of(decoded(path, text)):
+        words = [word.strip() for word in cells]
         if words[0][:1] in ("#", "%"):
             continue
         if len(words) not in (2, 3) or not all(words):
@@ -77,13 +77,13 @@ def read_names(path: Path, text: np.ndarray) -> Found:
         raise InputError("the file holds no edge", path=path)
     found = found_of(path, sources, targets)
     if varied:
-        said = f"not used: not every edge has one (line {varied} differs from those before)"
-        return replace(found, weights=said)
+        description = f"not used: not every edge has one (line {varied} differs from those before)"
+        return replace(found, weights=description)
     if not weights:
         return found
-    usable, said = of_values(np.array(weights), "column 3")
+    usable, description = of_values(np.array(weights), "column 3")
     graph = found.graph
-    return replace(found, graph=Graph(graph.vertices, graph.sources, graph.targets, usable), weights=said)
+    return replace(found, graph=Graph(graph.vertices, graph.sources, graph.targets, usable), weights=description)
 
 
 def _weight(path: Path, line: int, word: str) -> float:
@@ -104,17 +104,17 @@ _NAME_THEM = "--source COLUMN --target COLUMN"
 _NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
 
 
-def read_csv(path: Path, text: np.ndarray, **asked) -> Found:
+def read_csv(path: Path, text: np.ndarray, **options) -> Found:
     """Reads a table whose cells are separated by commas or semicolons (uint8[size]). Options as of `Options`.
 
     Raises InputError if it is malformed, a cell is missing, it has no such column, or may be read in several ways.
     """
-    return _read(path, rows(path, decoded(path, text)), **asked)
+    return _read(path, rows(path, decoded(path, text)), **options)
 
 
-def read_tsv(path: Path, text: np.ndarray, **asked) -> Found:
+def read_tsv(path: Path, text: np.ndarray, **options) -> Found:
     """As `read_csv`, with cells separated by tabs."""
-    return _read(path, rows(path, decoded(path, text), "\t"), **asked)
+    return _read(path, rows(path, decoded(path, text), "\t"), **options)
 
 
 def _read(
@@ -197,28 +197,28 @@ def _number(path: Path, line: int, name: str, cell: str) -> float:
 
 def _undirected(path: Path, types: list[tuple[int | None, str]]) -> np.ndarray:
     """Which edges a column Type says to be undirected, bool[m]; [0] if it is none of Gephi's, which says only that."""
-    said = [cell.strip().casefold() for _, cell in types]
-    if not {"directed", "undirected"} & set(said):
+    kinds = [cell.strip().casefold() for _, cell in types]
+    if not {"directed", "undirected"} & set(kinds):
         return np.empty(0, np.bool_)
-    for (line, cell), word in zip(types, said, strict=True):
+    for (line, cell), word in zip(types, kinds, strict=True):
         if word not in ("directed", "undirected"):
             raise InputError(
                 f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines", path=path,
                 line=line, remedy="another name for the column if it is not Gephi's",
             )  # fmt: skip
-    return np.array([word == "undirected" for word in said])
+    return np.array([word == "undirected" for word in kinds])
 
 
 def _made(
     found: Found, weights, names: list[str], weight: int | None, undirected: np.ndarray, notes: tuple[str, ...]
 ) -> Found:
     """The graph with weights, if a column of them was asked for, and the reverses of undirected edges."""
-    graph, said = found.graph, None
+    graph, description = found.graph, None
     if weight is not None:
-        usable, said = of_values(np.asarray(weights), f"column {names[weight]!r}")
+        usable, description = of_values(np.asarray(weights), f"column {names[weight]!r}")
         graph = Graph(graph.vertices, graph.sources, graph.targets, usable)
     graph, more = with_reverses(graph, undirected)
-    return replace(found, graph=graph, notes=(*notes, *more), weights=said)
+    return replace(found, graph=graph, notes=(*notes, *more), weights=description)
 
 
 def read_parquet(path: Path, content: np.ndarray, source: str | None, target: str | None, weight: str | None) -> Found:

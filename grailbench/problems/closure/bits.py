@@ -1,10 +1,7 @@
 """Relations over vertices as packed bit matrices: bit v of row u is set if the pair (u, v) is in the relation.
 
 The matrix of n vertices is uint64[n, words(n)]. Bit v of a row is bit v % 64 of its word v // 64; bits beyond n are 0.
-The diagonal of a closure is 0 too: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
-
-Memory for a closure as bits is kept for the next one: the system may take longer to give pages than
-a closure to fill them.
+The diagonal of a closure is 0: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The reference closure that every implementation must match, and the comparison with it, bit by bit.
 
-The reference is never held as a whole: it is made for `WORDS` words of targets at a time, on all cores, and compared
-at once. On small graphs scipy searches from every vertex. On larger ones the oracle computes the closure, and searches
-by scipy check some of its rows. All that the oracle shares with implementations is how strong components are found,
-and scipy must find the same.
+The reference is never held as a whole: the oracle makes it for `WORDS` words of targets at a time, on all cores, and it
+is compared at once. Searches by scipy check some of its rows, all of a small graph. All that the oracle shares with
+implementations is how strong components are found, and scipy must find the same.
 """
 
 from __future__ import annotations
@@ -21,19 +20,13 @@ from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.oracle import Columns
-from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure.bits import lowest, popcount
 from grailbench.problems.closure.index import Block, Relation
 from grailbench.util import memory
 
-SCIPY_STEPS = 2 * 10**8  #: largest n (n + m) for which scipy searches from every vertex
-SEARCHES = 64  #: rows of a larger closure that scipy checks
+SEARCHES = 64  #: rows of a closure that scipy checks, at least; more as long as
+STEPS = 2 * 10**7  #: searches from so many of n vertices take at most about so many steps, n + m each
 WORDS = 64  #: words of a row that a thread compares at once; fewer if all threads would take a quarter of the memory
-
-
-def scipy_suffices(relation: Relation) -> bool:
-    """Returns whether the graph is small enough to take the reference from scipy alone."""
-    return relation.vertices * (relation.vertices + relation.graph.edges) <= SCIPY_STEPS
 
 
 def cyclic(graph: Graph) -> int:
@@ -69,18 +62,14 @@ class Reference:
         from scipy.sparse.csgraph import connected_components
 
         self._vertices = n = relation.vertices
-        self._small = scipy_suffices(relation)
-        some = range(n) if self._small else np.linspace(0, n - 1, min(SEARCHES, n)).astype(int).tolist()
-        self._searched = {u: row for u, row in _searched(relation, dict.fromkeys(some))}
-        if self._small:
-            self._place = np.arange(n, dtype=np.int32)
-        else:
-            self._columns = Columns(relation.graph)
-            self._place = self._columns.place
-            theirs = connected_components(_adjacency(relation), directed=True, connection="strong")[1]
-            alike = np.unique(self._place.astype(np.int64) << 32 | theirs).shape[0]
-            if not alike == np.unique(theirs).shape[0] == np.unique(self._place).shape[0]:
-                raise CheckFailed("the reference closure is wrong: scipy finds other strong components")
+        count = min(n, max(SEARCHES, STEPS // max(1, n + relation.graph.edges)))
+        self._searched = dict(_searched(relation, np.unique(np.linspace(0, n - 1, count).astype(int)).tolist()))
+        self._columns = Columns(relation.graph)
+        self._place = self._columns.place
+        theirs = connected_components(_adjacency(relation), directed=True, connection="strong")[1]
+        alike = np.unique(self._place.astype(np.int64) << 32 | theirs).shape[0]
+        if not alike == np.unique(theirs).shape[0] == np.unique(self._place).shape[0]:
+            raise CheckFailed("the reference closure is wrong: scipy finds other strong components")
 
     def compare(self, blocks: Iterable[Block]) -> Difference:
         """Compares all pairs of a closure, whose diagonal is ignored.
@@ -116,11 +105,6 @@ class Reference:
         )
 
     def _rows(self, targets: np.ndarray) -> np.ndarray:
-        if self._small:
-            found = np.zeros((self._vertices, 64 * packed.words(targets.shape[0])), np.uint8)
-            for u, row in self._searched.items():
-                found[u, : targets.shape[0]] = row[targets]
-            return np.packbits(found, axis=1, bitorder="little").view(np.uint64)
         rows = self._columns.reached(targets)
         for u, row in self._searched.items():
             bits = rows[self._place[u]] if self._place[u] < rows.shape[0] else np.zeros(rows.shape[1], np.uint64)

@@ -41,10 +41,9 @@ def export(
     """Writes the raw graph of that name, with its weights if it has any, or, with `closure`, its transitive closure.
 
     impl, block: the implementation that makes the pairs of a closure, and the bytes that a block of it may take.
-    Returns a record: `name`, `path`, `format`, `vertices`, `edges`; `weights`, whether the graph has weights; `ids`,
-    the ids of the graph; `written_ids`, the ids in the file; `notes`, a list of short remarks. Raises InputError for an
-    unknown name, an unknown format or a file that cannot be written, MachineLacks for a closure that does not fit, or
-    without what `impl` or the format needs. A file is there only once it is whole.
+    Returns a record, with `ids` and `written_ids`, those of the graph and of the file, and `notes`. Raises InputError
+    for an unknown name or format or a file that cannot be written, MachineLacks without memory, or what `impl` or the
+    format needs.
     """
     from grailbench.data.library import open_raw
 

@@ -1,9 +1,6 @@
-"""The contract of an implementation of `closure`.
-
-An implementation prepares a solver for a relation: it allocates memory and brings the input into its own form on the
-host. The solver then computes the closure, from host memory to host memory. The closure has an edge (u, v) for every
-two different vertices with a path from u to v.
-"""
+"""The contract of an implementation of `closure`: it prepares a solver for a relation, and the solver computes the
+closure, from host memory to host memory, which has an edge (u, v) for every two different vertices with a path from u
+to v."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
 from grailbench.problems import contract
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure.check import Difference, Reference, cyclic, scipy_suffices
+from grailbench.problems.closure.check import Difference, Reference, cyclic
 from grailbench.problems.closure.index import Block, Closed, Params, Relation, Solver
 from grailbench.problems.contract import Attempt, SolverProblem, Spec, Verdict, Workload
 
@@ -79,6 +79,8 @@ class Compared(NamedTuple):
 class Whole(Workload):
     """The closure of a graph."""
 
+    method = "oracle, rows of it by searches"
+
     def __init__(self, relation: Relation, ids: Ids):
         self._relation, self._ids = relation, ids
         self._reference: Reference | None = None
@@ -88,10 +90,6 @@ class Whole(Workload):
     def size(self) -> int:
         """Number of vertices."""
         return self._relation.vertices
-
-    @property
-    def method(self) -> str:
-        return "scipy" if scipy_suffices(self._relation) else "oracle, rows of it by searches"
 
     def describe(self) -> str:
         """Returns a description, such as '100 vertices, 9,900 edges in the closure'."""

@@ -1,20 +1,8 @@
-"""Strong components of a digraph and the edges between them, in topological order, from its edge rows.
+"""Strong components of a digraph in topological order, and a bit set of each of the vertices that it reaches.
 
-A bit set per component of the vertices that it reaches, from the last component to the first.
-
-The components are in topological order, so those that one leads to are complete before it. Its set
-is the union of theirs and of its own members. A child that is in the union of the children before it, which come in
-topological order, adds nothing; that edge is `redundant`, here and wherever else the set is computed (Goralcikova and
-Koubek 1979). Depth-first numbers keep what a component leads to near it, so that most sets are still in the cache.
-
-Every word of the sets is computed by itself: threads have ranges of words, and a closure larger than memory is made in
-blocks of them.
-
-`Blocks` is a closure in blocks of targets: the sets of all components, a range of their words at a time.
-
-Bits stand for vertices in topological order (`Condensed.members`), so the sets behind the last target of a block are
-empty, and half of all words are never computed. Blocks come in that order too: which edges are redundant is known from
-the block of their child on, and before that block the child adds nothing.
+From the last component to the first, a set is the union of those of its children and its own members. A child in the
+union of those before it adds nothing: that edge is `redundant` (Goralcikova and Koubek 1979). Threads have ranges of
+words, and a closure larger than memory is made in blocks of them (`Blocks`).
 """
 
 from __future__ import annotations
@@ -195,8 +183,7 @@ class Part(NamedTuple):
 class Blocks:
     """The blocks of a closure, of `width` words at most. Each is computed when asked for, in place of the one before.
 
-    reached: int32[n], the number of other vertices that each vertex reaches, once `count` or `pairs` has ended. At most
-    `workers` threads have at least `closure.cpu.sweep.LEAST` words of a block each.
+    reached: int32[n], the number of other vertices that each vertex reaches, once `count` or `pairs` has ended.
     """
 
     def __init__(self, condensed: Condensed, width: int, workers: int = 1):
@@ -247,10 +234,8 @@ class Blocks:
             yield from spread(part.targets, self.condensed.component, lambda a, b, bits=part.bits: bits[:, a:b])
 
     def pairs(self, piece: int = PIECE) -> Iterator[np.ndarray]:
-        """Yields all pairs (u, v) of the closure, int32[k, 2], in pieces that the next one overwrites.
-
-        They come by block, then ascend by u, then by the place of v in topological order.
-        """
+        """Yields all pairs (u, v) of the closure, int32[k, 2], in pieces that the next one overwrites: by block, then
+        by u, then by the place of v in topological order."""
         component, cut = self.condensed.component, max(piece, 64 * self._width)
         found, self._reached = np.empty((cut, 2), np.int32), np.full(self.condensed.count, -1, np.int32)
         with ThreadPool(self._workers) as pool:

@@ -1,11 +1,9 @@
-"""The report's baseline: Floyd-Warshall on a matrix of 32-bit integers, one thread (Fenz et al. 2022, section 3.1).
-
-Warshall's algorithm on packed bits, 64 pivots at a time, with tables of unions (the method of the four Russians).
+"""The report's Floyd-Warshall on a matrix of 32-bit integers (Fenz et al. 2022, section 3.1), and Warshall's algorithm
+on packed bits, 64 pivots at a time.
 
 Step K closes the paths whose inner vertices lie among the 64 pivots K, as in `closure.gpu.warshall`. The rows of the
 pivots are closed first. Then every row u is or'ed with the pivots' rows that are set in its word K; their union is read
-from tables of the 256 unions of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970). This takes n^3 / 512 word
-operations, Floyd-Warshall n^3. One thread makes the tables; then each worker processes a range of rows.
+from tables of the 256 unions of each 8 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970).
 """
 
 from __future__ import annotations

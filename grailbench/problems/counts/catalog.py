@@ -34,11 +34,10 @@ class _Sweeps(Solver):
 class Counts(Implementation):
     """Sweeps of 2,048 columns at once up a reduced graph, whose bits are counted on the way.
 
-    In-trees above the graph are peeled, and out-trees below vertices weigh what they hold; only vertices with two or
-    more parents are columns. The rest is numbered by a depth-first search, and threads take blocks of columns of
-    neighbouring numbers. In a block only vertices that reach one of its columns are visited, each pushing its row of
-    bits to its parents. A vertex that reaches what one child reaches shares the row of that child, whose bits are
-    counted once.
+    In-trees above are peeled, and out-trees below vertices weigh what they hold; only vertices with two or more parents
+    are columns. Threads take blocks of columns that neighbour in a depth-first order, and visit only vertices that
+    reach one of them, each pushing its row of bits to its parents. A vertex that reaches what one child reaches shares
+    that child's row, counted once.
     """
 
     name = "counts"
@@ -68,10 +67,9 @@ class _Sketches(Solver):
 class CountsSketch(Implementation):
     """Estimates with a standard error of 12.7 %: the least of exponential ranks among what is reached, 64 times.
 
-    The graph is reduced as for `counts`. Each column draws ranks, 16 a pass, and one pass against the topological order
-    finds the least ones that each vertex reaches; the sum of these minima is gamma-distributed about a mean that tells
-    the weight of what is reached. For graphs beyond exact counting; what needs no sweep is exact. Seeds give other
-    estimates, threads the same.
+    The graph is reduced as for `counts`. Each column draws ranks, 16 a pass, and a pass against the topological order
+    finds the least that each vertex reaches, whose sum tells the weight of what is reached. What needs no sweep is
+    exact. Seeds give other estimates, threads the same.
     """
 
     name = "counts-sketch"

@@ -18,15 +18,12 @@ COLUMNS = ("vertex", "descendants", "ancestors")
 
 
 def export(name: str, path: str | os.PathLike, format: str = "csv", impl: str = "counts", threads: int = 0) -> dict:
-    """Writes a line per vertex of the graph of that name, in the order of its vertices: its id in the graph's file, the
-    number of other vertices that it reaches, and of those that reach it, int64.
+    """Writes a line per vertex of the graph of that name: its id, the number of other vertices that it reaches, and of
+    those that reach it, int64.
 
-    impl  an implementation of `counts`, which counts all vertices; with `counts-sketch` they are estimates
-
-    Returns a record: `name`, `path`, `format`, `vertices`, `pairs`, the sum of all descendants; `ids`, the ids of the
-    graph; `error`, the relative standard error of estimates, or None. A file is there only once it is whole. Raises
-    InputError for an unknown name, an unknown format or a file that cannot be written, MachineLacks without what `impl`
-    or the format needs.
+    impl: an implementation of `counts` that counts all vertices. Returns a record, with `pairs`, the sum of all
+    descendants, and `error`, the relative standard error of estimates, or None. Raises InputError for an unknown name
+    or format or a file that cannot be written, MachineLacks without what `impl` or the format needs.
     """
     from grailbench.data.library import open_graph
 

@@ -1,9 +1,6 @@
-"""The contract of an implementation of `counts`.
-
-An implementation prepares a solver for a condensed graph with a number of vertices in each component. The solver then
-says how many original vertices each component reaches, its own included. Users are told how many *other* vertices a
-vertex reaches, as `Index.count_descendants` of the library: one less.
-"""
+"""The contract of an implementation of `counts`: it prepares a solver for a condensed graph with a number of vertices
+in each component, and the solver says how many original vertices each component reaches, its own included. What users
+get is one less: the *other* vertices."""
 
 from __future__ import annotations
 

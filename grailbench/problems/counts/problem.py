@@ -1,8 +1,5 @@
-"""The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check of that: by
-a plain closure where that is short, else by searches and what edges imply.
-
-Nothing of the check is peeled, weighed or shared, so a mistake of `counts.reduce` shows.
-"""
+"""The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check: by a plain
+closure where that is short, else by searches and what edges imply. Nothing of it is peeled, weighed or shared."""
 
 from __future__ import annotations
 

@@ -1,13 +1,9 @@
 """What of an acyclic graph must be swept so that the descendants of all its vertices are counted.
 
-A vertex with at most one child, and with no parents that are left, is peeled, again and again: it counts its own size
-and what its child counts. A vertex with a single parent is reached by itself and by what reaches that parent, so such
-vertices form out-trees, and what reaches a tree's root reaches all of it. Only roots with two or more parents are the
-columns that a sweep must tell apart; they weigh what their trees hold. A vertex counts the columns that it reaches, and
-its own subtree unless it is a column.
-
-Implementations number what is left as they like: `reduced` by a depth-first search, so that neighbours share most of
-their ancestors; `listed` by levels, all vertices of which can be swept at once.
+A vertex with at most one child, and with no parents left, is peeled, again and again: it counts its own size and what
+its child counts. Vertices with a single parent form out-trees; only their roots, with two or more parents, are the
+columns that a sweep must tell apart, and weigh what their trees hold. Implementations number what is left: `reduced` by
+a depth-first search, so that neighbours share ancestors; `listed` by levels.
 """
 
 from __future__ import annotations

@@ -33,10 +33,8 @@ def memory_of(vertices: int, columns: int) -> int:
 
 def estimated(task: Task, workers: int, seed: int) -> tuple[np.ndarray, np.ndarray, int]:
     """For each vertex of the task an estimate, float64[k], and the exact part of it, int64[k]; and the bytes that were
-    needed. They depend on the seed alone.
-
-    Threads take passes of `LANES` ranks each. Raises TooLittleMemory if not one thread's fit half of what is free.
-    """
+    needed. They depend on the seed alone. Raises TooLittleMemory if a pass of `LANES` ranks does not fit half of what
+    is free."""
     form, room = reduced(task), memory.available() // 2
     each = max(1, memory_of(form.vertices, form.columns.shape[0]))
     if each > room:

@@ -1,8 +1,7 @@
 """Work counters: the exact work of an implementation for (graph, parameters, seed), without times.
 
-A counting kernel takes an int64 array. In the build that is timed it takes None instead, and the compiler removes the
-counting. The constants below are positions in the array; `named` turns an array into the dictionary for rows. The
-meaning of each counter is in docs/measuring.md.
+A counting kernel takes an int64 array; the build that is timed takes None instead, and the compiler removes the
+counting. The constants are positions in the array. docs/measuring.md has the meaning of each counter.
 """
 
 from __future__ import annotations
@@ -38,12 +37,10 @@ def with_traffic(
 ) -> dict[str, int]:
     """Returns the counters with the least memory traffic that they imply, for each phase.
 
-    pairs: number of label pairs, each one pass over the edges; record_bytes: of the labels of one vertex; table_bytes:
-    of all labels; level_bytes: of one level in the filter's array. Bytes read count every read, also from the cache.
-    Bytes streamed count only what is read once per pass (edges, queries, answers); `_pass_bytes` are those of one pass.
-    A gather is one read at a random place of the label table, which has `gather_table_bytes`. Visit stamps, the stack
-    and the rest of a cache line are not counted: this is a lower bound, not an estimate. Of the hubs filter only bytes
-    are counted, no gathers: its words are a smaller table than the label records.
+    pairs: label pairs, each one pass over the edges; record_bytes: of the labels of one vertex; table_bytes: of all;
+    level_bytes: of one level in the filter's array. Bytes read count every read; bytes streamed only what is read once
+    per pass. A gather is one read at a random place of the table. Stamps, the stack and the rest of a cache line are
+    not counted.
     """
     label_reads = 12 * (counts["label_edges_scanned"] + counts["hub_edges_scanned"])
     label_reads += 16 * counts["label_vertices_expanded"]

@@ -1,13 +1,11 @@
 """The hubs filter: two words per vertex whose bits say which of 64 hubs it reaches, and which reach it.
 
 Hubs are the (at most 64) vertices of largest (in-degree + 1) * (out-degree + 1) without the super-root, ties by lower
-id; hub j of that order is bit j. The forward word F(v) holds the hubs that v reaches, the backward word B(v) the hubs
-that reach v; a hub is in both of its own words. Both answers are exact: u reaches v if F(u) and B(v) share a hub; u
-does not reach v if v reaches a hub that u does not reach, or if a hub reaches u but not v.
+id. The forward word F(v) holds the hubs that v reaches, the backward word B(v) those that reach v. u reaches v if F(u)
+and B(v) share a hub; it does not if v reaches a hub that u does not reach, or if a hub reaches u but not v.
 
-Sources: the landmarks of 2-hop covers (Cohen, Halperin, Kaplan and Zwick, *Reachability and distance queries via 2-hop
-labels*, SIAM J. Comput. 32(5), 2003), stored as bits like the supportive vertices of Hanauer, Schulz and Trummer
-(*O'Reach*, SEA 2021).
+Sources: the landmarks of 2-hop covers (Cohen, Halperin, Kaplan and Zwick, SIAM J. Comput. 32(5), 2003), stored as bits
+like the supportive vertices of Hanauer, Schulz and Trummer (*O'Reach*, SEA 2021).
 """
 
 from __future__ import annotations

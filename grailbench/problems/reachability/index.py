@@ -198,9 +198,8 @@ class Implementation(contract.Implementation):
     def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:
         """Returns an index, built from raw edges in memory, that is ready for queries; the device has no work left.
 
-        The default condenses and builds. It condenses on one thread, on `threads` threads if the implementation uses
-        that axis, or on all cores if the implementation needs a GPU. Peers that condense themselves take the edges as
-        they are. Nothing that was made from the graph before may be used.
+        The default condenses, on `threads` threads if it uses that axis, on all cores if it needs a GPU, else on one,
+        and builds. Nothing that was made from the graph before may be used.
         """
         with timer.phase("condense"):
             dag = condense(graph, params.workers if "threads" in cls.axes or "gpu" in cls.needs else 1)

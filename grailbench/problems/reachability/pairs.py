@@ -1,17 +1,9 @@
 """Reads pairs of vertices from query files: lines of words or tables, in the ids of the graph's file.
 
-    # a comment; '%' begins one too
-    u v              a pair
-    u v 1            a pair and the expected answer, 0 or 1
-
-Words are separated by blanks. In a line with a tab only tabs separate, so that names may hold blanks, also at their
-ends if the graph has such a name. A line whose first word begins with '#' or '%' and is a name of the graph is a pair.
-
-A file named .csv or .tsv (also .gz) is a table; cells of .csv are those of tables of edges (`table`). If its first row
-is no pair of the graph, it is a header, by which source and target are found as in tables of edges; a column of answers
-is named as one of `ANSWERS`, and others are not read. A header that is not recognised is an error.
-
-Lines of numbers are parsed by a compiled function, 20 times as fast as the others.
+A line is `u v` or `u v answer`; '#' and '%' begin comments, unless the word is a name of the graph. Words are separated
+by blanks, in a line with a tab only by tabs. A file named .csv or .tsv (also .gz) is a table: a first row that is no
+pair of the graph is a header, by which source, target and answers (`ANSWERS`) are found. Lines of numbers are parsed by
+a compiled function, 20 times as fast.
 """
 
 from __future__ import annotations

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from grailbench.data.library import BenchGraph
-from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.csr import Dag
 from grailbench.graph.profile import (
     Degrees,
     Outline,
@@ -36,16 +35,14 @@ FORESTS = {
     "out-forest": "no component has more than one parent",
 }
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
-STEPS = 4  #: most steps of the walk to a near target
 INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
 _TOGETHER = 64  # pairs that are asked before the budget is looked at
-_WALKS = 8  # walks that may end where they began
 
 
 class Settled(NamedTuple):
     """What answered pairs of a kind: the steps of `sequential` with d = 2 and all filters, in their order.
 
-    kind       'random', 'near' or 'balanced', see `profile`
+    kind       'random' or 'balanced', see `profile`
     pairs      pairs that were asked; fewer than drawn if their searches scanned more edges than allowed
     positives  how many of them are reachable
     component  both ends are in one strong component
@@ -203,15 +200,7 @@ def _asked(graph: Profile) -> str:
 def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
     """Measures the profile of an opened graph; the same seed gives the same profile on every machine.
 
-    Pairs of original vertices are asked, this many of each kind:
-
-    random    both ends uniform, as with `--queries random`
-    near      the source is uniform among the vertices whose strong component has an edge to or from another (among all
-              if there are none); the target is a uniform member of the component in which a walk ends that goes one to
-              `STEPS` steps from the source's over edges of the condensed graph, in either direction. Of `_WALKS` walks
-              the first counts that ends elsewhere than it began
-    balanced  half reachable and half not, as with `--queries balanced`
-
+    Pairs of original vertices are asked, `pairs` as with `--queries random` and as many as with `balanced`.
     Raises InputError if its file is no longer the one that was opened.
     """
     raw, dag = graph.raw, graph.dag
@@ -252,7 +241,6 @@ def _all_settled(dag: Dag, pairs: int, seed: int) -> tuple[Settled, ...]:
     index = Sequential.build(dag, INDEX, NoTimer())
     drawn = {
         "random": draw_random(dag.component.size, pairs, seed),
-        "near": draw_near(dag, pairs, seed),
         "balanced": draw_balanced(dag, pairs, seed)[:2],
     }
     return tuple(settle(index, kind, *(dag.component[ends] for ends in each)) for kind, each in drawn.items())
@@ -283,50 +271,3 @@ def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
         search=work["searches"],
         scanned=work["edges_scanned"],
     )
-
-
-def draw_near(dag: Dag, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draws `count` near pairs (see `profile`) of a graph with vertices: int32[count] sources and targets, original
-    vertices."""
-    rng = np.random.default_rng(seed)
-    parents, children = degrees(dag)
-    joined = np.flatnonzero((parents + children)[dag.component]).astype(VERTEX)
-    if joined.size:
-        sources = joined[rng.integers(0, joined.size, count)]
-    else:
-        sources = rng.integers(0, dag.component.shape[0], count, dtype=VERTEX)
-    steps = rng.integers(1, STEPS + 1, (count, _WALKS))
-    picks = rng.integers(0, 2**32, (count, _WALKS * STEPS + 1), dtype=np.int64)
-    rows = dag.offsets, dag.children, dag.parent_offsets, dag.parents
-    ends = _walked(*rows, dag.component[sources], steps, picks)
-    members = np.argsort(dag.component, kind="stable").astype(VERTEX)
-    starts = np.searchsorted(dag.component[members], np.arange(dag.vertices))
-    sizes = component_sizes(dag)
-    return sources, members[starts[ends] + picks[:, -1] % sizes[ends]]
-
-
-@njit(cache=True)
-def _walked(offsets, children, parent_offsets, parents, begins, steps, picks):
-    """Where the walk from each vertex ends, int32[k].
-
-    The CSR of children and that of parents, whose edges from the super-root, the last vertex, are not walked; begins
-    int32[k]; steps int64[k, walks]: of each walk; picks int64[k, walks * most steps + 1]: random words.
-    """
-    top = offsets.shape[0] - 2
-    ends = np.empty_like(begins)
-    for q in range(begins.shape[0]):
-        at, used = begins[q], 0
-        for walk in range(steps.shape[1]):
-            for _ in range(steps[q, walk]):
-                down = offsets[at + 1] - offsets[at]
-                up = parent_offsets[at + 1] - parent_offsets[at]
-                if up == 1 and parents[parent_offsets[at]] == top:
-                    up = 0
-                if down + up > 0:
-                    pick = picks[q, used] % (down + up)
-                    at = children[offsets[at] + pick] if pick < down else parents[parent_offsets[at] + pick - down]
-                used += 1
-            if at != begins[q]:
-                break
-        ends[q] = at
-    return ends

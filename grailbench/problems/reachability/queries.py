@@ -1,16 +1,13 @@
 """Query sets: pairs of original vertices, drawn from a seed or read from a file, and the oracle's answers to them.
 
-random     `count` pairs, both ends uniform over the original vertices. The super-root is never drawn.
-balanced   half of the pairs reachable, half not, in random order. The source of a reachable pair is uniform among the
-           vertices with an edge out of their component; its target is in a uniform one of the first `NEAR` other
-           components that a BFS from it finds. So sources that reach nothing are never drawn, and near targets are
-           preferred where much is reachable. An unreachable pair is a uniform pair that a search of at most
-           `SEARCHED` components proves unreachable. So sources that reach more are under-represented.
+random     `count` pairs, both ends uniform over the original vertices, never the super-root
+balanced   half reachable, half not. The source of a reachable pair is uniform among vertices with an edge out of
+           their component, its target in one of the first `NEAR` other components that a BFS finds. An unreachable
+           pair is a uniform one that a search of at most `SEARCHED` components proves so.
 a file     pairs in the ids of the graph's file, perhaps with the expected answers; see `pairs`.
 
-Every set is cached in cache/queries as one .npz, with its seed, the graph's sha256, the oracle's answers and a sha256
-of all this, so that a second run neither draws nor asks the oracle again. Of a set of more than `MOST_STORED` queries
-only the answers are cached: drawing the pairs again is faster than reading them.
+Every set is cached in cache/queries as one .npz with the oracle's answers and a sha256 of all this; of a set of more
+than `MOST_STORED` queries only the answers are.
 """
 
 from __future__ import annotations
@@ -265,17 +262,6 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
         _log.warning("%s: damaged query set, made again (%s)", path, error)
         return {}, {}
     return meta, arrays
-
-
-def is_former(path: Path) -> bool:
-    """Whether a cached set is of another version of the format, or damaged, so that nothing reads it."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return json.loads(str(npy.Archive(archive)["meta"])).get("format") != FORMAT_VERSION
-    except FileNotFoundError:
-        return False
-    except npy.FAULTS:
-        return True
 
 
 def draw_random(vertices: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,8 @@
 """Compares every answer with an oracle that shares no code with the implementations (`grailbench.graph.oracle`).
 
-Up to `Checks.closure_limit` vertices the oracle computes the whole transitive closure; beyond, it sweeps from the
-sources of the queries, or on a GPU (`grailbench.cuda.oracle`) from their targets where the host would take minutes.
-All answer every query. If the oracle may answer only a sample, or runs out of its time limit,
-the implementations are also compared with one another, and the oracle decides where they differ.
+Up to `Checks.closure_limit` vertices the oracle computes the whole closure; beyond, it sweeps from the sources of the
+queries, or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. If it may answer only a sample, the
+implementations are also compared with one another, and the oracle decides where they differ.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ from grailbench.problems.reachability.index import Count, Index
 from grailbench.problems.reachability.pairs import UNKNOWN, write_pairs
 from grailbench.problems.reachability.queries import QuerySet
 from grailbench.util import faults
-from grailbench.util.words import first
 
 _SHOWN = 3
 DEVICE_FROM = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
@@ -33,11 +31,7 @@ _DISPUTED = 1_024  # queries per question to the oracle when implementations dis
 
 
 class Checker(Workload):
-    """One query set on one graph, and the check of the answers of many implementations.
-
-    `check` compares an implementation with the oracle; `compare`, after all were checked, compares them with one
-    another.
-    """
+    """One query set on one graph, and the check of the answers of many implementations."""
 
     def __init__(self, dag: Dag, queries: QuerySet, checks: Checks = Checks()):  # noqa: B008 - frozen
         self.dag, self.queries, self.checks = dag, queries, checks
@@ -145,9 +139,10 @@ class Checker(Workload):
         queries = self.queries
         shown = [
             f"{' -> '.join(map(str, queries.pair(q)))} is {'' if queries.answers[q] else 'not '}reachable"
-            for q in wrong[: _SHOWN + 1]
+            for q in wrong[:_SHOWN]
         ]
-        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {first(shown, _SHOWN)}"
+        more = ", ..." if wrong.size > _SHOWN else ""
+        return f"{wrong.size:,} of {queries.size:,} answers are wrong: {', '.join(shown)}{more}"
 
 
 def _shape_fault(answers, size: int) -> str | None:

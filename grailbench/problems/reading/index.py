@@ -1,8 +1,5 @@
 """The interface of implementations of `read`, and the implementations: our readers by format, and pandas to compare.
-
-An implementation states the format it reads. The text is written by this module, independently of any reader, so the
-original graph serves to check what was read.
-"""
+The text is written by this module, independently of any reader, so the original graph serves to check what was read."""
 
 from __future__ import annotations
 

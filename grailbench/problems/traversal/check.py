@@ -44,10 +44,8 @@ def fault(network: Network, source: int, distances: np.ndarray, name: Callable[[
 
 
 def refuse_long(distances: np.ndarray) -> None:
-    """Raises InputError if a distance is at least FAR // 2, which matrices of all pairs use for 'no path'.
-
-    `distances` has any dtype; FAR and values that are not finite mean 'no path'.
-    """
+    """Raises InputError if a distance, of any dtype, is at least FAR // 2, which matrices of all pairs use for 'no
+    path'; FAR and values that are not finite mean 'no path'."""
     longest = float(np.max(distances, initial=0, where=(distances != FAR) & np.isfinite(distances)))
     if longest >= int(FAR) // 2:
         raise InputError(f"a shortest path has length {longest:,.0f}: too long for 32-bit distances")

@@ -1,11 +1,9 @@
-"""CPU baselines on one core: a queue BFS, scipy's Dijkstra, and shortest paths by buckets.
+"""CPU baselines on one core: a queue BFS, scipy's Dijkstra, and shortest paths by buckets; and BFS from many sources at
+once, a bit each, in threads (MS-BFS, Then et al. 2014).
 
-BFS from many sources at once on the CPU, a bit each (MS-BFS, Then et al. 2014), in threads.
-
-A thread takes some of the sources. A vertex has a row of words for the sources that have seen it, one for those whose
-search is there, and one for those that come next, and masks that say which words of the latter two are not 0. A level
-is pushed along the edges of the vertices on it where these are few, and else pulled by the vertices that some source
-has not seen.
+A vertex has a row of words for the sources that have seen it, one for those whose search is there, and one for those
+that come next, and masks of the words of the latter two that are not 0. A level is pushed along the edges of its
+vertices where these are few, else pulled by the vertices that some source has not seen.
 """
 
 from __future__ import annotations

@@ -1,11 +1,7 @@
-"""The contract of an implementation of `bfs`, `sssp` or `apsp`.
-
-An implementation prepares a solver for a network: it allocates memory and uploads the network. The solver is then asked
-once per source, or for all sources at once (`Together`), or, for `apsp`, once for all pairs. Graphs are raw: they have
-cycles, self-loops and duplicate edges.
-
-Edge weights of graphs that have none are drawn: a function of the seed and the endpoints, not of the order of edges.
-"""
+"""The contract of an implementation of `bfs`, `sssp` or `apsp`: it prepares a solver for a network, which is asked once
+per source, or for all sources at once (`Together`), or, for `apsp`, once for all pairs. Graphs are raw: they have
+cycles, self-loops and duplicate edges. Weights of graphs that have none are drawn: a function of the seed and the
+endpoints, not of the order of edges."""
 
 from __future__ import annotations
 

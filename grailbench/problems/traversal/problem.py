@@ -1,8 +1,7 @@
 """The problems `bfs`, `sssp` and `apsp`: networks, sources, checked distances, traversed edges per second.
 
-The rate is TEPS as in Graph500: the edges that leave the reached vertices (an undirected edge counts once) over the
-time of the search; of several sources the harmonic mean. Of searches made together it is the edges of all searches over
-their time.
+TEPS as in Graph500: the edges that leave the reached vertices (an undirected edge counts once) over the time of the
+search; of several sources the harmonic mean, of searches made together all edges over their time.
 """
 
 from __future__ import annotations
@@ -40,13 +39,8 @@ MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pai
 
 
 class _Traversal(Problem):
-    """What the three problems share. Their trials have these phases.
-
-    prepare  everything before the first search
-    solve    all searches; the results stay on the device
-    ready    if asked for: from raw edges in memory to all distances on the host. Its parts are `rows` (make the CSR
-             form), `weights` (draw them if the graph has none), `prepare`, `solve` and the phases apart
-    """
+    """What the three problems share. The results of phase `solve` stay on the device; phase `ready` ends with all
+    distances on the host."""
 
     modules = (
         "grailbench.problems.traversal.cpu",

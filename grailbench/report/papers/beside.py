@@ -106,15 +106,7 @@ def table(filled: Filled) -> Table:
         filled.name, heading(filled), headers, lines, numbers(headers), ends=frozenset(ends - {len(lines) - 1}),
         notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
         file=f"table-{filled.name}" if filled.name in published.names() else filled.name, data=_data(filled),
-        units=units(filled),
     )  # fmt: skip
-
-
-def units(filled: Filled) -> dict[str, str]:
-    """The unit of each column of times, by its header."""
-    if not filled.caption.endswith("(all times in ms)"):
-        return {}
-    return {name: "ms" for name in filled.columns[1:] if name not in INTEGERS and " / " not in name}
 
 
 def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:

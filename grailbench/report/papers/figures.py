@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import SOUND
 from grailbench.report import stalls
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Marks, Part, alone, marks, panels, stacked
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Marks, Part, alone, marks, noted, panels, stacked
 from grailbench.report.papers import closures as fenz
 from grailbench.report.papers import traversals as pathak
 from grailbench.report.papers.beside import Filled
@@ -32,25 +32,20 @@ if TYPE_CHECKING:
     import pandas
 
 
-def _noted(frame: pandas.DataFrame, sampled: str, *notes: str) -> str:
-    """Notes, and the sentence on sampled times if the frame has such."""
-    return " ".join(filter(None, (*notes, sampled if (frame.status == "sampled").any() else "")))
-
-
 # ------------------------------------------------------------------ the thesis: print against measured
 
 
 def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
     """A panel per printed column with a series per table; a mark is open if its printed value has an erratum."""
     frame = printed_frame(tables)
-    shown = frame[frame.ratio.notna() & (frame.printed > 0)]
-    shown = shown.assign(series="table " + shown.table, odd=shown.erratum != "")
+    plotted = frame[frame.ratio.notna() & (frame.printed > 0)]
+    plotted = plotted.assign(series="table " + plotted.table, odd=plotted.erratum != "")
     guides = tuple((10.0**k, "equal" if k == 0 else f"{10.0**k:g}×") for k in range(-9, 10))
-    found = marks(shown, "series", "printed", "measured", panel="column", name="title", opened="odd")
+    found = marks(plotted, "series", "printed", "measured", panel="column", name="title", opened="odd")
     found = tuple(replace(panel, guides=guides) for panel in found)
-    form = Marks(found, tuple(dict.fromkeys(shown.series)), Axis("printed ms"), Axis("measured ms"), square=True)
-    odd = "An open mark: print is known to be odd there." if shown.odd.any() else ""
-    return Figure("printed", frame, form, _noted(frame, sampled, odd))
+    form = Marks(found, tuple(dict.fromkeys(plotted.series)), Axis("printed ms"), Axis("measured ms"), square=True)
+    odd = "An open mark: print is known to be odd there." if plotted.odd.any() else ""
+    return Figure("printed", frame, form, noted(frame, sampled, odd))
 
 
 def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
@@ -151,14 +146,14 @@ def computation(cells: Iterable[Cell], sampled: str = "", profile: Path | None =
     untimed = "Unavailable: no GPU implementation of the run has timed phases."
     unread = "" if steps.empty or "read" in set(steps.part) else "Reading was not timed in this run."
     unprofiled = f"Unavailable: the run has no {stalls.FILE} of Nsight Compute."
-    noted = " ".join(filter(None, (unread, "" if steps.empty else sampled)))
+    note = " ".join(filter(None, (unread, "" if steps.empty else sampled)))
     bars = steps.assign(bar=[f"{row.set}{', generated' * row.generated}: {row.of} ({count(row.cells, 'cell')})"
                              for row in steps.itertuples()])  # fmt: skip
     return [
         _by_d("computation-4", labeling(once), "mean s", sampled),
         _by_d("computation-5", peaks, "MiB", note=shared if taken and peaks.value.isna().all() else ""),
         _by_d("computation-6", queries(found), "mean ms", sampled),
-        Figure("computation-7", steps, stacked(bars, "series", "bar"), untimed if taken and steps.empty else noted),
+        Figure("computation-7", steps, stacked(bars, "series", "bar"), untimed if taken and steps.empty else note),
         Figure("computation-8", stalled, _stalls(stalled), unprofiled if taken and profile is None else ""),
     ]
 
@@ -167,23 +162,23 @@ def _by_d(name: str, frame: pandas.DataFrame, unit: str, sampled: str = "", note
     """A panel per set and series, with a line per graph and a mark per number of label pairs. The panels of a set have
     the same range of values. Batches of queries of another size than the paper's have panels of their own at the end.
     """
-    shown = frame.assign(graph=[batch_label(row) for row in frame.itertuples()], by=[f"d = {d}" for d in frame.d])
-    shown = shown.assign(
-        value=shown.value.where(shown.value > 0), other=shown.graph != shown.dataset,
+    plotted = frame.assign(graph=[batch_label(row) for row in frame.itertuples()], by=[f"d = {d}" for d in frame.d])
+    plotted = plotted.assign(
+        value=plotted.value.where(plotted.value > 0), other=plotted.graph != plotted.dataset,
         title=[f"{' '.join(filter(None, (row.series, getattr(row, 'memory', ''))))}: {row.set}"
                for row in frame.itertuples()],
     ).sort_values("other", kind="stable")  # fmt: skip
     found = []
-    for shared, own in shown.groupby(["set", "other"], sort=False) if not note else ():
-        kept = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
+    for shared, own in plotted.groupby(["set", "other"], sort=False) if not note else ():
+        rows = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
         if own.value.notna().any():
-            made = marks(kept, "by", "graph", "value", panel="title", name="graph", unit=f" {unit}", opened="generated",
+            made = marks(rows, "by", "graph", "value", panel="title", name="graph", unit=f" {unit}", opened="generated",
                          named=True)  # fmt: skip
             found += [replace(panel, shared=str(shared)) for panel in made]
     form = Marks(tuple(found), tuple(f"d = {d}" for d in sorted(set(frame.d))), Axis(unit), Axis(scale="names"))
     missing = lost(frame)
     missing = f"Lost: {missing[:900]}{'…' if len(missing) > 900 else ''}." if missing else ""
-    return Figure(name, frame, form, _noted(frame, sampled, note), missing)
+    return Figure(name, frame, form, noted(frame, sampled, note), missing)
 
 
 def _frame(rows: Iterable[tuple[Point, dict]], *columns: str) -> pandas.DataFrame:
@@ -361,14 +356,16 @@ def traversals(measured: Iterable[Cell]) -> dict[str, Figure]:
         form = alone(marks(own, "impl", "dataset", "ms", named=True), Axis("ms"), Axis(scale="names"), _ranked(own))
         figures.append((f"traversal-{problem}", own, form))
     coarse = _coarsening(timed)
-    shown = coarse.assign(low=coarse.low * coarse.relative / coarse.ms, high=coarse.high * coarse.relative / coarse.ms)
+    plotted = coarse.assign(
+        low=coarse.low * coarse.relative / coarse.ms, high=coarse.high * coarse.relative / coarse.ms
+    )
     x, y = Axis("vertices a thread", "log2"), Axis("time over that of one vertex a thread", "linear")
-    form = alone(marks(shown, "dataset", "factor", "relative", name="impl", unit=""), x, y, lines=True)
+    form = alone(marks(plotted, "dataset", "factor", "relative", name="impl", unit=""), x, y, lines=True)
     figures.append(("traversal-coarsening", coarse, form))
     rated = timed[timed.rate.notna()]
-    shown = rated.assign(graph=rated.problem + " " + rated.dataset, rate=rated.rate / 1e6, low=rated.rate_low / 1e6,
+    plotted = rated.assign(graph=rated.problem + " " + rated.dataset, rate=rated.rate / 1e6, low=rated.rate_low / 1e6,
                          high=rated.rate_high / 1e6)  # fmt: skip
-    found = marks(shown, "impl", "graph", "rate", name="graph", unit=" million edges a second", named=True)
+    found = marks(plotted, "impl", "graph", "rate", name="graph", unit=" million edges a second", named=True)
     form = alone(found, Axis("million edges a second"), Axis(scale="names"), _ranked(rated))
     figures.append(("traversal-teps", rated, form))
     return {name: Figure(name, frame.drop(columns=list(pathak.MORE)), form, wrong.get(name, ""))

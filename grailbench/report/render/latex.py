@@ -47,11 +47,7 @@ def latex(table: Table, source: str = "") -> str:
     label = re.sub(r"[^A-Za-z0-9.-]", "-", table.name)
     caption = rf"\caption[{escape(table.title)}]{{{'. '.join(filter(None, map(escape, (table.title, source))))}.}}"
     caption += rf"\label{{tab:{label}}}"
-    head, body = [r"\toprule", _row(map(escape, table.headers))], []
-    if table.units:  # below the names
-        units = (table.units.get(name, "") for name in table.headers)
-        head.append(_row(f"({escape(unit)})" if unit else "" for unit in units))
-    head.append(r"\midrule")
+    head, body = [r"\toprule", _row(map(escape, table.headers)), r"\midrule"], []
     for number, group in enumerate(table.groups()):
         body += [r"\addlinespace"] * (number > 0) + [_row(map(_cell, line)) for line in group]
     notes = [rf"{{\footnotesize\raggedright {escape(note)}\par}}" for note in table.notes]

@@ -177,7 +177,7 @@ def implementation_address(name: str, problem: str = USUAL) -> str:
 
 
 class Chosen(NamedTuple):
-    """A run that was asked for: its name on the site, its folder or pack, and where it comes from."""
+    """A run of the command line: its name on the site, its folder or pack, and where it comes from."""
 
     name: str
     folder: Path
@@ -187,7 +187,7 @@ class Chosen(NamedTuple):
 def chosen(runs: Iterable[str | Path]) -> list[Chosen]:
     """The runs of a site, each once: by name, folder or file of a pack; if none is named, the recorded runs of a
     checkout, else the stored ones. A recorded run is called as in the manifest, another one as its folder, with as many
-    folders above it as tell it from the others.
+    folders above it as it takes to differ from the others.
 
     Raises InputError for a name that is none of these, and if no run is named or stored.
     """

@@ -45,17 +45,17 @@ def _about(name: str, own: list[Entry], recorded: Outline | None) -> Iterator[Bl
     yield "heading", "What it is"
     dataset = registry().get(name)
     if dataset is not None:
-        said, command = f"{dataset.title}, a real graph of the set {dataset.set_title}.", "fetch"
+        text, command = f"{dataset.title}, a real graph of the set {dataset.set_title}.", "fetch"
     elif (made := _generated(name)) is not None:
-        said, command = (
+        text, command = (
             f"Generated, no real graph{made}.",
             "generate" if name in {*catalogue.graphs(), *NETWORKS, *generate.look_alikes()} else "",
         )
     elif own and own[0].cell.kind == "imported":
-        said, command = "Imported from a file on the machine that measured it; it is not in the registry.", ""
+        text, command = "Imported from a file on the machine that measured it; it is not in the registry.", ""
     else:
-        said, command = "This installation knows no graph of this name; the page is made from its rows alone.", ""
-    yield "text", said
+        text, command = "This installation knows no graph of this name; the page is made from its rows alone.", ""
+    yield "text", text
     facts = dict(_counts(own, recorded))
     if dataset is not None:
         facts |= {

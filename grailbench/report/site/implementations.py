@@ -49,7 +49,7 @@ class Round:
 
     machine: Machine
     graph: str
-    asked: str
+    queries: str
     place: str
     answering: Duel
     whole: Duel
@@ -76,13 +76,13 @@ def rounds(entries: Iterable[Entry]) -> dict[tuple[str, str], list[Round]]:
                        measures.questions(entry.cell), measures.place(entry.cell)),
     )  # fmt: skip
     found: dict[tuple[str, str], list[Round]] = {}
-    for (problem, machine, (graph, _), asked, place), group in groups.items():
+    for (problem, machine, (graph, _), queries, place), group in groups.items():
         whole = from_edges(max((entry.cell.queries or 0 for entry in group), default=0) or None)
         for name, own in grouped(group, lambda entry: entry.cell.impl).items():
             others = [entry for entry in group if entry.cell.impl != name]
             lost = None if any(each.cell.sound for each in own) else max(
                 own, key=lambda each: STATUSES.index(each.cell.status))  # fmt: skip
-            made = Round(machine, graph, asked, place, _duel(own, others, ANSWERS), _duel(own, others, whole), lost)
+            made = Round(machine, graph, queries, place, _duel(own, others, ANSWERS), _duel(own, others, whole), lost)
             found.setdefault((problem, name), []).append(made)
     return found
 
@@ -116,8 +116,8 @@ def _about(name: str, problem: str, own: list[Entry]) -> Iterator[Block]:
     known = registered(name, problem)
     if known is None:
         yield "text", "This installation has no implementation of this name; the page is made from its rows alone."
-    elif said := _paragraph(known):
-        yield "text", said
+    elif text := _paragraph(known):
+        yield "text", text
     facts = {"problem": problem, **(_registered(known) if known is not None else {}), **_measured(name, own)}
     yield "facts", [(key, value) for key, value in facts.items() if value]
     if known is not None and own:
@@ -211,7 +211,7 @@ def _against(found: list[Round]) -> Table:
     columns = [
         Column("graph", lambda each: each.graph,
                link=lambda each: link((each.answering.own or each.answering.other).item.graph_address)),
-        Column("query set", lambda each: each.asked),
+        Column("query set", lambda each: each.queries),
         Column("status", lambda each: each.lost.cell.status if each.lost else each.verdict, link=rows_of,
                notes=lambda each: [each.lost.cell.reason] if each.lost and each.lost.cell.reason else []),
         *side("configuration", unit, lambda each: each.answering.own),
@@ -230,7 +230,7 @@ def _against(found: list[Round]) -> Table:
     if any(each.lost for each in found):
         notes.append(f"A graph that only another finished counts as {PENALTY:g} in a mean, or as its worst ratio.")
     ordered = sorted(found, key=lambda each: (each.answering.value is None, each.answering.value or 0, each.graph,
-                                              each.asked))  # fmt: skip
+                                              each.queries))  # fmt: skip
     title = "Against the best other of the same machine, graph, queries and place"
     return linked_table("against", title, columns, ordered, keys=2, notes=notes)
 

@@ -137,9 +137,9 @@ def _summary(found: Described) -> Iterator[Block]:
     yield "markup", data.format(link(found.source.data_address))
     if warned := stability.warnings(run.cells, run.environment):
         yield "caution", warned
-    if said := answer.sentences(run.cells):
+    if sentences := answer.sentences(run.cells):
         yield "heading", answer.TITLE
-        yield "answer", said
+        yield "answer", sentences
 
 
 def _cells(run: Run) -> Iterator[Block]:

@@ -1,16 +1,9 @@
-"""The report's Floyd-Warshall kernels on matrices of 32-bit integers (Fenz et al. 2022, sections 3.3 to 3.9).
+"""The report's kernels on matrices of 32-bit integers (Fenz et al. 2022): Floyd-Warshall (sections 3.3 to 3.9), powers
+of the adjacency matrix (2.1 and 3.2), and a search from every vertex (2.3 and 3.10, after Harish and Narayanan).
 
-Reachability needs no distances: entry (i, j) of int32[n, n] is 1 if a path is known, and step k sets (i, j) where (i,
-k) and (k, j) are set. Row k and column k do not change in step k, so its threads may run in any order.
-
-Powers of the adjacency matrix until they stop changing (Fenz et al. 2022, sections 2.1 and 3.2).
-
-A search from every vertex, one after the other (Fenz et al. 2022, sections 2.3 and 3.10, after Harish and
-Narayanan).
-
-The report's vector E is `targets` here, E_idx is `offsets`, C is `found` and M is `mask`. Reachability needs only one
-kernel, which updates `found` in place. The device holds O(n + m): each row of the closure is copied to the host as soon
-as it is complete.
+Entry (i, j) of int32[n, n] is 1 if a path is known; step k sets (i, j) where (i, k) and (k, j) are set. Row k and
+column k do not change in step k, so its threads may run in any order. Of the searches, the report's vector E is
+`targets` here, E_idx is `offsets`, C is `found` and M is `mask`.
 """
 
 from __future__ import annotations
@@ -117,10 +110,9 @@ def _multiply(adjacency, power, following, result, flag):
 
 
 def run_powers(adjacency, power, following, result) -> int:
-    """Multiplies until a power equals the one before it, and returns the number of products.
+    """Multiplies until a power equals the one before it, as the report does; returns the number of products.
 
-    `adjacency`, `power` and `result` begin as the adjacency matrix; `following` is scratch. A path to another vertex
-    has at most n - 1 edges, so n - 2 products suffice. As in the report, the host reads a flag after each product.
+    `adjacency`, `power` and `result` begin as the adjacency matrix; `following` is scratch. n - 2 products suffice.
     """
     n = adjacency.shape[0]
     blocks = (-(-n // EDGE), -(-n // EDGE))
@@ -148,8 +140,7 @@ def _start(found, mask, source):
 def _relax(offsets, targets, found, mask, flag):
     """Unmarks each marked vertex, and marks and finds its new children; one thread per vertex. Sets flag, int32[1].
 
-    Two threads may mark the same vertex; both write the same values. A vertex marked in this launch may be processed in
-    it or in the next one, so the number of launches per search varies.
+    A vertex marked in this launch may be processed in it or in the next, so the number of launches varies.
     """
     u = cuda.grid(1)
     if u < found.shape[0] and mask[u]:

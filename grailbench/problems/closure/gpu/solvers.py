@@ -5,7 +5,6 @@ The phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` are ti
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -45,7 +44,8 @@ class _Total:
 
 class _OnMatrix(Solver):
     """Copies a matrix of 32-bit integers to the device, closes it there, by `naive` unless a subclass says otherwise,
-    and copies it back."""
+    and copies it back. Subclasses define `_allocate`, `_upload`, `_counted`, which returns the closure on the device,
+    int32[rows * pitch], and `_download`, which returns it on the host."""
 
     def __init__(self, relation: Relation):
         self.vertices = relation.vertices
@@ -74,25 +74,12 @@ class _OnMatrix(Solver):
     def _device_bytes(self) -> int:
         return 4 * self.vertices**2
 
-    @abstractmethod
-    def _allocate(self) -> None: ...
-
-    @abstractmethod
-    def _upload(self) -> None: ...
-
     def _close(self) -> None:
         dense.run_naive(self._counted(), self.vertices)
         self.counters = {"launches": self.vertices}
 
-    @abstractmethod
-    def _counted(self):
-        """The closure on the device, int32[rows * pitch]."""
-
     def _pitch(self) -> int:
         return self.vertices
-
-    @abstractmethod
-    def _download(self) -> np.ndarray: ...
 
 
 class _Plain(_OnMatrix):

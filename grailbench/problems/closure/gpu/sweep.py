@@ -1,13 +1,9 @@
-"""The components of a digraph by level on the device, from its edges in the memory of the host.
+"""The components of a digraph by level on the device, from its edges in the memory of the host, and a bit set of each
+of the vertices that it reaches.
 
-Large graphs are condensed and numbered by the device (`cuda.edges`), small ones by the host, in one call and one copy
-(`graph.numbering`). Importing this module imports CUDA.
-
-A bit set per component of the vertices that it reaches, by levels from the sinks up, for all words at once.
-
-Every word of the sets is computed by itself. So each block of threads has a strip of words, for which it goes through
-all levels: only its own threads wait for each other between levels, and no launch or grid waits. Importing this module
-imports CUDA.
+Large graphs are condensed and numbered by the device (`cuda.edges`), small ones by the host (`graph.numbering`). Every
+word of the sets is computed by itself. So each block of threads has a strip of words, for which it goes through all
+levels from the sinks up, and only its own threads wait for each other. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Warshall's algorithm on packed bits, 64 pivots at a time, in one cooperative launch with one barrier per step.
 
-Step K closes the paths whose inner vertices lie among the 64 pivots K. Let D be the reflexive closure of the pivots'
-own 64 x 64 bits, and R' = D R_K the pivots' rows after the step. Every row u becomes R_u or'ed with the rows of R' that
-are set in the word (u, K) of the matrix. Their union is read from tables (Arlazarov, Dinic, Kronrod and Faradzev,
-1970), which hold the 16 unions of the rows of each 4 pivots: 16 reads of shared memory replace 64.
+Step K closes the paths whose inner vertices lie among the 64 pivots K. Let D be the reflexive closure of their own 64 x
+64 bits, and R' = D R_K. Every row u becomes R_u or'ed with the rows of R' that are set in word (u, K), whose union is
+read from tables of the 16 unions of each 4 pivots (Arlazarov, Dinic, Kronrod and Faradzev, 1970).
 
-Each block computes D, R' and the tables of its columns itself, while other blocks may write the same rows and words. A
-block then reads a value between those before and after the step. Any of them gives the same result, since D R' = R' and
-A' R' = A R' for A' = A D. So no second barrier is needed, and the result does not depend on the order of blocks.
+Each block computes D, R' and its tables itself, while others may write the same rows: any value between those before
+and after the step gives the same result, since D R' = R' and A' R' = A R' for A' = A D.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Sweeps all columns of a reduced graph (`counts.reduce.listed`) on a device, in one cooperative launch.
 
-A pass sweeps up to 32 *chunks* of 64 * WIDTH columns, level by level, with a barrier after each. A group of `WIDTH`
-threads, a warp, takes a vertex, or some chunks of one where a level has few: it learns from the states of the children
-which chunks the vertex reaches, and unites their rows there, a lane a word. A chunk that a child reaches whole is
-reached whole, and needs no row. Rows of chunks that are not reached are neither written nor read.
+A pass sweeps up to 32 *chunks* of 64 * WIDTH columns, level by level. A warp takes a vertex, or some chunks of it: the
+states of the children tell which chunks it reaches, and it unites their rows there, a lane a word. A chunk that is
+reached whole needs no row; rows of others are neither written nor read.
 """
 
 from __future__ import annotations

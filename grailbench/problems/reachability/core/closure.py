@@ -1,10 +1,8 @@
 """The transitive closure of the core as packed bits, upper triangle only.
 
-The core has k vertices in topological order, 0 to k - 1, so row r has bits only from column r on. Columns are counted
-from 1: the bit of column c of row r is bit c & 63 of word `row_start(r, width) + (c >> 6)`, where width is k // 64 + 1,
-and row r has no words before that of column r + 1. A row takes part in its own bits. Whoever reads a bit must compare
-c > r first, or mask by it, because the word of a lesser column belongs to another row; the word can always be read,
-also for column 0 and row k, which do not exist.
+The core has k vertices in topological order, and columns are counted from 1: the bit of column c of row r is bit c & 63
+of word `row_start(r, width) + (c >> 6)`, where width is k // 64 + 1. A row takes part in its own bits. Whoever reads a
+bit must compare c > r first, or mask by it: the word of a lesser column belongs to another row, but can always be read.
 """
 
 from __future__ import annotations

@@ -143,17 +143,12 @@ def _shape(peeled: Peeled) -> dict[str, np.ndarray]:
 class Core(Implementation):
     """Exact answers without search: intervals for the forests at both ends, and a closure of packed bits between them.
 
-    Sources with at most one child are peeled again and again, then sinks with at most one parent: in-trees above, and
-    out-trees below, in which an interval of a pre-order answers. A vertex of an in-tree reaches what the vertex at
-    which its tree points reaches; a vertex of an out-tree is reached by what reaches the vertex at which its tree
-    points. So every other pair is one of the core, the vertices that are left. The index has one of four forms, which
-    the counters of a row tell. Forest: no core is left, and intervals are all. Bits: where the closure of the core
-    takes few bytes a vertex, it is a triangle of bits. Patterns: else the core loses its chains first; only vertices of
-    two parents have a column, seldom one of a single child has a row; equal rows and equal words of 64 bits are kept
-    once, empty ones not at all, and rows fill each other's holes. Labels: if the closure does not fit `memory`, or
-    memory runs out while it is made, it is given up; then the core alone is labelled and pairs that labels and filters
-    leave open are searched as by `parallel`, so that queries are no longer O(1). A query of the other forms reads a
-    record of each end and one bit, and has no branch.
+    Sources with at most one child are peeled again and again, then sinks with at most one parent: in-trees above and
+    out-trees below, in which intervals of a pre-order answer. Every other pair is one of the core between them. The
+    counters tell the form of the index. Forest: no core is left. Bits: the closure of the core is a triangle of bits.
+    Patterns: where that takes many bytes, chains are contracted, equal rows and words kept once, and rows fill each
+    other's holes. Labels: if the closure does not fit `memory`, the core alone is labelled and searched as by
+    `parallel`.
     """
 
     name = "core"

@@ -1,18 +1,16 @@
 """The rows of the closure of the contracted core, by their patterns, laid over one another.
 
-A row is cut into words of 64 columns, the blocks. Most of these are empty, and the others repeat few patterns: of the
-449,000 blocks of citeseer's rows, 41,000 are not empty, and those have 8,400 patterns. So four arrays are kept:
+A row is cut into words of 64 columns, the blocks. Most of these are empty, and the others repeat few patterns:
 
-    words  uint64[p]       the patterns
-    owner  uint16[p / 16]  the block of each page of 16 patterns, all of which are of that block; page 0 belongs to no
-                           block, and its patterns are zero
-    table  uint16[t]       of each row the numbers of its patterns, that of block c at `row + c`
-    usual  uint64[c + 1]   what rows without a pattern of a block have there: its commonest word, nearly always 0
+words  uint64[p]       the patterns
+owner  uint16[p / 16]  the block of each page of 16 patterns, all of which are of that block; page 0 belongs to no
+                       block, and its patterns are zero
+table  uint16[t]       of each row the numbers of its patterns, that of block c at `row + c`
+usual  uint64[c + 1]   what rows without a pattern of a block have there: its commonest word, nearly always 0
 
 The rows lie over one another in the table, and each fills holes that others leave (Tarjan and Yao, *Storing a sparse
 table*, Communications of the ACM 22, 1979). No two start at the same place, so an entry is of the row that asks for
-block c if the page of its pattern belongs to block c: nothing else says whose an entry is. Equal rows are kept once.
-The rows are found in this form, from the last back; packed bits are never made.
+block c if the page of its pattern belongs to block c. Equal rows are kept once. Packed bits are never made.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
 """Peels the in-trees above a DAG and the out-trees below it; what is left is its core.
 
-A source with at most one child is peeled, again and again: these vertices, B, are in-trees, in each of which a vertex
-points at its only child. Then sinks with at most one parent among the rest are peeled, again and again: these vertices,
-A, are out-trees, in each of which a vertex points at its only parent. The core is what remains. The super-root is left
-out. Since only sources are peeled first, a vertex belongs to B if it has at most one child and all its parents belong
-to B; and a vertex of the rest belongs to A if it has at most one parent there and all its children belong to A. So one
-pass along the topological order finds B, and one against it finds A: nothing is queued or transposed. Where no vertex
-has two parents, the DAG is nothing but out-trees; B is then left empty, so that chains do not part them.
+A source with at most one child is peeled, again and again: these vertices, B, are in-trees. Then sinks with at most one
+parent among the rest are: these, A, are out-trees. One pass along the topological order finds B, one against it A.
+Where no vertex has two parents, B is left empty, so that chains do not part the out-trees.
 
-Sources: trees below a graph are the tree cover of Agrawal, Borgida and Jagadish (*Efficient management of transitive
-relationships in large data and knowledge bases*, SIGMOD 1989); reductions of a DAG before it is indexed are those of
-Zhou, Zhou, Yu, Wei, Chen and Tang (*DAG Reduction: Fast answering reachability queries*, SIGMOD 2017).
+Sources: the tree cover of Agrawal, Borgida and Jagadish (SIGMOD 1989); reductions of a DAG before it is indexed are
+those of Zhou, Zhou, Yu, Wei, Chen and Tang (SIGMOD 2017).
 """
 
 from __future__ import annotations

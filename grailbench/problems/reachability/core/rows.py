@@ -1,14 +1,9 @@
 """The core without its chains: which of its vertices need a row or a column of the closure, and the closure of these.
 
-A vertex of the core with one parent in the core is reached by what reaches that parent, so it takes that vertex's
-column; it hangs below it in an out-tree, as the peeled out-trees do. Only vertices with two parents or more own a
-column. A vertex with one child reaches what that child does, so it takes that vertex's row, unless it owns a column and
-another vertex takes its own row. So a row is needed for two children or more, and seldom else. Columns count from 1,
-in the order in which a search from the last source, then from the source before it, and so on, takes vertices up: it
-brings together what is reached together, so that `patterns` finds fewer and emptier words. 0 stands for no column, and
-row `rows` for none.
-
-`contracted` takes these steps one after the other.
+Only vertices with two parents or more in the core own a column; others hang below their parent in an out-tree. A vertex
+with one child takes that vertex's row, unless it owns a column and another vertex takes its own row. Columns count from
+1 in the order of searches from the last source, then the one before it: what is reached together is near. 0 stands for
+no column, and row `rows` for none.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class GrailIndex(Labelled, Index):
         """Filters, then searches the open queries; the calling thread takes its share of the blocks.
 
         All threads get blocks of the same size. A batch of less than a whole block per thread is begun by one thread,
-        which finishes most of them before the others would have started. But a thousand hard queries take seconds.
+        which finishes most of them before the others would have started.
         """
         answers = np.empty(sources.shape[0], np.bool_)
         batch = sources, targets, answers

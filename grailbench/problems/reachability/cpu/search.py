@@ -1,15 +1,13 @@
 """Answers queries on one thread: by the filter, and by searches for the queries left open (thesis algorithms 2 and 3).
 
-Related arguments are passed as tuples. Tuples that each call makes are plain: numba takes 3 us to dispatch on a
-NamedTuple, a third of the time of a small batch.
+Related arguments are plain tuples (numba takes 3 us to dispatch on a NamedTuple):
 
-    share  (first, size, step): the blocks of `size` queries, BLOCK at most, that begin at first, first + step, ...
-    batch  (sources, targets, answers): int32[k] twice, and bool[k], written
-    rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or
-           int32[n], or of length 0 without it
+share  (first, size, step): the blocks of `size` queries, BLOCK at most, that begin at first, first + step, ...
+batch  (sources, targets, answers): int32[k] twice, and bool[k], written
+rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or
+       int32[n], or of length 0 without it
 
-A batch is divided into blocks. In a block the filter takes all queries first: it is free of branches, so that many
-cache misses overlap. The list of open queries stays in the first-level cache.
+In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
 
 from __future__ import annotations

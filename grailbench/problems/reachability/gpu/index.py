@@ -126,12 +126,10 @@ class _Thesis(OnGpu):
 class Thesis(_Thesis):
     """The thesis's pipeline: labels by five breadth-first passes a pair, searches in groups of 64.
 
-    The labels are those of `sequential`, found without a depth-first search. Bottom-up, every vertex counts the paths
-    below it. Top-down, the cheapest path by these counts gives each vertex its DFS parent; the host makes the rows of
-    that tree. Bottom-up its subtrees are sized, top-down vertices get their post-order ranks, and bottom-up the least
-    rank that each reaches. Counts stop at 2^64 - 1; equal ones there are decided by root paths. Queries that a
-    comparison on the host does not decide are searched 64 at a time, one bit per query, level by level from all sources
-    at once.
+    The labels are those of `sequential`. Bottom-up, every vertex counts the paths below it; top-down, the cheapest path
+    by these counts gives its DFS parent; bottom-up the subtrees of that tree are sized, top-down come post-order ranks,
+    and bottom-up the least rank that each reaches. Counts stop at 2^64 - 1; equal ones there are decided by root paths.
+    Queries that a comparison on the host does not decide are searched 64 at a time, one bit each.
     """
 
     name = "gpu"
@@ -156,10 +154,9 @@ class Path(OnGpu):
     """The pipeline of Computation 2020: labels by a path-based tree and four passes a pair, searches in groups of 64.
 
     The labels are those of `sequential`. Top-down, each vertex takes as DFS parent the one whose path from the root
-    comes first. Paths are compared through one jump pointer per vertex, without weights that could overflow. Bottom-up,
-    each vertex gets the size of its subtree and the sum of its earlier siblings; top-down, its rank; bottom-up, the
-    least rank that it reaches. Frontiers found for the first pair are reused for the others. Queries that a comparison
-    on the host does not decide are searched 64 at a time; a query visits a vertex once.
+    comes first, compared by jump pointers; bottom-up come sizes of subtrees, top-down ranks, bottom-up the least rank
+    that each reaches. Frontiers of the first pair serve the others. Queries that a comparison on the host does not
+    decide are searched 64 at a time; a query visits a vertex once.
     """
 
     name = "gpu-path"

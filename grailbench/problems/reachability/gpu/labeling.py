@@ -1,14 +1,14 @@
 """The common part of the labeling pipelines on a GPU: phases, child orders, and labels.
 
-A pipeline supplies a `Method`: its buffers, and how it labels one pair. Importing this module imports CUDA.
+A pipeline is a `Work`: its arrays, and how it labels one pair. Importing this module imports CUDA.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numba import njit
@@ -57,12 +57,27 @@ class Built:
     shape: Enterprise
 
 
-class Method(Protocol):
-    """The buffers of a pipeline, allocated once for all pairs, and how it labels one pair."""
+class Work:
+    """The device arrays of a pipeline, allocated once for all pairs, and how it labels one pair.
 
-    frontier: Frontier
-    order_phase: str | None  #: the phase that times the child order; None to count it as overhead
+    order_phase  the phase that times the child order; None to count it as overhead
+    """
 
+    order_phase: str | None = None
+
+    def __init__(self, dag: Dag, shape: Enterprise, prefix: type):
+        """prefix: the type of prefix sums."""
+        self.vertices, self.edges = n, m = dag.vertices, max(dag.edges, 1)
+        self.frontier = Frontier(n, shape)
+        self.status = cuda.device_array(n, np.uint8)
+        self.visited = cuda.device_array(n, np.int32)
+        self.parent = cuda.device_array(n, np.int32)
+        self.sizes = cuda.device_array(n, np.uint64)
+        self.prefix = cuda.device_array(m, prefix)
+        self.cost = cuda.device_array(n, np.uint64)
+        self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
+
+    @abstractmethod
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
         """Labels one pair. order int32[m]: the children in visiting order, the same as in `graph.children`.
 
@@ -70,7 +85,8 @@ class Method(Protocol):
         """
 
     def counts(self) -> dict[str, int]:
-        """Returns the work counts for all pairs, by name."""
+        """Returns the work counts for all pairs, by name, beside those of launches."""
+        return {}
 
 
 def common_bytes(dag: Dag, dim: int, method_bytes: int, searching_bytes: int) -> int:
@@ -78,7 +94,7 @@ def common_bytes(dag: Dag, dim: int, method_bytes: int, searching_bytes: int) ->
     return 2 * rows_bytes(dag.vertices, dag.edges) + 8 * dim * dag.vertices + max(method_bytes, searching_bytes)
 
 
-def label_by(make: Callable[[], Method], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise) -> Built:
+def label_by(make: Callable[[], Work], need: int, dag: Dag, params: Params, timer: Timer, shape: Enterprise) -> Built:
     """Labels `dag` with `params.dim` pairs in the child orders of `sequential`, by the method that `make` returns.
 
     Raises MachineLacks without a device, TooLittleMemory if fewer than `need` bytes are free there, before allocating

@@ -1,18 +1,12 @@
 """The DFS parent of every vertex, by shortest weights (thesis algorithm 7 and section 4.4) or by comparing paths
 (Computation 2020, algorithm 3 and section 4.1).
 
-The weight of edge p -> c is 1 + the sizes of c's earlier siblings. The cost of a path is then its position in the
-pre-order of the unfolded DAG: all paths have different costs, and the cheapest path to v is the one that the DFS takes.
-This holds while weights are exact. A cost at the ceiling may stand for any larger one. If all costs of a vertex are at
-the ceiling, the root paths of its parents are compared: the first step in which they differ decides.
+The weight of edge p -> c is 1 + the sizes of c's earlier siblings, so the cost of a path is its position in the
+pre-order of the unfolded DAG, and the cheapest is the one that the DFS takes. If all costs of a vertex are at the
+ceiling, the root paths of its parents are compared, in O(log depth) steps by skew-binary jump pointers (Myers 1983).
 
-Paths are not stored. Each vertex has its parent, its rank among the parent's children, its depth and one skew-binary
-jump pointer (Myers 1983), 16 bytes together; with these two paths are compared in O(log depth) steps.
-
-By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to its children as parent. A child keeps the
-offer whose path from the root comes first in DFS order. This is its DFS parent, whatever the order of offers. An offer
-is one word, with the parent in its upper half and the child's rank among the parent's children in its lower half, so
-that one compare-and-swap replaces both. The paper stores blocks of paths.
+By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to its children as parent; a child keeps the
+offer whose path comes first. An offer is one word, parent above and the child's rank below, for one compare-and-swap.
 """
 
 from __future__ import annotations

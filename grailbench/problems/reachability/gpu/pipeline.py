@@ -14,7 +14,7 @@ from grailbench.cuda.gateway import cuda
 from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_rows
 from grailbench.cuda.launch import typed
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.gpu.labeling import Built, Clock, common_bytes, label_by
+from grailbench.problems.reachability.gpu.labeling import Built, Clock, Work, common_bytes, label_by
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
 from grailbench.problems.reachability.gpu.ranks import (
     CEILING,
@@ -28,28 +28,17 @@ from grailbench.problems.reachability.gpu.search import PathSearcher, Searcher
 from grailbench.problems.reachability.index import Params, Timer
 
 
-class Work:
-    """The device arrays for labeling one pair, allocated once for all pairs."""
+class ThesisWork(Work):
+    """The arrays of the thesis's pipeline, which does not time the order of children."""
 
-    order_phase = None  # the thesis does not time it
-
-    def __init__(self, vertices: int, edges: int, shape: Enterprise, ceiling: np.uint64 = CEILING):
-        n, m = vertices, max(edges, 1)
-        self.vertices, self.edges, self.ceiling = n, m, ceiling
-        self.saturated = 0
-        self.frontier = Frontier(n, shape)
-        self.status = cuda.device_array(n, np.uint8)
-        self.visited = cuda.device_array(n, np.int32)
-        self.sizes = cuda.device_array(n, np.uint64)
-        self.prefix = cuda.device_array(m, np.uint64)
-        self.cost = cuda.device_array(n, np.uint64)
-        self.costs = cuda.device_array(m, np.uint64)
-        self.candidates = cuda.device_array(m, np.int32)
-        self.parent = cuda.device_array(n, np.int32)
+    def __init__(self, dag: Dag, shape: Enterprise, ceiling: np.uint64 = CEILING):
+        super().__init__(dag, shape, np.uint64)
+        self.ceiling, self.saturated = ceiling, 0
+        self.costs = cuda.device_array(self.edges, np.uint64)
+        self.candidates = cuda.device_array(self.edges, np.int32)
         self.ranks = cuda.device_array(1, np.int32)
         self.path = cuda.device_array((1, 4), np.int32)
         self.compared = cuda.to_device(np.zeros(1, np.int64))
-        self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
 
     @staticmethod
     def bytes(vertices: int, edges: int, shape: Enterprise) -> int:
@@ -98,7 +87,7 @@ def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
     """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
     n, m = dag.vertices, dag.edges
     searching = Searcher.bytes(n, shape, 64)
-    return common_bytes(dag, dim, Work.bytes(n, m, shape) + rows_bytes(n, n), searching)
+    return common_bytes(dag, dim, ThesisWork.bytes(n, m, shape) + rows_bytes(n, n), searching)
 
 
 def label(
@@ -107,11 +96,11 @@ def label(
     """Labels `dag` (see `label_by`); tests pass a `shape` of small blocks and queues and a low `ceiling`."""
     shape = shape or usual()
     need = device_bytes(dag, params.dim, shape)
-    return label_by(lambda: Work(dag.vertices, dag.edges, shape, ceiling), need, dag, params, timer, shape)
+    return label_by(lambda: ThesisWork(dag, shape, ceiling), need, dag, params, timer, shape)
 
 
-class PathWork:
-    """The device arrays for labeling one pair, allocated once for all pairs.
+class PathWork(Work):
+    """The arrays of the pipeline of Computation 2020.
 
     tree: rows of the tree; row v begins where it begins in the DAG, and has fewer edges.
     """
@@ -119,17 +108,9 @@ class PathWork:
     order_phase = "child_order"
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise):
-        n, m = dag.vertices, max(dag.edges, 1)
-        self.vertices, self.edges = n, m
-        self.frontier = Frontier(n, shape)
+        super().__init__(dag, shape, np.uint32)
+        n, m = self.vertices, self.edges
         self.down, self.everyone, self.up = (Schedule(self.frontier, n) if dim > 1 else self.frontier for _ in range(3))
-        self.status = cuda.device_array(n, np.uint8)
-        self.visited = cuda.device_array(n, np.int32)
-        self.parent = cuda.device_array(n, np.int32)
-        self.sizes = cuda.device_array(n, np.uint64)
-        self.prefix = cuda.device_array(m, np.uint32)
-        self.cost = cuda.device_array(n, np.uint64)
-        self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
         self.tree: Rows | None = None
         self.is_tree = dag.edges == n - 1
         if not self.is_tree:
@@ -159,10 +140,6 @@ class PathWork:
             post_order(self, self.tree, post)
         with clock.phase("min_post"):
             min_post(self, children, parents, post, least, self.up)
-
-    def counts(self) -> dict[str, int]:
-        """Returns no counts: there are none beyond the launches."""
-        return {}
 
 
 def path_device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:

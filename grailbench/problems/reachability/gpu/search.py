@@ -1,10 +1,8 @@
 """Search of groups of queries at once by bit masks: thesis algorithms 11 and 12, and Computation 2020, algorithm 7.
 
-Bit i of the status of a vertex means that query i of the group visits it next. In the thesis, earlier visits are not
-remembered: a query visits a vertex again on every level on which a path leads to it. In Computation 2020 a query visits
-a vertex only once, 'until all nodes have been visited', and stops when it has found its target (section 5).
-
-Importing this module imports CUDA.
+Bit i of the status of a vertex means that query i visits it next. In the thesis a query visits a vertex again on every
+level on which a path leads to it; in Computation 2020 once, and it stops at its target. Importing this module imports
+CUDA.
 """
 
 from __future__ import annotations

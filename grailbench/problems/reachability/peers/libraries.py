@@ -1,13 +1,8 @@
 """Adapters of libraries: `peer:networkx`, `peer:igraph`, `peer:rustworkx`, `peer:scipy`, `peer:networkit`, and the
 methods of PyReachability (C++17, one thread), `peer:pyreachability-NAME`.
 
-The graph libraries have no index of reachability, so each is asked as its users ask it: networkx one pair at a time,
-and of a batch only the first `sample` pairs; the others for all that a source reaches, once for each distinct source of
-the batch. They take any graph, so nothing is condensed. Making the library's graph is a phase apart (`load`), which
-`ready` counts; there is nothing else to build.
-
-PyReachability condenses in its `build`, from its own graph type. Making that graph is a phase apart (`load`), and so is
-pairing sources with targets (`arrange`): neither counts in `label` or `query`. Edges of our super-root are left out.
+Each is asked as its users ask it. The graph libraries have no index and take any graph, so nothing is condensed. Making
+a library's graph is a phase apart (`load`), and so is pairing sources with targets (`arrange`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,8 @@
 """Any program as an implementation of reachability: `program:NAME`, described by a TOML file (`described`).
 
-The program gets the graph and the pairs as text files, and one command builds its index and answers. What it prints of
-its times are the phases `label` and `query`. Beside them stand, apart, what the harness measures of the whole command:
-
-write      writing the files
-process    the wall clock of the command: reading the files, building, answering, printing
-processor  the processor time of the command
-read       reading what it printed
-
-There is no phase `ready`: a command begins with a file, not with edges in memory, and leaves no index.
+The program gets the graph and the pairs as text files, and one command builds its index and answers. The times that it
+prints are the phases `label` and `query`; apart stand those of the harness: `write` and `read` of the files, the wall
+clock of the command (`process`) and its processor time (`processor`). There is no phase `ready`, and no index is left.
 """
 
 from __future__ import annotations

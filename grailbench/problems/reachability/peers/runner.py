@@ -1,9 +1,8 @@
 """Runs commands in a small process of its own, the runner, which measures them and cleans up after them.
 
-The runner is this file as a script, a Python without the packages of this one. It reads the end of its input when the
-process that asked ends, for any reason; it then kills the command with all that it started, and removes their files.
-Linux counts the memory of a process from that of the process that started it: the runner has 10 MB. Starting a command
-from it takes as long for a large process that asks as for a small one.
+The runner is this file as a script, a Python without packages, of 10 MB, since Linux counts a process's memory from
+that of its parent. When the process that asked ends, for any reason, it kills the command with all that it started, and
+removes their files.
 """
 
 from __future__ import annotations

@@ -252,13 +252,10 @@ def _found_by_search(index: SweepIndex, source: int, target: int, counts: np.nda
 class Sweep(Implementation):
     """Sweeps with many sources at once, and searches from both ends where few pairs are asked: no index.
 
-    What levels tell is answered first. A sample of the batch is then searched, breadth first from both ends, pruned by
-    level, and so is all of it if that looks at fewer edges than sweeps would. For what is left, the vertices that a
-    source reaches and that reach a target are numbered in topological order, and groups of up to 2,048 sources of
-    neighbouring rank are swept down them, one bit each, from the first source to the last target. Most vertices share
-    the row of bits of a parent or have every bit that still matters; only the others get a row of their own. If there
-    are fewer targets than sources, the targets are swept upwards. Threads share the pairs and the groups; each
-    gets work for half a millisecond or more.
+    Levels answer first. A sample of the batch is then searched, and all of it if that looks at fewer edges than sweeps
+    would. For what is left, the vertices between sources and targets are numbered in topological order, and groups of
+    up to 2,048 sources of neighbouring rank are swept down them, one bit each; only vertices whose bits are neither a
+    parent's nor full have a row of their own. If there are fewer targets than sources, they are swept upwards.
     """
 
     name = "sweep"

@@ -1,14 +1,9 @@
-"""BFS by levels: one thread per vertex (Pathak et al., algorithms 1-2), and a queue filled by atomics (3-4).
+"""BFS by levels (Pathak et al.): a thread per vertex (algorithms 1-2), a queue filled by atomics (3-4), or through
+prefix sums with Blelloch's scan (5-9); and with the three queues by degree of Enterprise (Liu and Huang 2015).
 
-The parent array of algorithm 1 is left out: algorithm 2 never writes it.
-
-BFS whose queue is filled through prefix sums (Pathak et al., algorithms 5-9), with Blelloch's scan.
-
-Here `P_a[v]` holds the edge that last claimed v, not a vertex: algorithms 7 and 9 compare it with `E_a.index(v)`. So
-exactly one of the edges that find v on a level counts it and queues it. The indices of the up-sweep and down-sweep in
-algorithm 8 are those of Blelloch (1990).
-
-BFS with the frontiers of Enterprise (Liu and Huang 2015): a status array, sorted into three queues by degree.
+The parent array of algorithm 1 is left out: algorithm 2 never writes it. Here `P_a[v]` holds the edge that last claimed
+v: algorithms 7 and 9 compare it with `E_a.index(v)`, so that one of the edges that find v counts and queues it. The
+indices of the sweeps of algorithm 8 are those of Blelloch (1990).
 """
 
 from __future__ import annotations

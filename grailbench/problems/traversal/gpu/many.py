@@ -1,10 +1,9 @@
 """BFS from up to 4,096 sources at once, a bit each, in one cooperative launch (MS-BFS, Then et al. 2014, on a GPU).
 
-A vertex has a row of words for the sources that have seen it, and one for those whose search is there (its *front*). A
-mask of one bit a word says which words of a front are not 0, so that words without a search are neither read nor
-written. A level has two steps, with a barrier after each: pushed along the edges of the fronts where these are few,
-else pulled by the vertices that some source has not seen, fronts of the next level are made; then they are committed:
-counted, entered among what is seen, and the fronts before cleared. Long rows of edges are cut into pieces.
+A vertex has a row of words for the sources that have seen it, and one for those whose search is there (its *front*); a
+mask says which words of a front are not 0. A level has two steps: fronts of the next level are pushed along edges where
+these are few, else pulled by vertices that some source has not seen; then they are counted, entered among what is seen,
+and the fronts before cleared. Long rows of edges are cut into pieces.
 """
 
 from __future__ import annotations

@@ -1,18 +1,10 @@
 """Shortest paths from a source with a near and a far pile, in one cooperative launch (Davidson et al. 2014).
 
-Vertices nearer than a threshold are expanded; the others wait in the far pile. When no near vertices are left, the
-threshold rises and the pile is divided: vertices below the new threshold become near, those settled in the meantime are
-dropped.
-
-A round gives every block a share of the near list, or of the far pile. If the shares are small, a block goes on by
-itself with what its share leads to, from a queue in shared memory, until no near vertex is left there (after Wang,
-Fussell and Lin 2021, without their scheduler). So a band of distances takes about one barrier of the grid, and an edge
-of a path one of a block. A block whose queue overflows, as in small worlds it soon does, gives all of it to the list of
-the next round, which all blocks share; rows of more than `chunk` edges always go there. If the shares are large, the
-vertices found are all listed for the next round.
-
-No step needs the newest distances. Whoever lowers a distance also queues its vertex, with the distance it found, and a
-distance that is read late is too large, which costs work but no answer. The lists and piles hold a vertex at most once.
+Vertices nearer than a threshold are expanded; when none is left, it rises and the far pile is divided. A round gives
+every block a share. If shares are small, a block goes on by itself from a queue in shared memory (after Wang, Fussell
+and Lin 2021); a queue that overflows, and rows of more than `chunk` edges, go to the list of the next round. Whoever
+lowers a distance queues its vertex with it: a distance read late is too large, which costs work but no answer. Lists
+hold a vertex at most once.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
-"""Shortest paths from a source in two phases (Harish and Narayanan 2007; Pathak et al., algorithms 10-12).
+"""Shortest paths from a source in two phases (Harish and Narayanan 2007; Pathak et al., algorithms 10-12), and
+Floyd-Warshall on a matrix of all pairs (Pathak et al., APSP; tiles in registers: ours).
 
-As printed, phase 1 compares and writes U without an atomic. If two threads lower the same vertex at once, the larger
-value may stay, and distances become too long, as Martin, Torres and Gavilanes pointed out. An atomic minimum corrects
-this. Thread coarsening gives each thread `factor` consecutive vertices, in both phases. Algorithm 11 writes the weight
-as W_a[nid], but means the weight of the edge.
-
-Floyd-Warshall on a matrix of all pairs: one launch per pivot, in tiles (Pathak et al., APSP, slides 2 and 3), and
-in tiles that stay in registers (ours).
-
-Inside the kernels 'no path' is FAR // 2, so that the sum of two such entries does not overflow. Distances are shorter:
-the harness refuses longer ones.
+As printed, phase 1 writes U without an atomic, so that the larger value may stay (Martin, Torres and Gavilanes); an
+atomic minimum corrects this. Each thread has `factor` consecutive vertices. Algorithm 11's W_a[nid] means the weight of
+the edge. In matrices 'no path' is FAR // 2, so that two such entries do not overflow.
 """
 
 from __future__ import annotations

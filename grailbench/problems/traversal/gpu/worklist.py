@@ -1,13 +1,8 @@
 """A work list inside one cooperative launch, with counters that need only one barrier per round.
 
-A list holds ranges of edges, (begin, end, vertex), of at most `chunk` edges each. A long row is split into several
-ranges, so that a hub does not stall one thread. Teams of 1 to 32 threads expand the ranges. A range stores the position
-of its edges, which saves one of the dependent loads that dominate the time of a level.
-
-The number of ranges and the number of their edges are the two halves of one word. One atomic add updates both, and its
-result is the position of the new range. The counters of a round are one of three slots: while round r is expanded from
-slot r mod 3, its findings are counted in the next slot, and the slot after that is cleared. So one barrier between two
-rounds is enough. Every thread takes every decision from the same counters, so all decide the same.
+A list holds ranges (begin, end, vertex) of at most `chunk` edges, which teams of 1 to 32 threads expand. The numbers of
+ranges and of their edges are the halves of one word: one atomic add updates both and gives a place. Counters have three
+slots: while round r is expanded from slot r mod 3, the next counts its findings and the one after is cleared.
 """
 
 from __future__ import annotations

@@ -2,14 +2,12 @@
 
 The sets are those of `reachability.core.peel`, found without an order. A vertex is not in B if it has two children or
 more, or a parent that is not in B; beyond the children of such vertices only vertices of one child matter, each of
-which points at it: a forest. So B is where the sum of marks over the subtree is zero, and the size of the subtree is
-summed with the marks (`trees.sum_subtrees`). A is found among the rest in the same way, with parents in place of
-children. Prefix sums over the edges, which are grouped by vertex, give every vertex its place among its siblings, and
-pointer jumping its place in its tree (`trees.find_roots`). No step depends on the length of chains or on the degree of
-a vertex.
+which points at it: a forest. So B is where the sum of marks over the subtree is zero (`trees.sum_subtrees`). A is found
+among the rest in the same way, with parents in place of children. Prefix sums over the edges give every vertex its
+place among its siblings, and pointer jumping its place in its tree (`trees.find_roots`).
 
 The core has the order of `Dag.order`, as on the CPU. Siblings, and roots, have the order of their ids, so positions
-within the forests are other ones than those of `reachability.core.peel`, which takes the order of removal.
+within the forests are other ones than those of `reachability.core.peel`.
 """
 
 from __future__ import annotations

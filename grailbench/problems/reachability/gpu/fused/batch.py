@@ -1,9 +1,8 @@
 """Batches of queries on the device: filter, search, search with more memory (modules `filter` and `search`), and a
 sweep of the queries that no search decided.
 
-A sweep has one bit per query and one row of words per vertex, and goes level by level. This widens the thesis's
-searches in one mask (algorithm 11) to groups of `64 * WIDTH` queries. Each group is one cooperative launch over the
-levels between its highest source and its lowest target. The graph alone bounds the cost.
+A sweep has a bit per query and a row of words per vertex, level by level: the thesis's masks (algorithm 11) for `64 *
+WIDTH` queries. A group is one cooperative launch from its highest source to its lowest target.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""`gpu-fused` from edges, or a condensed graph, in the memory of the host.
+"""`gpu-fused` from edges, or a condensed graph, in the memory of the host, renumbered and labelled on the device.
 
-Graphs are renumbered and labelled on the device. Of a graph of a few thousand edges, which is condensed and labelled
-sooner than its arrays are allocated and its launches are prepared, the host numbers the vertices in one call, one copy
-brings them, and one launch labels them. Memory and launches for that are kept, with room for any such graph, and serve
-one index after the other.
-
-Importing this module imports CUDA.
+A graph of a few thousand edges is condensed and labelled sooner than its arrays are allocated: the host numbers its
+vertices in one call, one copy brings them, and one launch labels them. Memory and launches for that are kept and serve
+one index after the other. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
 """All label pairs of a DAG, and the words of its hubs, in one cooperative launch.
 
 Any spanning tree gives labels if containment is repaired (docs/algorithms.md). In the tree of pair p, the parent of a
-vertex is the first of its deepest parents by a hash of (seed, p, parent). The order of children in their parent's
-interval is affine in their row, and differs by row and pair. The labels depend on graph and seed alone. Steps:
+vertex is the first of its deepest parents by a hash of (seed, p, parent). Siblings are ordered affinely, by row and
+pair. The labels depend on graph and seed alone. Steps:
 
-    1  parents     the least hash among the deepest parents, by atomic minimum
-    2  sizes       of subtrees, bottom-up, level by level
-    3  offsets     of siblings, by one prefix sum over the deep edges
-    4  ranks       top-down, and with them the backward words of the hubs
-    5  repair      bottom-up: least start and greatest end over the children, and the forward words
+1  parents     the least hash among the deepest parents, by atomic minimum
+2  sizes       of subtrees, bottom-up, level by level
+3  offsets     of siblings, by one prefix sum over the deep edges
+4  ranks       top-down, and with them the backward words of the hubs
+5  repair      bottom-up: least start and greatest end over the children, and the forward words
 
-Edges are divided evenly, so that a hub does not stall other threads. One block processes levels with little work: its
-barrier costs a twentieth of that of the grid. Importing this module imports CUDA.
+Edges are divided evenly. One block processes levels with little work: its barrier costs a twentieth of that of the
+grid. Importing this module imports CUDA.
 """
 
 from __future__ import annotations

@@ -151,9 +151,8 @@ def label_fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -
     """Returns what is wrong with the labels of a graph, or None.
 
     lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. It checks containment, levels and
-    hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n, and the root's subtree is
-    [1, n], since containment alone also holds for intervals that are too wide; that the intervals of subtrees, which
-    prove reachability, are those of a tree of edges; and that every interval contains its subtree.
+    hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n, and the root's subtree is [1,
+    n]; that the intervals of subtrees are those of a tree of edges; and that every interval contains its subtree.
     """
     n = lanes.shape[0]
     m = graph.sources.shape[0]

@@ -87,12 +87,10 @@ class FusedIndex(Index):
 class Fused(Implementation):
     """Ours: breadth-first labels, level filter, tree positive cut and 64 hubs, all on the device.
 
-    Vertices are numbered by level. In each pair every vertex takes a random parent of the level above; bottom-up,
-    subtrees are sized; a prefix sum over siblings and a pass top-down give ranks; one pass bottom-up over all edges
-    widens the intervals so that they contain those of everything reached. The same passes make the words of the 64
-    hubs, and one launch does all of it. A batch is filtered by one thread per query. Open queries are searched from
-    both ends, by a warp in shared memory, then by a block if that had too little memory; the rest is swept, 2,048
-    queries at a time.
+    In each pair every vertex takes a random parent of the level above; subtrees are sized bottom-up, ranks given
+    top-down, and a pass bottom-up over all edges widens the intervals to those of everything reached. The same passes
+    make the words of the hubs, in one launch. A batch is filtered by a thread per query; open queries are searched from
+    both ends by a warp, then by a block with more memory; the rest is swept, 2,048 queries at a time.
     """
 
     name = "gpu-fused"

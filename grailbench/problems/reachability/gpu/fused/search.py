@@ -1,12 +1,9 @@
 """Searches from both ends for the queries that the filters leave open, pruned by every filter at every step.
 
-First one thread per query looks whether one step decides it. A search keeps a hash table of the vertices that it has
-reached, each with the side from which it was reached, and two queues of positions in that table, which grow towards
-each other in one array. A round expands the whole frontier of the side with fewer edges ahead, whose edges are divided
-among the lanes. The search ends when the two sides meet, when a filter proves that they would, when the frontier of a
-side is empty, or, undecided, when its memory or its budget of edges is used up. A warp searches first, in shared
-memory. Undecided queries are searched once more by a block, in device memory; those still undecided are left to
-`sweep`.
+First one thread per query looks whether one step decides it. A search has a hash table of the vertices reached, with
+their sides, and two queues of places in it that grow towards each other. A round expands the side with fewer edges
+ahead, until the sides meet, a filter proves that they would, a frontier is empty, or, undecided, memory or budget is
+used up. A warp searches first, in shared memory, then a block; the rest is left to `sweep`.
 """
 
 from __future__ import annotations
