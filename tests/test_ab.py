@@ -165,16 +165,6 @@ def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain
     assert worktrees_of(repo) == 1
 
 
-def test_a_cell_that_fails_on_one_side_is_a_regression(repo, diamond, plain_python, tmp_path):
-    git(repo, "checkout", "-q", "fast")
-    plant(repo, "        raise RuntimeError('planted')\n")
-    commit(repo, "fails")
-    runs = ab(("fast", "HEAD"), FLAGS, 2, lambda text: None, out=tmp_path, fetch=False, repo=repo)
-    found = compare.of_runs(*runs)
-    assert [(each.new, each.verdict) for each in found.cells] == [("failed", "regression")]
-    assert found.exit_code == 1
-
-
 def test_a_folder_with_a_run_is_refused(repo, diamond, tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / results.PLAN).write_text("{}")

@@ -143,7 +143,7 @@ NO_ID = (True, np.True_, 1.0, 0.5, np.float32(1), None, 99, -99, 2**63, -(2**63)
          "x", "1.0", " 1", "1_0", "+1", "\u0661", "-", "-0", "9" * 40, np.array(1), [], [1], (1,), {}, ...)  # fmt: skip
 #: parameters for which such a value means something, as no name at all does for filters
 ALLOWED = {("filters", "nothing"), ("pairs", "square"), ("memory", "float of numpy")}
-UNRELATED = {"kept"}  #: a constructor for modules of grailbench, of parts that those have checked
+UNRELATED = {"of_parts"}  #: a constructor for modules of grailbench, of parts that those have checked
 SINGLE = {"source", "target", "first", "second", "id"}
 
 

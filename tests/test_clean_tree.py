@@ -93,7 +93,6 @@ def test_no_command_of_the_readme_or_the_guide_leaves_a_change(clone, tmp_path, 
         kind = tuple(re.findall(r"^\w+|(?<= )--\w+", line)[:2])  # the command and its first option
         if line.startswith(SKIPPED) or kind in kinds:
             continue
-        kinds.add(kind)
         for pattern, text in REPLACED:
             line = re.sub(pattern, text, line)
         words = shlex.split(line.replace("{outside}", str(tmp_path)))
@@ -101,6 +100,8 @@ def test_no_command_of_the_readme_or_the_guide_leaves_a_change(clone, tmp_path, 
         assert "Traceback" not in err
         assert git(clone, "status", "--porcelain") == "", line
         done.append((words[0], code))
+        if code == 0:
+            kinds.add(kind)
     good = {name for name, code in done if code == 0}
     assert {"run", "report", "plot", "compare", "export", "generate", "import", "list", "info", "limits"} <= good
     assert len(done) > 15

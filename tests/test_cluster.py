@@ -271,19 +271,11 @@ def test_what_workers_do_for_a_client_that_went_away_ends(client, address, toys,
         assert all(worker.is_running() for worker in workers)
 
 
-def stop(child, which):
-    """Stops a worker of a run, or the process in which it runs cells; returns all processes of the run."""
-    workers = [each for each in psutil.Process(child.pid).children() if each.children()]
-    family = psutil.Process(child.pid).children(recursive=True)
-    (workers[0] if which == "worker" else workers[0].children()[0]).suspend()
-    return family
-
-
-@pytest.mark.parametrize("which", ["worker", "its process"])
-def test_the_cell_of_a_stopped_worker_is_done_elsewhere(which, toys, diamond, tmp_path):
+def test_the_cell_of_a_stopped_worker_is_done_elsewhere(toys, diamond, tmp_path):
     """The run waited for ever, whatever --time-limit said."""
     with begun(tmp_path, "--workers", "2", "--time-limit", "300") as child:
-        family = stop(child, which)
+        family = psutil.Process(child.pid).children(recursive=True)
+        next(each for each in psutil.Process(child.pid).children() if each.children()).suspend()
         assert child.wait(PATIENCE) == 0
         assert psutil.wait_procs(family, timeout=PATIENCE)[1] == []
     said = (tmp_path / "err").read_text()

@@ -157,7 +157,7 @@ def test_a_note_that_cannot_be_read_is_as_none(tmp_path, text):
 
 @pytest.mark.parametrize("change", [{"sha256": None}, {"sha256": 5}, {"vertices": "many"}])
 def test_a_stored_graph_with_an_odd_meta_is_damaged(tmp_path, change, monkeypatch):
-    meta = {"kind": "graph", "vertices": 0, "edges": 0, "sha256": "0" * 64} | change
+    meta = {"kind": "graph", "numbering": {}, "vertices": 0, "edges": 0, "sha256": "0" * 64} | change
     store._write(tmp_path / "g.npz", meta, {})
     with pytest.raises(store.Damaged, match="its meta lacks checksum or vertices"):
         store.read_meta(tmp_path / "g.npz")

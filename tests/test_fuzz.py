@@ -23,8 +23,8 @@ SEED = 23
 MENDED = (
     ("gra", "too_large", "too few for a line of each"), ("dot", "deep", "nested too deep"),
     ("dot", "quoted", "a non-empty name"), ("config", "list_", "problem"), ("npy-pairs", "torn_header",
-        "no array of numpy"),
-    ("records", "list_", "text, a number or null"),
+        "not a readable array of numpy"),
+    ("records", "list_", "neither text nor a number nor null"),
     ("records", "deep", "nested too deep|no JSON"),  # Python 3.13 and newer read on, up to the end that is missing
     ("stalls", "no_id", "no column 'ID'"),
     ("stream", "cut", "cannot be read"), ("index-file", "number", "no header of an index"),
@@ -33,8 +33,8 @@ MENDED = (
     ("git", "feeds", "line 1: full hashes"), ("index-file", "no_type", "damaged"),
     ("index-file", "shape", "damaged"), ("index-file", "at", "damaged"),
     ("config", "number", r"input, line 2: experiment 1, key 'problem'"), ("dag-file", "size", "damaged"),
-    ("index-file", "unknown", "input: no implementation is named"), ("lock", "dot", "input, line 1: key 'n'"),
-    ("sets", "dot", "input, line 1: key '0'"),
+    ("index-file", "unknown", "input: no implementation is named"),
+    ("sets", "dot", "input: key '0'"),
 )  # fmt: skip
 
 

@@ -184,22 +184,6 @@ print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("
     assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
 
 
-def test_an_interrupt_within_the_library_ends_a_command_with_130(tmp_path):
-    (tmp_path / "graph.txt").write_text("0 1\n1 2\n")
-    code, said = in_python(
-        f"import sys; sys.argv[1:] = ['0', '{int(signal.SIGINT)}']\n"
-        + OF_THE_LIBRARY
-        + f"""
-from grailbench.cli.main import main
-kernels.reached = heard(two_arrays)
-main(["ask", {str(tmp_path / "graph.txt")!r}, "--descendants", "0"])
-""",
-        GRAILBENCH_CACHE=str(tmp_path / "cache"),
-    )
-    assert said.splitlines()[-1] == main.KEPT
-    assert code == 130
-
-
 def test_whatever_users_call_is_interruptible():
     import grailbench as gb
     from grailbench.api.nx.functions import Backend

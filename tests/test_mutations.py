@@ -88,11 +88,11 @@ def stored(toys, diamond, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_no_mutation_of_a_runs_files_ends_in_a_traceback(stored, capsys, monkeypatch):
-    """120 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
+    """80 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
     home, *whole = stored
     monkeypatch.setattr(runner.Session, "run", lambda *args: None)
     draw, name, faults, codes = random.Random(15), "20250101-000000-mutated", [], set()
-    for turn in range(120):
+    for turn in range(80):
         base = whole[turn % 2]
         folder = home / name
         shutil.rmtree(folder, ignore_errors=True)

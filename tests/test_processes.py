@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from commands import PATIENCE, call_apart
+from commands import PATIENCE
 from strategies import dag_of
 from toys import GREED
 from watchers import Silent
 
-from grailbench.harness import folder as results
 from grailbench.harness import processes, session
 from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run, verify
@@ -95,17 +94,6 @@ def test_the_processes_of_cells_are_gone_when_their_graph_is_done(apart, monkeyp
     apart("right", "killed", trials=1)
     assert len(ended) == 2
     assert there == []
-
-
-def test_a_cell_that_lacks_a_gpu_harms_no_other(diamond, tmp_path):
-    words = ["run", "--dataset", diamond, "--impl", "gpu-path", "--impl", "sequential", "--process", "own"]
-    code, _, err = call_apart(*words, "--dim", "1", "--trials", "1", "--count", "50", "--out", tmp_path / "run")
-    assert code == 0, err
-    rows = results.read_rows(tmp_path / "run")[0]
-    assert ends(rows)["gpu-path"][0] == "skipped"
-    assert "grailbench[gpu]" in ends(rows)["gpu-path"][1]
-    (row,) = queries(rows, "sequential")
-    assert row["device_peak_bytes"] is None
 
 
 def test_a_kernel_that_does_not_return_and_a_stopped_cell_are_ended_at_the_limit(apart):
@@ -224,23 +212,3 @@ def test_cells_in_kernels_end_with_the_processes_that_began_them(diamond, tmp_pa
     (running if whom == "run" else watched[0]).kill()
     assert psutil.wait_procs(watched, timeout=PATIENCE)[1] == []
     assert running.wait(PATIENCE) == (1 if whom == "graph" else -signal.SIGKILL)
-
-
-def test_after_ctrl_c_a_resumed_run_has_every_trial_once(diamond, tmp_path):
-    toys, folder = Path(__file__).with_name("toys.py"), tmp_path / "run"
-    words = [sys.executable, str(toys), "run", "--dataset", diamond, "--impl", "toy:slow", "--process", "own"]
-    words += ["--no-fetch", "--trials", "60", "--count", "50"]
-    where = {**os.environ, "PYTHONPATH": os.pathsep.join([*sys.path, str(toys.parent)])}
-    quiet = {"env": where, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    running = subprocess.Popen([*words, "--out", str(folder)], **quiet)
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline and len(queries(results.read_rows(folder)[0], "toy:slow")) < 3:
-        time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
-    assert running.wait(PATIENCE) == 130
-    before = len(queries(results.read_rows(folder)[0], "toy:slow"))
-    assert 3 <= before < 60
-    assert subprocess.run([*words, f"--resume={folder}"], **quiet, timeout=PATIENCE).returncode == 0
-    rows, damage = results.read_rows(folder)
-    assert damage == results.Damage()
-    assert sorted(row["trial"] for row in queries(rows, "toy:slow")) == list(range(60))

@@ -55,11 +55,6 @@ def test_erdos_renyi_has_no_loop_and_no_pair_twice(n, density, seed):
     assert density not in (0, 1) or len(found) == density * n * (n - 1)
 
 
-def test_erdos_renyi_has_as_many_edges_as_its_probability_says():
-    edges, expected = Shape("erdos-renyi", 1000, 0.1).graph().edges, 0.1 * 999_000
-    assert abs(edges - expected) < 5 * (expected * 0.9) ** 0.5
-
-
 @given(n=sizes, seed=st.integers(0, 99))
 def test_a_random_tree_leads_away_from_vertex_0(n, seed):
     found = as_networkx(Shape("random-tree", n, seed=seed))
@@ -67,28 +62,11 @@ def test_a_random_tree_leads_away_from_vertex_0(n, seed):
     assert found.in_degree(0) == 0
 
 
-def test_random_trees_are_uniform():
-    """The 16 labelled trees of 4 vertices: 12 paths and 4 stars; each as often as the others, within 5 sigma."""
-    counts = {}
-    for seed in range(3200):
-        tree = frozenset(frozenset(pair) for pair in edges_of(Shape("random-tree", 4, seed=seed).graph()))
-        counts[tree] = counts.get(tree, 0) + 1
-    assert len(counts) == 16
-    assert max(abs(count - 200) for count in counts.values()) < 5 * 200**0.5
-
-
 @given(n=sizes, seed=st.integers(0, 99))
 def test_scale_free_is_weakly_connected_and_uses_every_vertex(n, seed):
     found = as_networkx(Shape("scale-free", n, seed=seed))
     assert found.number_of_nodes() == n
     assert nx.is_weakly_connected(found)
-
-
-def test_scale_free_has_the_hubs_and_edges_of_networkx():
-    ours, theirs = as_networkx(Shape("scale-free", 5000)), nx.scale_free_graph(5000, seed=1)
-    assert ours.number_of_edges() == pytest.approx(theirs.number_of_edges(), rel=0.1)
-    top = [max(degree for _, degree in graph.in_degree()) for graph in (ours, theirs)]
-    assert 0.4 < top[0] / top[1] < 2.5
 
 
 @pytest.mark.parametrize("kind", KINDS)

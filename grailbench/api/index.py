@@ -174,8 +174,7 @@ class Index:
         packed = np.zeros((us.size, -(-vs.size // 8)), np.uint8)
         if not us.size or not vs.size:
             return packed
-        swept = -(-us.size // kernels.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)  # what sweeps look at
-        if us.size * vs.size <= max(kernels.FEW, swept):
+        if us.size * vs.size <= kernels.FEW or us.size * vs.size <= self._swept(us.size):
             step = max(1, _A_BATCH // vs.size)
             for first in range(0, us.size, step):
                 some = us[first : first + step]
@@ -240,6 +239,10 @@ class Index:
         if spread is None:
             self._engine.check()  # here, so that damage is no fault of a shard
         return shards.here(cut, self.reaches_many) if spread is None else spread.stream(cut)
+
+    def _swept(self, sources: int) -> int:
+        """Vertices and edges that sweeps from so many sources look at; it needs the condensed graph on the host."""
+        return -(-sources // kernels.BITS) * (self.graph.dag.vertices + self.graph.dag.edges)
 
     # ------------------------------------------------------------------ sets of vertices
 

@@ -149,15 +149,15 @@ class Dag:
 
 def rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     """The CSR of a raw graph (int64[n + 1], int32[m]) with ascending rows; duplicates and self-loops are kept."""
-    offsets, sources = _bucketed(graph.vertices, graph.targets, graph.sources)
+    offsets, sources = bucketed(graph.vertices, graph.targets, graph.sources)
     return transpose(offsets, sources)
 
 
 def weighted_rows_of(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same CSR and the weight of each edge, int32[m]; the lightest of several duplicates comes first."""
     places = np.arange(graph.edges, dtype=np.int64)
-    _, by_target = _bucketed(graph.vertices, graph.targets, places)
-    offsets, order = _bucketed(graph.vertices, graph.sources[by_target], by_target)
+    _, by_target = bucketed(graph.vertices, graph.targets, places)
+    offsets, order = bucketed(graph.vertices, graph.sources[by_target], by_target)
     targets, weights = graph.targets[order], graph.weights[order]
     _lightest_first(offsets, targets, weights)
     return offsets, targets, weights
@@ -178,7 +178,7 @@ def _lightest_first(offsets, targets, weights):
 
 
 @njit(cache=True)
-def _bucketed(n, keys, values):
+def bucketed(n, keys, values):
     """Groups values (any[m]) by key (int32[m]) as a CSR (int64[n + 1], any[m]); rows keep the order of the values."""
     offsets = np.zeros(n + 1, np.int64)
     for k in range(keys.shape[0]):

@@ -82,8 +82,15 @@ class Ids(ABC):
         """The error for an id that the file does not have."""
 
     @abstractmethod
+    def _find(self, label: str) -> int:
+        """The vertex of an id given as text, or -1."""
+
     def vertex_of(self, label: str) -> int:
         """The vertex of an id given as text. Raises InputError if the file has no such id."""
+        vertex = self._find(label)
+        if vertex < 0:
+            raise self.unknown(label)
+        return vertex
 
 
 class Numbered(Ids):
@@ -94,25 +101,18 @@ class Numbered(Ids):
         return _NUMBER.fullmatch(text) is not None
 
     def has(self, text: str) -> bool:
-        return self._place_of(text) >= 0
+        return self._find(text) >= 0
 
-    def _place_of(self, text: str) -> int:
-        """The vertex of an id given as text, or -1."""
-        return self._place(int(text)) if len(text) <= _LONGEST and self.is_label(text) else -1
+    def _find(self, label: str) -> int:
+        return self._place(int(label)) if len(label) <= _LONGEST and self.is_label(label) else -1
 
     def unknown(self, label: str) -> InputError:
         return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
 
-    def vertex_of(self, label: str) -> int:
-        vertex = self._place_of(label)
-        if vertex < 0:
-            raise self.unknown(label)
-        return vertex
-
     def vertices_of(self, labels: ArrayLike) -> np.ndarray:
         labels = np.asarray(labels)
         if labels.dtype.kind in "OUT" and all(isinstance(label, str) for label in labels.flat):
-            return np.fromiter(map(self._place_of, labels.flat), np.int64, labels.size).reshape(labels.shape)
+            return np.fromiter(map(self._find, labels.flat), np.int64, labels.size).reshape(labels.shape)
         if labels.size and (labels.dtype.kind not in "iu" or labels.dtype == np.uint64):
             raise ValueError(f"ids of {labels.dtype}, not whole numbers that fit int64")
         return self._places_of(labels.astype(np.int64))
@@ -322,12 +322,10 @@ class Named(Ids):
     def has(self, text: str) -> bool:
         return text in self._places
 
-    def vertex_of(self, label: str) -> int:
+    def _find(self, label: str) -> int:
         vertex = self._place(label)
         if vertex < 0 and self.repository is not None:
             (vertex,) = self._commits([label])
-        if vertex < 0:
-            raise self.unknown(label)
         return vertex
 
     def unknown(self, label: str) -> InputError:

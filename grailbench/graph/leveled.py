@@ -65,11 +65,14 @@ class Leveled(NamedTuple):
 
 def by_level(dag: Dag, workers: int | None = None) -> Leveled:
     """Renumbers a DAG by level with `workers` threads; None stands for all cores, or one thread for a small graph."""
+    workers = _workers(dag.edges, workers)
+    if workers == 1:
+        return Leveled(dag.order, *_by_level(dag.offsets, dag.children, dag.levels, dag.order, dag.depth))
     n, order = dag.vertices, dag.order
     level_starts = _starts(np.bincount(dag.levels, minlength=dag.depth)).astype(np.int32)
     rank, degrees, deep_counts = np.empty(n, np.int32), np.empty(n, np.int64), np.empty(n, np.int64)
     sources, targets = np.empty(dag.edges, np.int32), np.empty(dag.edges, np.int32)
-    with ThreadPool(_workers(dag.edges, workers)) as pool:
+    with ThreadPool(workers) as pool:
         cuts = pool.cuts(n, 1)
         pool.each(partial(_rank, dag.offsets, order, rank, degrees), cuts[:-1], cuts[1:])
         starts = _starts(degrees)
@@ -81,6 +84,28 @@ def by_level(dag: Dag, workers: int | None = None) -> Leveled:
         deep = starts, targets, level_starts, deep_starts, deep_sources, deep_targets
         pool.each(partial(_keep_deep, *deep), cuts[:-1], cuts[1:])
     return Leveled(order, rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets)
+
+
+@njit(cache=True, nogil=True)
+def _by_level(offsets, children, levels, order, depth):
+    """Returns the fields of `Leveled` after the first, by the same steps in one call: a small graph is done sooner."""
+    n, m = order.shape[0], children.shape[0]
+    level_starts = np.zeros(depth + 1, np.int32)
+    for v in range(n):
+        level_starts[levels[v] + 1] += 1
+    for level in range(depth):
+        level_starts[level + 1] += level_starts[level]
+    rank, starts, deep_starts = np.empty(n, np.int32), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    _rank(offsets, order, rank, starts[1:], 0, n)
+    for x in range(n):
+        starts[x + 1] += starts[x]
+    sources, targets = np.empty(m, np.int32), np.empty(m, np.int32)
+    _renumber(offsets, children, order, rank, level_starts, starts, sources, targets, deep_starts[1:], 0, n)
+    for x in range(n):
+        deep_starts[x + 1] += deep_starts[x]
+    deep_sources, deep_targets = np.empty(deep_starts[n], np.int32), np.empty(deep_starts[n], np.int32)
+    _keep_deep(starts, targets, level_starts, deep_starts, deep_sources, deep_targets, 0, n)
+    return rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets
 
 
 def _workers(edges: int, workers: int | None) -> int:

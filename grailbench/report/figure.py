@@ -5,7 +5,7 @@ There are two forms: marks on axes, and stacked bars.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from grailbench.report.captions import CAPTIONS, OTHERS
 from grailbench.report.render.csv import of_frame
 from grailbench.util.visible import visible
-from grailbench.util.words import count, short
+from grailbench.util.words import short
 
 if TYPE_CHECKING:
     import pandas
@@ -188,12 +188,6 @@ def alone(found: tuple[Panel, ...], x: Axis, y: Axis, names: Iterable[str] = (),
 def bounded(value: float, low: float | None, high: float | None, unit: str = " ms") -> str:
     """'2.04 ms (95 %: 2.01 to 2.10)', or only the value without an interval."""
     return short(value) + unit + ("" if low is None or high is None else f" (95 %: {short(low)} to {short(high)})")
-
-
-def of_trials(trials: Sequence[float], median: float, low: float | None, high: float | None) -> str:
-    """'30 trials, 1.98 to 2.31 ms, median 2.04 ms (95 %: 2.01 to 2.10)'."""
-    span = f", {short(min(trials))} to {short(max(trials))} ms" if len(trials) > 1 else ""
-    return f"{count(len(trials), 'trial')}{span}, median {bounded(median, low, high)}"
 
 
 def seen(part: Any) -> Any:

@@ -20,11 +20,11 @@ from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import Report
-from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, marks, noted, of_trials, panels
+from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
 from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
-from grailbench.util.words import clip, short
+from grailbench.util.words import clip, count, short
 
 if TYPE_CHECKING:
     import pandas
@@ -200,7 +200,9 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
         for phase in timed:
             s = cell.stats(phase)
             low, high = (s.median_low, s.median_high) if s.trials > 1 else (None, None)
-            hint = f"{title}, {head['config']}, {phase}: {of_trials(s.times, s.median, low, high)}"
+            span = f", {short(s.least)} to {short(s.most)} ms" if s.trials > 1 else ""
+            hint = f"{title}, {head['config']}, {phase}: {count(s.trials, 'trial')}{span}, median "
+            hint += bounded(s.median, low, high)
             mark = Mark(cell.impl, s.median, head["config"], hint, low, high, link=address, trials=s.times)
             found.setdefault((title, phase), []).append(mark)
             lines += [head | {"phase": phase, "trial": at, "ms": ms} for at, ms in cell.times["", phase].items()]

@@ -77,7 +77,7 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
     names = metrics.metric.str.extract(_CYCLES)
     cycles = metrics.assign(reason=names[0].fillna(names[1]).str.lower().str.replace(" ", "_")).dropna(subset="reason")
     durations = metrics[metrics.metric.str.match(_DURATION)].drop_duplicates("kernel").set_index("kernel").value
-    cycles["value"] *= cycles.kernel.map(durations).fillna(1.0)
+    cycles["value"] *= cycles.kernel.map(durations).astype(float).fillna(1.0)
     basis, found = ("samples", samples) if samples.value.any() else ("cycles", cycles)
     values = found.groupby("reason").value.sum()
     values = values[(values > 0) & (values.index != "selected")]
@@ -103,7 +103,8 @@ def _metrics(path: Path) -> pandas.DataFrame:
         raise InputError(f"cannot be read: {error}", path=path) from None
     lines = [line for line in text.splitlines() if line.startswith('"')]  # skip the log lines of ncu
     try:
-        found = pandas.read_csv(io.StringIO("\n".join(lines)), dtype=str, on_bad_lines="skip") if lines else None
+        rows = io.StringIO("\n".join(lines))
+        found = pandas.read_csv(rows, dtype=str, on_bad_lines="skip", index_col=False) if lines else None
     except ValueError as error:
         raise InputError(f"is no CSV: {error}", path=path) from None
     if found is None or "Kernel Name" not in found:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from grailbench.graph.csr import Graph
+from grailbench.graph.csr import Graph, bucketed
 from grailbench.graph.hashing import below, draw, permutation, stream
 
 _DRAWS, _NAMES, _X, _Y = 11, 12, 13, 14  # random streams of a seed
@@ -192,23 +192,7 @@ def _roads(side, key):
     return u[:found].copy(), v[:found].copy()
 
 
-@njit(cache=True, nogil=True)
-def _both_ways(n, u, v):
+def _both_ways(n: int, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both directions of each pair, as int32[2 m] twice, grouped by source."""
-    at = np.zeros(n + 1, np.int64)
-    for k in range(u.shape[0]):
-        at[u[k] + 1] += 1
-        at[v[k] + 1] += 1
-    for i in range(n):
-        at[i + 1] += at[i]
-    sources, targets = np.empty(2 * u.shape[0], np.int32), np.empty(2 * u.shape[0], np.int32)
-    for i in range(n):
-        for k in range(at[i], at[i + 1]):
-            sources[k] = i
-    for k in range(u.shape[0]):
-        a, b = u[k], v[k]
-        targets[at[a]] = b
-        at[a] += 1
-        targets[at[b]] = a
-        at[b] += 1
-    return sources, targets
+    offsets, targets = bucketed(n, np.stack((u, v), axis=1).ravel(), np.stack((v, u), axis=1).ravel())
+    return np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets)), targets

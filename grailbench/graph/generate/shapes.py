@@ -29,6 +29,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
+from grailbench.graph.generate.uniform import mark
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 KINDS = ("path", "cycle", "star", "complete", "custom", "erdos-renyi", "random-tree", "scale-free")
@@ -167,16 +168,6 @@ def _er_rows(n, limit, key, rows, sources, targets):
             rows[u] = at
 
 
-@njit(cache=True, inline="always")
-def _take(bits, n, u, v):
-    """Sets the bit of a pair. Returns whether it was clear."""
-    at = np.int64(u) * n + v
-    word, bit = at >> 6, np.uint64(1) << np.uint64(at & 63)
-    fresh = (bits[word] & bit) == np.uint64(0)
-    bits[word] |= bit
-    return fresh
-
-
 @njit(cache=True)
 def _connected(n, m, order, key):
     """m different edges that connect n vertices weakly, ascending. order: int32[n], a permutation."""
@@ -188,7 +179,7 @@ def _connected(n, m, order, key):
         if draw(key, counter + 1) & np.uint64(1):
             u, v = v, u
         counter += 2
-        _take(tree, n, u, v)
+        mark(tree, np.int64(u) * n + v)
     # If more than half of the pairs are edges, the others are drawn instead, so that a pair takes two draws on average
     # at most.
     inverted = m - (n - 1) > (pairs - (n - 1)) // 2
@@ -198,7 +189,7 @@ def _connected(n, m, order, key):
         u, v = below(draw(key, counter), n), below(draw(key, counter + 1), n - 1)
         v += v >= u
         counter += 2
-        if _take(drawn, n, u, v):
+        if mark(drawn, np.int64(u) * n + v):
             missing -= 1
     sources, targets = np.empty(m, np.int32), np.empty(m, np.int32)
     at = np.int64(0)

@@ -186,9 +186,9 @@ def _column(row_key, draw_number, row, n):
 
 
 @njit(cache=True, inline="always")
-def _mark(bits, column):
-    """Sets a bit. Returns whether it was clear."""
-    word, bit = column >> 6, np.uint64(1) << np.uint64(column & 63)
+def mark(bits, at):
+    """Sets a bit of uint64[..]. Returns whether it was clear."""
+    word, bit = at >> 6, np.uint64(1) << np.uint64(at & 63)
     fresh = (bits[word] & bit) == np.uint64(0)
     bits[word] |= bit
     return fresh
@@ -201,7 +201,7 @@ def _distinct(n, row, drawn, bits, columns, key):
     found = 0
     for t in range(drawn):
         column = _column(row_key, t, row, n)
-        if _mark(bits, column):
+        if mark(bits, column):
             columns[found] = column
             found += 1
     return found

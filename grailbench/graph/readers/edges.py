@@ -77,11 +77,9 @@ from grailbench.graph.readers.text import (
     is_space,
     is_zero,
     lines,
-    malformed,
     new_state,
     non_finite,
     number,
-    number_fault,
     parse,
     store_weight,
     usable_weights,
@@ -100,6 +98,12 @@ _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leadi
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
+#: what is wrong with the columns of an edge, by state[VALUE] of `parse_edges`
+_COLUMN_FAULTS = {
+    -1: "an edge has a source and a target, only one number is here",
+    0: "something that is no number follows the edge",
+    1: "more than a weight and a time follow the edge",
+}
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
 
@@ -318,23 +322,15 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
 
 
 def edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
-    remedy = "'source target [weight [time]]', separated by blanks"
-    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE}
+    """The error for the status with which `parse_edges` stopped in an edge list."""
+    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[VALUE])
+    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE} | ({COLUMNS: _ADJACENCY} if value else {})
     remedy += f"; {hints[status]}" if status in hints else ""
-    message = number_fault(status, state, MAX_VERTICES, first, "a vertex id")
-    if message is None:
-        message = (
-            "an edge has a source and a target, only one number is here"
-            if state[VALUE] < 0
-            else "something that is no number follows the edge"
-            if state[VALUE] == 0
-            else "more than a weight and a time follow the edge"
-        )
-        remedy += f"; {_ADJACENCY}" if state[VALUE] else ""
-    elif status == OUT_OF_RANGE and first and state[VALUE] == 0:
-        message = "a vertex id 0, but KONECT counts from 1"
+    messages = {COLUMNS: _COLUMN_FAULTS[value]} if status == COLUMNS else {}
+    if status == OUT_OF_RANGE and first and value == 0:
+        messages = {OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
         remedy = "take the '% sym' or '% asym' line out to count from 0"
-    return malformed(path, text, state, message, remedy)
+    return fault(path, text, state, status, "a vertex id", MAX_VERTICES, first, messages, remedy)
 
 
 # ---------------------------------------------------------------------------------------- Matrix Market

@@ -257,44 +257,26 @@ def usable_weights(
     return None, unused_message(f"line {int(state[UNFIT_LINE])}", token, int(state[UNFIT]))
 
 
-def excerpt(text: np.ndarray, pos: int) -> str:
-    """The part of a line around byte `pos`, for a message."""
-    before = text[max(0, pos - 30) : pos].tobytes()
-    after = text[pos : pos + 30].tobytes()
-    shown = before.rpartition(b"\n")[2] + after.partition(b"\n")[0]
-    return repr(shown.decode("ascii", "backslashreplace").strip())
-
-
-def malformed(path: Path, text: np.ndarray, state: np.ndarray, what: str, remedy: str | None = None) -> InputError:
-    """The error for a malformed line, with file, line, byte and the text there."""
-    pos = int(state[POS])
-    return InputError(f"{what}, at byte {pos}: {excerpt(text, pos)}", path=path, line=int(state[LINE]), remedy=remedy)
-
-
-def number_fault(status: int, state: np.ndarray, vertices: int, first: int, what: str) -> str | None:
-    """The message for a status that is about a number; None for other codes."""
-    if status == NOT_A_NUMBER:
-        return f"{what} expected"
-    if status == TOO_LONG:
-        return f"{what} has more than {_MOST_DIGITS} digits"
-    if status == OUT_OF_RANGE:
-        return f"{what} {int(state[VALUE])} is out of range ({first} to {vertices - 1 + first})"
-    return None
-
-
 def fault(
     path: Path, text: np.ndarray, state: np.ndarray, status: int, what: str, vertices: int, first: int = 0,
     messages: Mapping[int, str] | None = None, remedy: str | None = None,
 ) -> InputError:  # fmt: skip
-    """The error for the status with which a parser stopped.
+    """The error for the status with which a parser stopped, with file, line, byte and the text there.
 
-    what, vertices, first  what a number is there, and which are in range, as of `number_fault`
-    messages               those of the statuses that are about no number
+    what, vertices, first  what a number is there, and which are in range
+    messages               those of the statuses that are about no number, or instead of the usual ones
     """
-    message = number_fault(status, state, vertices, first, what) or (messages or {})[status]
+    usual = {
+        NOT_A_NUMBER: f"{what} expected",
+        TOO_LONG: f"{what} has more than {_MOST_DIGITS} digits",
+        OUT_OF_RANGE: f"{what} {int(state[VALUE])} is out of range ({first} to {vertices - 1 + first})",
+    }
+    message, pos = (usual | dict(messages or {}))[status], int(state[POS])
     if status == CUT_OFF:
         return InputError(message, path=path, line=int(state[LINE]), remedy=REFETCH)
-    return malformed(path, text, state, message, remedy)
+    before, after = text[max(0, pos - 30) : pos].tobytes(), text[pos : pos + 30].tobytes()
+    line = (before.rpartition(b"\n")[2] + after.partition(b"\n")[0]).decode("ascii", "backslashreplace").strip()
+    return InputError(f"{message}, at byte {pos}: {line!r}", path=path, line=int(state[LINE]), remedy=remedy)
 
 
 def zeros_left_out(zeros: int) -> tuple[str, ...]:

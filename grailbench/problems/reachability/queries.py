@@ -264,6 +264,17 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
     return meta, arrays
 
 
+def is_former(path: Path) -> bool:
+    """Whether a cached set is of another version of the format, or damaged, so that nothing reads it."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return json.loads(str(npy.Archive(archive)["meta"])).get("format") != FORMAT_VERSION
+    except FileNotFoundError:
+        return False
+    except npy.FAULTS:
+        return True
+
+
 def draw_random(vertices: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Draws `count` pairs, int32[count] sources and targets, each end uniform over the original vertices."""
     rng = np.random.default_rng(seed)

@@ -63,7 +63,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     return tabulate(
         PROBLEM, "Descendants and ancestors of every vertex", [*columns.values(), status], groups, notes=notes,
         words=("graph", "of every vertex", "status"), records=records, file=PROBLEM,
-        data=measured.table(own, PROBLEM, verdicts).data if own else None,
+        data=measured.detail(measured.ordered(own), verdicts) if own else None,
     )  # fmt: skip
 
 
