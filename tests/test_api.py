@@ -142,6 +142,18 @@ def test_estimates_lie_between_their_bounds_which_hold_the_count():
         index.estimate_descendants(confidence=95)
 
 
+@pytest.mark.parametrize("name", ["peer:networkx", "peer:scipy"])
+def test_indexes_of_other_libraries_answer_in_the_users_ids_too(name, tmp_path):
+    edges = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 3), (6, 6)]
+    index = gb.build(library_graph(7, edges), name)
+    every = [f"v{v}" for v in range(7)]
+    found = np.unpackbits(index.matrix(every, every), axis=1, count=7)
+    assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(7, edges)
+    assert index.explain("v4", "v0").by == name
+    with pytest.raises(gb.InputError, match="keeps its index to itself"):
+        index.save(tmp_path / "x")
+
+
 # ------------------------------------------------------------------ graphs
 
 
@@ -159,6 +171,10 @@ def test_graphs_of_files_names_and_other_libraries_keep_their_ids(tmp_path):
     assert gb.build(gb.Graph.from_networkx(directed)).path("x", "z") == ["x", "y", "z"]
     both = gb.Graph.from_networkx(nx.Graph([(5, 6)]))
     assert gb.build(both).reaches(6, 5)
+    several = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c"), ("a", "c")])
+    hidden = nx.restricted_view(several, [], [("a", "b", 0), ("a", "b", 1), ("a", "c", 0)])
+    for graph, right in ((several, [True, True]), (hidden, [False, True])):
+        assert gb.build(gb.Graph.from_networkx(graph)).reaches_many(["a", "b"], ["c", "c"]).tolist() == right
     matrix = scipy.sparse.coo_array(([1, 0, 2], ([0, 1, 1], [1, 0, 2])), shape=(4, 4))
     assert gb.Graph.from_scipy(matrix).edges == 2
     assert gb.Graph.from_scipy(matrix, names=list("abcd")).vertex("d") == 3

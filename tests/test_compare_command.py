@@ -1,5 +1,6 @@
 """The command: exit codes, formats and errors; and comparisons of real runs with planted faults."""
 
+import dataclasses
 import json
 
 import pytest
@@ -8,6 +9,7 @@ from compared import cell, steady, writer
 
 from grailbench.compare.gate import load_gate
 from grailbench.harness import folder as results
+from grailbench.problems.reachability.index import implementation
 
 
 @pytest.fixture
@@ -133,3 +135,32 @@ def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
     assert "no regression" in out
     assert "kegg" not in out
     assert "kegg" in call(capsys, "compare", run, run, "--all")[1]
+
+
+def test_a_fault_that_makes_searches_longer_is_caught_by_the_counters_of_two_runs(capsys, monkeypatch, tmp_path):
+    right = implementation("sequential").build.__func__
+
+    def with_one_label_pair(cls, dag, params, timer):
+        return right(cls, dag, dataclasses.replace(params, dim=1), timer)
+
+    words = (
+        "--dataset",
+        "kegg-like",
+        "--impl",
+        "sequential",
+        "--dim",
+        "2",
+        "--count",
+        "5000",
+        "--trials",
+        "1",
+        "--out",
+    )
+    assert call(capsys, "run", *words, tmp_path / "base")[0] == 0
+    monkeypatch.setattr(implementation("sequential"), "build", classmethod(with_one_label_pair))
+    assert call(capsys, "run", *words, tmp_path / "new")[0] == 0
+    code, out, _ = call(capsys, "compare", tmp_path / "base", tmp_path / "new", "--times", "none", "--json")
+    worse = [each for each in map(json.loads, out.splitlines()) if each.get("verdict") == "regression"]
+    assert code == 1
+    assert "edges_scanned" in {each["counter"] for each in worse if each["kind"] == "counter"}
+    assert {each["kind"] for each in worse} <= {"counter", "verdict"}
