@@ -167,7 +167,7 @@ class Bars:
 
 
 class _Bar:
-    """The progress bar of a download, with the methods of pooch's."""
+    """The progress bar of a download."""
 
     def __init__(self, bars: RichProgress, name: str):
         self._bars, self._task = bars, bars.add_task(visible(name), total=None)
