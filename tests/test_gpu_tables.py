@@ -53,6 +53,11 @@ def test_each_phase_stands_in_the_column_that_print_gives_it():
     assert all(e.ratio == pytest.approx(e.measured / float(e.printed)) for e in map(entries.get, WEIGHTS))
 
 
+def test_transfers_that_print_counts_as_overhead_stand_beside_the_total():
+    assert row(built("6.1", labels())).entries["gpu transfer"].measured == pytest.approx(1.005)
+    assert "gpu transfer" not in built("6.4", search()).columns
+
+
 def test_labeling_tables_are_of_one_pair_and_search_tables_of_two():
     assert row(built("6.1", labels(dim=2))).entries["Total"].measured is None
     assert row(built("6.1", sequential(1, label=0.2))).entries["CPU ICT"].measured == pytest.approx(0.201)

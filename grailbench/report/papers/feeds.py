@@ -217,7 +217,8 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
 
     Each series has a column of ms and one of `sequential` / ms, with as many label pairs as the table or, if the run
     has none such, with the fewest. Tables of the CPU have only series without labels, and two more columns for each,
-    of building its index. Tables of the GPU have all series, those of searches also series without labels.
+    of building its index. Tables of the GPU have all series, those of searches also series without labels, those of
+    labels also the phases that print counts as overhead.
     """
     cpu, searching = feeds is CPU, feeds is not GPU_LABELS
     reference = feeds["Sequential DFS" if searching else "CPU ICT"]
@@ -233,6 +234,8 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         found[replace(series, dim=dim)] = [cell for cell in own if cell.dim == has]
     parts = [(", index", "label"), ("", "query")] if cpu else [("", "query" if searching else "label")]
     columns: dict[str, Column] = {}
+    if not searching and Series(THESIS_GPU) in found:
+        columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1) for phase in ("transfer", "allocate")}
     order = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
     for series in order:
         dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
@@ -250,7 +253,7 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
         "Positive queries are those found on the GPU.": feeds is GPU_SEARCH,
         "One label pair, of a graph that a GPU has already. Print counts all transfers and allocation as overhead; "
-        "here they are timed apart, in no total. The way from edges is phase ready, in the table of all cells.":
+        "here they are timed apart, in no total. From edges to an index: phase ready, in the table of all cells.":
             not searching,
         "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
         f"{'DFS ' * searching}{over}.": found,
