@@ -69,7 +69,7 @@ def test_whatever_a_reader_is_given_it_reads_it_right_or_refuses_it_clearly(name
 
 @pytest.mark.parametrize(("name", "kept", "said"), MENDED)
 def test_what_broke_a_reader_once_is_refused_in_words(name, kept, said, place, monkeypatch, tmp_path):
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path))
+    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
     target = TARGETS[name]
     if target.prepare is not None:
         target.prepare()
