@@ -39,7 +39,9 @@ _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions
 
 _PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
 
-_REQUIRED = ("dataset", "impl", "key", "status")  # never None
+_ALWAYS = (*_CELL, "status", "key", "phase")  # in every row
+_REQUIRED = ("dataset", "impl", "key", "status")  # and never None
+_BLANK = dict.fromkeys(FIELDS) | {"under": ""}
 _NUMBERS = ("ms", "rate", "read_ms")
 _INTEGERS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
              "index_bytes", "vertices", "edges", "roots", "raw_edges", *MEMORY)  # fmt: skip
@@ -119,16 +121,14 @@ def parse(line: bytes) -> tuple[dict, bool]:
     Raises ValueError naming what is wrong.
     """
     row, had = opened(line)
-    for name in (*_CELL, "status", "key", "phase"):
-        if name not in row:
-            raise ValueError(f"field {name!r} is missing")
-    for name, check in _CHECKS.items():
-        value = row.get(name)
-        if not (check(value) if value is not None else name not in _REQUIRED):
+    if missing := [name for name in _ALWAYS if name not in row]:
+        raise ValueError(f"field {missing[0]!r} is missing")
+    for name, value in row.items():
+        if name in _CHECKS and not (_CHECKS[name](value) if value is not None else name not in _REQUIRED):
             raise ValueError(f"field {name!r} cannot be {_shown(value)}")
     if row["phase"] is not None and None in (row.get("trial"), row.get("ms")):
         raise ValueError(f"phase {row['phase']!r} without a trial or a time")
-    return dict.fromkeys(FIELDS) | {"under": ""} | row, had
+    return _BLANK | row, had
 
 
 def _text(value) -> bool:

@@ -36,7 +36,7 @@ import re
 import tomllib
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -47,13 +47,13 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from grailbench.data.locate import members
 from grailbench.errors import InputError
-from grailbench.harness.cells import Cell, joined, of_machine, read
+from grailbench.harness.cells import Cell, Run, joined, of_machine, read
 from grailbench.harness.folder import find_run, read_json
 from grailbench.harness.limits.ceilings import Ceilings
-from grailbench.report import document, draw, recorded
+from grailbench.report import document, draw
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
-from grailbench.report.recorded import additions
+from grailbench.report.recorded import additions, overview
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table
 from grailbench.report.values import Expression, Lines, Source, Value, read_records, together
@@ -109,12 +109,13 @@ class Block(BaseModel):
 
 
 class Page:
-    """A Markdown page and the runs that its blocks name; each run is read once."""
+    """A Markdown page and the runs that its blocks name."""
 
     def __init__(self, path: Path):
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
-        self._runs: dict[Path, recorded.Recorded] = {}
+        self._runs: dict[Path, Run] = {}
+        self._read = lru_cache(2)(lambda folder: of_machine(read(folder)))  # rows take most of the memory of a run
         self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
 
     @cached_property
@@ -162,7 +163,7 @@ class Page:
 
     def _made(self, block: Block) -> str:
         if block.runs:
-            return compact(recorded.overview(map(self._run, block.runs)))
+            return compact(overview(map(self._run, block.runs)))
         if block.table:
             return compact(self._reported(block))
         if block.records:
@@ -188,7 +189,7 @@ class Page:
         """The table of the report on the run that the block names, or on its runs together."""
         folders = tuple(map(self._folder, block.names))
         if folders not in self._tables:
-            runs = [of_machine(read(folder)) for folder in folders]
+            runs = [self._read(folder) for folder in folders]
             self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
         known, said = self._tables[folders]
         if block.table not in known:
@@ -199,10 +200,10 @@ class Page:
         """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
         return Ceilings.of_gpu(read_json(self.path.parent / folder / "limits.json")) if folder else None
 
-    def _run(self, name: str) -> recorded.Recorded:
+    def _run(self, name: str) -> Run:
         folder = self._folder(name)
         if folder not in self._runs:
-            self._runs[folder] = recorded.Recorded.of(folder)
+            self._runs[folder] = self._read(folder).rowless()
         return self._runs[folder]
 
     def _folder(self, name: str) -> Path:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
-from grailbench.harness.cells import Cell, Run, of_machine, read
+from grailbench.harness.cells import Cell, Run
 from grailbench.harness.plan import UNNAMED, shipped_configs
 from grailbench.harness.rows import SOUND
 from grailbench.report.table import Footnotes, Table
@@ -19,20 +19,6 @@ _CONFIG = "its config is in configs/ of the commit"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
-
-
-class Recorded(NamedTuple):
-    """A run without its rows, which take most of its memory."""
-
-    folder: Path
-    environment: Mapping[str, Any]
-    cells: list[Cell]
-
-    @classmethod
-    def of(cls, folder: Path) -> Recorded:
-        """The run in a folder. Raises InputError if the folder is not a run, or one of unlike machines."""
-        run = of_machine(read(folder))
-        return cls(folder, run.environment, run.cells)
 
 
 def additions(runs: Sequence[Run]) -> list[str]:
@@ -48,17 +34,18 @@ def additions(runs: Sequence[Run]) -> list[str]:
     return found
 
 
-def overview(runs: Iterable[Recorded]) -> Table:
+def overview(runs: Iterable[Run]) -> Table:
     """One line per run."""
     foot = Footnotes()
     lines = []
-    for folder, environment, cells in runs:
+    for run in runs:
+        folder, environment = run.folder, run.environment
         machine = ", ".join([*words.gpus(environment), words.count(environment["cores"], "core")])
         day = (environment.get("at") or "")[:10]
         named, notes = commits(folder, environment)
         commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
         command, notes = repeated(folder, environment)
-        lines.append([f"`{folder.name}/`", machine, counted(cells), day, commit, f"`{command}`{foot.mark(notes)}"])
+        lines.append([f"`{folder.name}/`", machine, counted(run.cells), day, commit, f"`{command}`{foot.mark(notes)}"])
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
 

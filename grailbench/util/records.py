@@ -12,7 +12,10 @@ CHANGED = "its checksum does not fit it: it was changed after it was written"
 
 def digest(value: dict) -> str:
     """The checksum of a JSON object without its `sum`, as 16 hex digits; the order of its keys does not matter."""
-    rest = {name: each for name, each in value.items() if name != SUM}
+    return _digest({name: each for name, each in value.items() if name != SUM})
+
+
+def _digest(rest: dict) -> str:
     return hashlib.sha256(_ENCODER.encode(rest).encode()).hexdigest()[:16]
 
 
@@ -34,12 +37,11 @@ def opened(text: bytes) -> tuple[dict, bool]:
             raise ValueError("is no JSON object")
         if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
             raise ValueError("nested too deep")
-        had = SUM in value
-        if had and value[SUM] != digest(value):
+        had, stated = SUM in value, value.pop(SUM, None)
+        if had and stated != _digest(value):
             raise ValueError(CHANGED)
     except RecursionError:
         raise ValueError("nested too deep") from None
-    value.pop(SUM, None)
     return value, had
 
 
