@@ -14,6 +14,7 @@ import pytest
 from commands import call
 from stored import everything, store
 
+from grailbench.harness import limits
 from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +75,7 @@ def checkout(tmp_path_factory):
 def clone(checkout, monkeypatch):
     """That checkout, in which the commands of this test run; afterwards it is as before."""
     monkeypatch.setattr(paths, "_PACKAGE", checkout / "grailbench")
+    monkeypatch.setattr(limits, "QUICK", limits.TINY)
     monkeypatch.delenv("GRAILBENCH_CACHE")
     monkeypatch.chdir(checkout)
     yield checkout

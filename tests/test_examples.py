@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from commands import PATIENCE
 
 from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.harness import limits
 from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
@@ -74,6 +75,7 @@ def world(tmp_path_factory):
         patch.chdir(folder)
         patch.setenv("GRAILBENCH_CACHE", str(folder / "cache"))
         patch.setattr(paths, "runs_dir", lambda: folder / "results" / "runs")
+        patch.setattr(limits, "QUICK", limits.TINY)
         (folder / "my-graph.gra").write_text("graph_for_greach\n3\n0: 1 2 #\n1: 2 #\n2: #\n")
         (folder / "web-Google.txt.gz").write_bytes(gzip.compress(b"# Nodes: 3 Edges: 2\n0\t1\n1\t2\n"))
         (folder / "edges.txt").write_text("0 1\n1 2\n0 3\n")
