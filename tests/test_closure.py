@@ -45,7 +45,7 @@ ON_GPU = [name for name, cls in implementations("closure").items() if "gpu" in c
 FEW = settings(max_examples=5 if gateway.simulated else 60)
 BITS = ["warshall-bits-gpu", "condense-bits-gpu"]
 PAIRS = {"condense-pairs", "condense-pairs-gpu"}
-SMALL = 14 if gateway.simulated else 60
+SMALL = 9 if gateway.simulated else 60
 MOST = 150 if gateway.simulated else 10**6  #: vertices: levels of the simulator take milliseconds
 
 
