@@ -268,6 +268,7 @@ def test_a_tournament_ends_in_a_recommendation_with_its_evidence(advised, tmp_pa
     assert best["cost_ms"] == pytest.approx(best["build_ms"] + best["query_ns"])  # a million ns are a ms
 
 
+@pytest.mark.slow
 def test_people_get_tables_sentences_and_three_lines_of_python_and_report_reads_the_rows(
     advised, diamond, capsys, tmp_path
 ):

@@ -23,9 +23,14 @@ CUDA = re.compile(r"numba\.cuda|numba_cuda|cupy|pynvml|cuda|nvidia|pycuda")
 PACKAGES = {"walk 1": 2, "walk 2": 2, "walk 3": 1, "walk 4": 2, "walk 5": 1}  #: that a walk may touch below the command
 
 
+@functools.cache
 def imports(text):
     """Every module that a source imports, wherever in it, also for types alone: by statement, or by a name that is
     given whole (to `import_module`, in a table)."""
+    return tuple(_imports(text))
+
+
+def _imports(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

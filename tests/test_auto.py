@@ -37,6 +37,7 @@ def test_core_is_taken_where_its_closure_fits_whatever_memory_is_free(monkeypatc
     assert (index.explain(0, 319).by == "closure") == (taken == "core")
 
 
+@pytest.mark.slow
 @given(drawn=digraphs())
 def test_what_auto_builds_answers_every_pair_and_so_does_its_file(drawn, tmp_path_factory):
     path = tmp_path_factory.mktemp("auto") / "x.index"

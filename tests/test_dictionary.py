@@ -105,6 +105,7 @@ def test_every_counter_of_ours_is_named():
     assert sorted(set(bare)) == []
 
 
+@pytest.mark.slow
 def test_no_entry_is_unused():
     used = {dictionary.column(file, name) for file, text, _ in written() for name in lines(text)[0]}
     used |= {dictionary.column("counters", name) for name in counters()}

@@ -62,6 +62,7 @@ def recorded():
 RETIRED = {("sssp", "near-far"): {"by_one_block"}}
 
 
+@pytest.mark.slow
 def test_counters_that_recorded_runs_have_are_named():
     found = recorded()
     assert len(found) > 30

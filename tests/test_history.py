@@ -149,6 +149,7 @@ def test_filters_choose_cells_and_kinds_of_marks(capsys, runs, flags, marks):
     assert (code, len(found)) == ((3, 0) if marks is None else (0, marks)), err
 
 
+@pytest.mark.slow
 def test_figures_data_and_page_are_written_and_names_never_become_markup(capsys, runs, tmp_path):
     out = tmp_path / "out"
     assert call(capsys, "history", *runs, "--out", out, "--html")[0] == 0

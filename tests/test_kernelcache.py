@@ -62,6 +62,7 @@ def test_a_kernel_that_is_made_of_a_function_depends_on_its_file_too(package):
         assert {package / "kernel.py", package / "callee.py"} <= kernelcache.files_of(made("kernel.py", closed))
 
 
+@pytest.mark.slow
 def test_every_import_of_the_package_is_seen():
     """Imports are found by a pattern, which must miss none that Python finds."""
     for path in PACKAGE.rglob("*.py"):

@@ -70,6 +70,7 @@ def shown(plan, folder, action=run, **console):
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_terminal_shows_the_view_and_takes_it_away_at_the_end(plan, tmp_path):
     text = shown(plan, tmp_path, force_terminal=True)
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", text)

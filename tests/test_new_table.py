@@ -43,6 +43,7 @@ def folder(request, tmp_path, monkeypatch):
     papers.parts.cache_clear()
 
 
+@pytest.mark.slow
 def test_it_is_in_the_report(folder, capfd, tmp_path):
     code, out, err = call(capfd, "report", folder, "--html", "--out", tmp_path / "out")
     assert code == 0, err

@@ -161,6 +161,7 @@ def test_a_command_refuses_an_input_as_its_output_before_it_begins(words, capsys
     assert Path("g.edges").read_text() == EDGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -340,6 +340,7 @@ def test_what_is_larger_than_is_read_is_refused_before_it_is_read(files, data):
     assert "too many for its size" in refused(declared(data, results.PLAN, pack.MOST[results.PLAN]))
 
 
+@pytest.mark.slow
 def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch):
     bomb = archived(sealed({**files, results.PLAN: bytes(64 << 20)}))
     lying = declared(bomb, results.PLAN, len(files[results.PLAN]))

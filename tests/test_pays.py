@@ -104,6 +104,7 @@ def test_real_and_generated_graphs_and_query_sets_have_tables_of_their_own():
     ]
 
 
+@pytest.mark.slow
 def test_reports_and_pages_show_it_and_those_of_runs_without_sweep_are_as_they_were():
     rows = timed("core", 4.0, 2.0, 6.0)
     for own, shown in ((rows, False), ([*sweep(), *rows], True)):

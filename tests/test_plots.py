@@ -30,6 +30,7 @@ def test_every_figure_is_written_as_svg_with_its_data(capsys, run):
         assert {".svg": b"<?xml", ".csv": b""}[path.suffix] in start
 
 
+@pytest.mark.slow
 def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     code, out, _ = call(capsys, "plot", run, "--figure", "edges", "--out", tmp_path / "o", "--json")
     assert code == 0

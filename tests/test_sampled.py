@@ -160,6 +160,7 @@ def test_live_view_says_sampled(toys, diamond):
     assert all("sampled" in line for line in view.lines()[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [("--sample", "500"), ("--oracle-seconds", "0")])
 def test_run_that_checks_a_sample_says_so_in_rows_lines_and_table(toys, large, tmp_path, asked, capsys):
     words = (

@@ -79,6 +79,7 @@ def test_opening_reads_no_array(file, monkeypatch):
     assert len(looked) == 1
 
 
+@pytest.mark.slow
 def test_damage_anywhere_is_refused(file):
     whole = file.read_bytes()
     for at in range(0, len(whole), 97):

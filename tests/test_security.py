@@ -73,7 +73,8 @@ def parsers(text):
 
 
 def test_one_module_reads_xml_of_others():
-    found = {path.relative_to(ROOT).as_posix(): list(parsers(path.read_text(encoding="utf-8"))) for path in SOURCES}
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in SOURCES}
+    found = {path: list(parsers(text)) for path, text in texts.items() if re.search("xml|expat|ElementTree", text)}
     assert {path: uses for path, uses in found.items() if uses} == {
         "grailbench/graph/readers/languages.py": ["ElementTree.parse"],
         "grailbench/report/draw/markup.py": ["ElementTree.fromstring"],  # what matplotlib has just written

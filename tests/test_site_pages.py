@@ -274,6 +274,7 @@ def every_page(shown: list[Entry]):
         yield page_of(name, problem, shown)
 
 
+@pytest.mark.slow
 def test_links_lead_to_pages_and_rows_that_there_are_and_names_are_text(recorded):
     shown = [*recorded, *cells(everything(), environment=ENVIRONMENT, name=HOSTILE)]
     known = {each.address for each in shown} | {each.graph_address for each in shown}

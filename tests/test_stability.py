@@ -146,6 +146,7 @@ def test_more_trials_are_proposed_where_they_help_and_never_fewer_than_planned()
     assert "--resume" not in "".join(said(cell(ms=wide), run=""))
 
 
+@pytest.mark.slow
 def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     rows = [row for i in range(8) for row in cell(ms=modes(3), dataset=f"{HOSTILE}{i}", phase="query")]
     folder = store(tmp_path / "run", [*rows, *trials(count=2)], CALM)

@@ -126,6 +126,7 @@ def test_coarsening_is_relative_to_one_vertex_a_thread(rows):
     assert dict(zip(frame.factor, frame.relative, strict=True)) == {1: 1.0, 4: 1.5}
 
 
+@pytest.mark.slow
 def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp_path, capfd):
     run = tmp_path / "run"
     run.mkdir()
