@@ -7,12 +7,11 @@
 # LOCKED   0 installs any releases that pyproject.toml allows, where those of locks/ cannot be had
 # PYTHON   the interpreter that makes .venv (3.11 or newer)
 # MIRROR   a folder or URL with the graph archives, tried before the internet
-# PYTEST_ARGS   of make test and make check, in place of three processes that share the tests
+# PYTEST_ARGS   of make test and make check, in place of processes that share the tests: three, or one a core
 
 PYTHON ?= python3
 MIRROR ?= $(or $(GRAILBENCH_MIRROR),$(abspath $(wildcard ../shared/datasets)))
 CONFIG ?= quickstart
-PYTEST_ARGS ?= -n 3 --dist worksteal
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -76,10 +75,10 @@ bench: $(VENV)/.base
 		if [ $$status -le 1 ]; then $(BIN)/grailbench report --html || exit; fi; exit $$status
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n 3 --dist worksteal)
 
 check: lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not (processes or simulator or mirror or slow)"
+	$(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n logical --dist worksteal) -m "not (processes or simulator or mirror or slow)"
 
 # Each takes its share of the hour; one that ends with 4 lacks something here, and says what.
 faults: $(VENV)/.dev

@@ -283,6 +283,7 @@ def test_people_get_tables_sentences_and_three_lines_of_python_and_report_reads_
     assert "toy:right" in out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [3, 10])
 def test_pairs_of_a_file_are_asked_or_a_sample_of_them(advised, monkeypatch, tmp_path, most):
     monkeypatch.setattr(tournament, "LAST_PAIRS", (most,))

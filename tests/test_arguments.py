@@ -211,6 +211,7 @@ def outcome(called, arguments):
         return f"crashed: {error!r}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IDS)
 def test_what_is_no_argument_is_one_clear_error_of_every_method(indexes, tmp_path, kind):
     """Fractions were cut off, columns of Arrow and numbers in the place of names crashed."""

@@ -238,6 +238,7 @@ def test_vertices_are_as_a_header_that_says_so(tmp_path):
         asked(format="gra", vertices=4)
 
 
+@pytest.mark.slow
 def test_import_takes_vertices_and_renumber(tmp_path, capsys):
     (tmp_path / "far.txt").write_text("0 5000000\n")
     far = ("import", tmp_path / "far.txt", "--name", "far")

@@ -392,6 +392,7 @@ def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
         found.check()
 
 
+@pytest.mark.slow
 def test_a_site_takes_a_pack_and_says_that_it_was_submitted(run, tmp_path, capsys):
     file = tmp_path / "sent.pack.zip"
     assert call(capsys, "pack", run, "--out", file)[0] == 0

@@ -79,6 +79,7 @@ def test_trials_have_the_phases_of_the_problem_and_its_rate(diamond, tmp_path, w
     assert results.read_rows(done.folder)[0] == done.rows
 
 
+@pytest.mark.slow
 def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, watcher, planted):
     done = measured(diamond, tmp_path, watcher, implementations=["toy:late", "toy:far", "sequential"])
     rows = {row["impl"]: row for row in done.rows}

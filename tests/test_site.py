@@ -59,6 +59,7 @@ def made(*folders, out):
 # ------------------------------------------------------------------ what leads where
 
 
+@pytest.mark.slow
 def test_there_is_a_page_for_everything(pages):
     assert {"index.html", "about.html", "graphs/index.html", "implementations/index.html", "runs/index.html",
             "graphs/kegg.html", "implementations/sequential.html", "implementations/closure-tiled.html",
@@ -191,6 +192,7 @@ def test_cells_of_two_machines_are_two_runs_with_their_own_processors(pages):
     assert sorted("CPU a" in page.all("dl")[0][1] for page in two.values()) == [False, True]
 
 
+@pytest.mark.slow
 def test_a_large_run_is_folded_by_graph_and_times_that_cannot_be_trusted_are_said_to_be_so(tmp_path):
     rows = [each for n in range(41) for each in trials(count=1, planned=1, dataset=f"g{n % 3}", seed=n)]
     rows += [each | {"ms": each["ms"] * (1 + each["trial"])} for each in trials(count=18, planned=18)]
@@ -217,6 +219,7 @@ def test_the_same_runs_give_the_same_files_and_stale_ones_go(own, tmp_path):
     assert [path.name for path in out.parent.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
 def test_a_build_that_stops_leaves_the_old_site(own, tmp_path, stop):
     out = tmp_path / "out"
@@ -233,6 +236,7 @@ def test_a_build_that_stops_leaves_the_old_site(own, tmp_path, stop):
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_a_site_that_cannot_take_its_place_leaves_the_old_one(own, tmp_path, monkeypatch):
     out = tmp_path / "out"
     made(own / "run", out=out)
@@ -316,6 +320,7 @@ def test_a_history_leads_to_the_cells_of_both_sides(tmp_path):
 # ------------------------------------------------------------------ the command
 
 
+@pytest.mark.slow
 def test_the_command_writes_it_and_leaves_out_what_has_no_row(own, tmp_path, capsys):
     empty = store(tmp_path / "empty", [])
     code, out, err = call(capsys, "site", tmp_path / "out", own / "run", empty, "--json", "--title", "Mine")

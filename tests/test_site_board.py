@@ -104,6 +104,7 @@ def test_run_that_was_submitted_says_so():
     assert encoded(entries_of(source(trials(), origin=SUBMITTED)))["runs"]["mark"] == [" (submitted)"]
 
 
+@pytest.mark.slow
 def test_first_page_is_light(tmp_path):
     assert page(many(4290), tmp_path / "index.html").stat().st_size < 1_000_000
 

@@ -110,6 +110,7 @@ def test_runs_without_a_machine_are_compared_within_the_run_alone():
     assert only.answering.other.cell.impl == "sequential"
 
 
+@pytest.mark.slow
 def test_rounds_are_those_of_pandas(recorded):
     plain = flat(recorded)
     plain = plain[(plain.problem == "reachability") & (plain.phase == "query")]

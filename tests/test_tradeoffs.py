@@ -256,6 +256,7 @@ def test_addresses_that_a_browser_would_run_are_refused(address):
         draw.svg(figure([*search(), *cell()], link=lambda cell: address))
 
 
+@pytest.mark.slow
 def test_figures_of_a_run_have_them(tmp_path):
     found = figures.of_report(document.make(made(everything())))
     assert {*tradeoffs.NAMES, figures.TRIALS} <= found.keys()
