@@ -299,6 +299,7 @@ def test_pairs_of_a_file_are_asked_or_a_sample_of_them(advised, monkeypatch, tmp
         assert all(line.split("\t") in whole for line in sample.read_text().splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [

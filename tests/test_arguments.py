@@ -309,6 +309,7 @@ def test_ids_beyond_64_bits_with_a_sign_are_one_error(make, tmp_path):
 SIGNED = st.lists(st.integers(-4, 4) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8, unique=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(ids=SIGNED, data=st.data())
 def test_signed_ids_are_answered_also_when_saved_and_pickled(tmp_path_factory, ids, data):

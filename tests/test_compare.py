@@ -164,6 +164,7 @@ def test_a_missing_cell_is_listed_apart_and_a_regression_only_where_all_are_requ
     assert strict.of("regression") == strict.apart
 
 
+@pytest.mark.slow
 def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(stored, capsys):
     graphs = ("kegg", *(f"graph-{i}" for i in range(40)))
     impls = ("dfs", "sequential")

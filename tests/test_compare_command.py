@@ -137,6 +137,7 @@ def test_table_shows_what_differs_and_with_all_everything(capsys, stored):
     assert "kegg" in call(capsys, "compare", run, run, "--all")[1]
 
 
+@pytest.mark.slow
 def test_a_fault_that_makes_searches_longer_is_caught_by_the_counters_of_two_runs(capsys, monkeypatch, tmp_path):
     right = implementation("sequential").build.__func__
 

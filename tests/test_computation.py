@@ -292,6 +292,7 @@ def test_file_without_stall_reasons_is_an_error_that_names_it(tmp_path, content,
     assert "ncu.csv" in str(error.value)
 
 
+@pytest.mark.slow
 def test_profile_in_the_runs_folder_is_drawn(tmp_path):
     run = store(tmp_path / "run", evaluation())
     profile(run, WIDE)

@@ -183,6 +183,7 @@ def test_descendants_and_ancestors_are_verified_timed_and_rated(diamond, tmp_pat
     assert ("ready", "condense") in {(row["under"], row["phase"]) for row in done.rows}
 
 
+@pytest.mark.slow
 def test_a_wrong_count_is_found_by_the_closure(diamond, tmp_path, spoiled):
     def one_more(counts):
         counts[0] += 1
@@ -200,6 +201,7 @@ def large(monkeypatch):
     monkeypatch.setattr(counting, "SCANNED", 0)
 
 
+@pytest.mark.slow
 def test_counts_of_large_graphs_are_searched_for_and_go_with_their_edges(diamond, tmp_path, large, spoiled):
     def none_below(counts):
         counts[:] = 1
@@ -211,6 +213,7 @@ def test_counts_of_large_graphs_are_searched_for_and_go_with_their_edges(diamond
     assert rows[-1]["verified"] == "sample of 1"
 
 
+@pytest.mark.slow
 def test_implementations_that_differ_where_none_was_searched_are_wrong(diamond, tmp_path, large, spoiled, monkeypatch):
     def more_below(counts):  # the diamond's bottom and the ring below it, whose parents would allow it
         counts[counts >= 4] += 1

@@ -136,6 +136,7 @@ def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
     one_line(told, 2, f"{gra}/run: it is no folder")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("export", "diamond", "{gra}/below"), ("report", "{run}"), ("plot", "{run}")])
 def test_what_cannot_be_written_is_named(capsys, diamond, gra, tmp_path, words):
     run = tmp_path / "run"

@@ -170,6 +170,7 @@ def test_a_resolver_that_hangs_costs_the_timeout_once(monkeypatch):
     assert reason == "nowhere.invalid is out of reach: it sent less than 64 KiB in 0.1 s (--timeout waits longer)"
 
 
+@pytest.mark.slow
 def test_a_server_that_never_answers_costs_the_timeout_once():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}/{{file}}"

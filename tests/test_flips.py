@@ -22,6 +22,7 @@ def test_a_changed_byte_is_refused_or_does_no_harm(tmp_path):
         assert refused > 5
 
 
+@pytest.mark.slow
 def test_the_program_sees_a_wrong_answer_and_a_crash(tmp_path, monkeypatch):
     files = flips.saved("bfs", tmp_path)
     monkeypatch.setattr(mapped.Check, "_compare", lambda self: None)

@@ -242,6 +242,7 @@ def test_a_missing_library_is_said_with_what_installs_it(tmp_path, monkeypatch, 
 # ---------------------------------------------------------------------------------------- DOT, GraphML, OBO
 
 
+@pytest.mark.slow
 def test_dot(tmp_path):
     text = """
     /* a comment */ strict digraph "G" {

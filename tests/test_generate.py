@@ -57,6 +57,7 @@ def test_below_stays_below_and_reaches_both_ends():
 # ---------------------------------------------------------------------------------------- look-alikes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     profile = generate.profile_of(name)
@@ -74,6 +75,7 @@ def test_the_positive_rate_is_close_to_the_graph_s(name):
     assert reach(made(name)[1]).rate == pytest.approx(generate.profile_of(name).positive_rate, rel=0.2)
 
 
+@pytest.mark.slow
 def test_a_look_alike_is_nearer_to_its_graph_than_its_profile_unshaped():
     profile = generate.profile_of("pubmed-like")
     unshaped = replace(profile, knobs=profiles.Knobs())
@@ -104,6 +106,7 @@ FIXED = {
 }
 
 
+@pytest.mark.slow
 def test_ids_tell_nothing_of_levels():
     dag = condense(generate.like("ba10k5d-like"))
     levels = dag.levels[:-1]

@@ -82,6 +82,7 @@ def test_terminal_shows_the_view_and_takes_it_away_at_the_end(plan, tmp_path):
     assert text.rstrip().endswith("\x1b[2K")
 
 
+@pytest.mark.slow
 def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
     text = shown(plan, tmp_path)
     assert "\x1b" not in text

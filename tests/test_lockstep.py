@@ -40,6 +40,7 @@ def kernels():
     return [path for path in paths if "cuda.gateway" in path.read_text() or "cuda/" in path.as_posix()]
 
 
+@pytest.mark.slow
 def test_no_exchange_is_behind_a_condition():
     found = {path.relative_to(ROOT): exchanges_behind_a_condition(path.read_text()) for path in kernels()}
     assert {path: lines for path, lines in found.items() if lines} == {}

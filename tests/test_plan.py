@@ -173,6 +173,7 @@ def test_bad_flag_is_named_as_typed():
         config_from_flags(datasets=("diamond",), time_limit=-1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shipped_configs())
 def test_every_shipped_config_and_its_short_form_make_a_plan(name):
     config = load_config(name)

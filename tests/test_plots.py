@@ -41,6 +41,7 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     assert (float(kegg["median"]), int(kegg["edges"])) == (pytest.approx(40.2), 5576)
 
 
+@pytest.mark.slow
 def test_wrong_cell_is_called_so_in_its_figure(run):
     (path, _) = figures.write(str(run), ["speedup"], form="svg")
     assert "WRONG" in path.read_text()

@@ -201,6 +201,7 @@ def test_a_profile_says_what_trees_and_core_ask_of_an_index(monkeypatch):
     assert any(each.endswith("than `core` takes here, so the core needs an index.") for each in remarks(found))
 
 
+@pytest.mark.slow
 def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.edges").write_text("".join(f"{u} {u // 2 + 40}\n" for u in range(200)))

@@ -143,6 +143,7 @@ def test_the_ratio_of_trials_has_its_interval_in_brackets():
     assert line(rows, "rivals", "peer:a")["random, a pair"] == "4.00 (4.00)"
 
 
+@pytest.mark.slow
 def test_a_report_on_a_peer_begins_with_the_ranking():
     found = document.make(made([*ours(), *peer("a")]))
     assert found.shown[0].name == "rivals"

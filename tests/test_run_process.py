@@ -100,6 +100,7 @@ def test_interrupt_is_heard_inside_a_kernel_that_runs_for_hours(process, tmp_pat
     assert "--resume=" in (tmp_path / "err").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("toy", "code"), [("right", 0), ("wrong", 1), ("crash", 1), ("memory", 3), ("lacks", 4)])
 def test_exit_codes_of_run(toys, diamond, tmp_path, capsys, toy, code):
     assert call(capsys, *RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", tmp_path / "run")[0] == code
@@ -118,6 +119,7 @@ def test_json_is_one_row_a_line_and_nothing_else(toys, diamond, tmp_path, capsys
     assert [json.loads(line) for line in out.splitlines()] == read_rows(tmp_path / "run")[0]
 
 
+@pytest.mark.slow
 def test_plan_prints_the_cells_that_run_executes(toys, diamond, tmp_path, capsys):
     flags = ("--dataset", "diamond", "--impl", "toy:right", "--impl", "toy:other", "--dim", "2", "--dim", "4")
     code, printed, _ = call(capsys, "plan", *flags, "--json")

@@ -93,6 +93,7 @@ def test_kernels_are_loaded_once_before_trials_that_nothing_warms_up(measured, m
     assert primed == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("toy", "status", "reason"),
     [
@@ -131,6 +132,7 @@ def test_answers_to_a_large_graph_are_checked_by_a_sweep_of_which_one_wrong_one_
     assert "1 of 100,000 answers are wrong" in done.rows[0]["reason"]
 
 
+@pytest.mark.slow
 def test_answers_that_change_after_verification_make_the_cell_wrong(measured):
     done, _ = measured("fickle", warmup=0, trials=5)
     assert [row["status"] for row in times(done.rows)] == ["ok"]

@@ -108,6 +108,7 @@ def test_html_page_says_sampled_in_its_head_tables_and_captions(run):
     assert "! sampled" in page.replace("! </span>", "! ") or 'class="status weak">! sampled' in page
 
 
+@pytest.mark.slow
 def test_every_figure_with_a_time_of_such_a_graph_names_it_and_no_other():
     made = figures.of_cells(cells(run_of(SOME)), [])
     noted = {name for name, figure in made.items() if "Sampled" in figure.note}

@@ -37,6 +37,7 @@ def file(tmp_path):
     return tmp_path / "letters.index"
 
 
+@pytest.mark.slow
 @given(drawn=digraphs(), data=st.data())
 def test_a_saved_index_has_every_answer(drawn, data, tmp_path_factory):
     path = tmp_path_factory.mktemp("saved") / "x.index"

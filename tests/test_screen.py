@@ -152,6 +152,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words_", COMMANDS, ids=" ".join)
 def test_what_a_command_says_fits_80_columns_and_its_words_are_those_of_a_pipe(run, capsys, monkeypatch, words_):
     command = [str(run) if word == "RUN" else word for word in words_]

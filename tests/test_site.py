@@ -254,6 +254,7 @@ def test_a_site_that_cannot_take_its_place_leaves_the_old_one(own, tmp_path, mon
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_is_cleared_and_what_is_like_it_is_not(own, tmp_path):
     out = tmp_path / "out"
     made(own / "run", out=out)
@@ -276,6 +277,7 @@ def _damaged(out):
     (out / folder.MARK).write_text("{}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [

@@ -70,6 +70,7 @@ def test_a_cell_that_is_not_sound_has_no_number():
     assert unsound.note.str.len().min() > 5, "the reason stands there"
 
 
+@pytest.mark.slow
 def test_first_view_is_of_the_machine_with_most_cells_and_of_random_queries():
     data = encoded(many(1500, graphs=30))
     rows = pandas.DataFrame(decoded(data))

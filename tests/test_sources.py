@@ -131,6 +131,7 @@ def test_a_download_that_announces_too_much_is_not_begun(dripping, cache):
     assert "it has more than 1,000,000 bytes" in result.reasons[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begin", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "])
 def test_a_download_that_only_drips_ends_at_its_deadline(dripping, begin, cache):
     dripping.begin, dripping.block, dripping.pause = begin, b"0", 0.02
@@ -139,6 +140,7 @@ def test_a_download_that_only_drips_ends_at_its_deadline(dripping, begin, cache)
     assert leftovers(cache) == []
 
 
+@pytest.mark.slow
 def test_a_download_that_goes_on_too_long_is_ended(dripping, cache):
     dripping.pause = 0.01
     result = one(fetch([dripped(dripping.url, None)], hosts=Hosts(total=0.3)))

@@ -222,6 +222,7 @@ def test_blank_row_names_the_look_alike_that_ran_in_its_place():
 # ------------------------------------------------------------------ the whole report
 
 
+@pytest.mark.slow
 def test_the_reason_of_many_skipped_cells_stands_once_below_each_table():
     def skipped(dim):
         return rows(impl="gpu", dim=dim, ms=(None,), phase=None, status="skipped", reason="no GPU here")

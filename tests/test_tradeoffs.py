@@ -221,6 +221,7 @@ def test_every_trial_is_a_dot_of_its_strip_the_first_lowest():
     assert found.frame[["phase", "trial", "ms"]].values.tolist()[:2] == [["label", 0, 10.0], ["label", 1, 11.0]]
 
 
+@pytest.mark.slow
 def test_lost_cells_have_their_word_and_long_panels_go_on():
     rows = [each for dim in range(1, 60) for each in cell(dim=dim)] + lost("wrong", HOSTILE, impl="parallel")
     found = figures.trials(cells(rows))
