@@ -6,6 +6,7 @@ import degrees
 import pytest
 from commands import call
 
+from grailbench.cli import options as _options  # noqa: F401 - whose help names the problems as it is imported
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.problems import contract

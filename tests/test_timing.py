@@ -42,9 +42,9 @@ def test_a_time_recorded_apart_is_added_at_the_top_and_taken_out_of_nothing():
     timer = PhaseTimer()
     with timer.phase("label"):
         time.sleep(0.02)
-    with timer.phase("query"), timer.phase("process", apart=True):
-        timer.record("label", 5, apart=True)
-        timer.record("query", 3, apart=True)
+    with timer.phase("query"), timer.phase("process", excluded=True):
+        timer.record("label", 5, excluded=True)
+        timer.record("query", 3, excluded=True)
         time.sleep(0.03)
     assert timer.phases == {("", "label"): 25, ("", "process"): 30, ("", "query"): 3}
 
@@ -76,11 +76,11 @@ def test_nothing_is_taken_out_of_a_whole_phase_and_what_is_apart_is_a_part_of_it
         with timer.phase("label"):
             work(4)
             for _ in range(2):
-                with timer.phase("transfer", apart=True):
+                with timer.phase("transfer", excluded=True):
                     work(8)
             with timer.phase("sizes"):
                 work(16)
-                with timer.phase("allocate", apart=True), timer.phase("pin", apart=True):
+                with timer.phase("allocate", excluded=True), timer.phase("pin", excluded=True):
                     work(32)
             timer.record("on_device", 15.0)
             timer.record("overhead", 0.0)
@@ -95,10 +95,10 @@ def test_phases_beside_a_whole_one_are_as_without_it():
     for timer in timers:
         with timer.phase("label"), timer.phase("sizes"):
             work(2)
-            with timer.phase("transfer", apart=True):
+            with timer.phase("transfer", excluded=True):
                 work(4)
             timer.record("overhead", 0.0)
-    with timers[0].whole("ready"), timers[0].phase("label"), timers[0].phase("transfer", apart=True):
+    with timers[0].whole("ready"), timers[0].phase("label"), timers[0].phase("transfer", excluded=True):
         work(8)
     alone = {key: ms for key, ms in timers[0].phases.items() if "ready" not in key}
     assert alone == timers[1].phases

@@ -294,7 +294,7 @@ class DaskGpu(Implementation):
 def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu: bool = False) -> tuple:
     """Spreads the file that `write` writes over so many workers, no fewer: the `Spread`, the path, its temporary
     folder, and what `write` returned. Phases start, build and spread."""
-    with timer.phase("start", apart=True):
+    with timer.phase("start", excluded=True):
         client = _client(workers)
     folder = Folder("spread")
     path = folder.path / "spread.index"

@@ -272,12 +272,12 @@ def _times(rows: Iterable[Mapping]) -> dict[tuple[str, str], dict[int, float]]:
 def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
     """Whether `ready` of a cell with these phases, (under, phase), is the whole time from edges.
 
-    Older versions subtracted phases with `apart` (transfers, allocations and renumbering of a GPU) from it. Such cells
+    Older versions subtracted excluded phases (transfers, allocations and renumbering of a GPU) from it. Such cells
     have a part `build` of `ready` and no parts for these phases; their `ready` is not shown.
     """
     parts = {phase for under, phase in phases if under == "ready"}
-    apart = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
-    return "build" not in parts or apart <= parts
+    excluded = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
+    return "build" not in parts or excluded <= parts
 
 
 @dataclass(frozen=True, eq=False)

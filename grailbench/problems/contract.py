@@ -72,23 +72,23 @@ class Params:
 class Timer(Protocol):
     """Measures `with timer.phase(name)` around a part of the work.
 
-    A phase `apart` (a conversion, a transfer, an allocation) is reported by itself and not counted in the phases around
+    An `excluded` phase (a conversion, a transfer, an allocation) is reported by itself and not counted in those around
     it, except in `ready`. `record` adds a time that was measured otherwise, such as what another program says of its
     own work.
     """
 
-    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]: ...
+    def phase(self, name: str, excluded: bool = False) -> AbstractContextManager[Any]: ...
 
-    def record(self, name: str, ms: float, apart: bool = False) -> None: ...
+    def record(self, name: str, ms: float, excluded: bool = False) -> None: ...
 
 
 class NoTimer:
     """A timer that measures nothing."""
 
-    def phase(self, name: str, apart: bool = False) -> AbstractContextManager[Any]:
+    def phase(self, name: str, excluded: bool = False) -> AbstractContextManager[Any]:
         return nullcontext()
 
-    def record(self, name: str, ms: float, apart: bool = False) -> None:
+    def record(self, name: str, ms: float, excluded: bool = False) -> None:
         return None
 
 
@@ -450,7 +450,7 @@ class Problem(ABC):
         edges: the raw edges if the cell is timed from edges too. Phase `ready` then takes the host's time from edges in
         memory to an index or, without one, to all answers on the host, and reuses nothing. Work outside of phases, such
         as checksums, is not timed. `timer` is a `harness.timing.PhaseTimer`: `timer.phase(...)` has `ms` after its
-        block, and `timer.whole("ready")` includes phases that are `apart`.
+        block, and `timer.whole("ready")` includes excluded phases.
         """
 
     def again(

@@ -45,7 +45,7 @@ class Params(contract.Params):
 class Relation:
     """A raw digraph in the forms that implementations start from. Each form is made once and must not be written to.
 
-    timer  records the time to make a form, as the phase `input`, apart
+    timer  records the time to make a form, as the excluded phase `input`
     """
 
     graph: Graph
@@ -60,20 +60,20 @@ class Relation:
     def matrix(self) -> np.ndarray:
         """The adjacency matrix, int32[n, n] of 0 and 1, without self-loops. Raises TooLittleMemory."""
         require_memory(3 * 4 * self.vertices**2, self.vertices)
-        with self.timer.phase("input", apart=True):
+        with self.timer.phase("input", excluded=True):
             return packed.matrix_of(self.graph)
 
     @cached_property
     def bits(self) -> np.ndarray:
         """The adjacency matrix as packed bits (`closure.bits`), uint64[n, words]. Raises TooLittleMemory."""
         require_memory(3 * packed.size(self.vertices), self.vertices)
-        with self.timer.phase("input", apart=True):
+        with self.timer.phase("input", excluded=True):
             return packed.pack_graph(self.graph)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """The edges in CSR form, int64[n + 1] offsets and int32[m] targets, with self-loops and duplicates."""
-        with self.timer.phase("input", apart=True):
+        with self.timer.phase("input", excluded=True):
             return rows_of(self.graph)
 
 

@@ -72,7 +72,7 @@ class Solver(contract.Solver):
         """Returns the distance of every vertex from `source`, int32[n], with `FAR` where there is no path.
 
         For `apsp` the source is ignored and the result is int32[n, n], whose row u has the distances from u. Work that
-        is not needed where the result is used on the device, such as its copy to the host, is a phase apart.
+        is not needed where the result is used on the device, such as its copy to the host, is an excluded phase.
         """
 
     def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:

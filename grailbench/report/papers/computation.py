@@ -293,7 +293,7 @@ def claims_table(found: list[Check]) -> Table:
     notes = [
         f"Theirs: {published.COMPUTATION}, section 6; {published.PRINTED_MACHINE} and a GTX 980. Ours: geometric means "
         "over graphs and d, GPU and sequential (filters none) on the machine of this run. Labeling and query: "
-        "sequential / GPU; with transfer and allocation all that is timed apart counts, gpu-fused's renumbering on the "
+        "sequential / GPU; with transfer and allocation all excluded phases count, gpu-fused's renumbering on the "
         "host too; from edges all from the file's edges in memory to an index does, condensing on either side. Memory: "
         "the GPU's peak / the resident peak of sequential's process, interpreter and libraries included.",
         f"A lost cell, which only sequential managed, counts as {1 / statistics.PENALTY:.2g}× or as the worst; "

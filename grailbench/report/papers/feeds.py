@@ -253,7 +253,8 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
         "Positive queries are those found on the GPU.": feeds is GPU_SEARCH,
         "One label pair, of a graph that a GPU has already. Print counts all transfers and allocation as overhead; "
-        "here they are timed apart, in no total. From edges to an index: phase ready, in the table of all cells.":
+        "here they are phases of their own, in no total. From edges to an index: phase ready, in the table of all "
+        "cells.":
             not searching,
         "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
         f"{'DFS ' * searching}{over}.": found,

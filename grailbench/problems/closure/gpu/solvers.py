@@ -118,8 +118,8 @@ class _ZeroCopy(_OnMatrix):
         self._mapped = Mapped(self._given.size, np.int32)
 
     def solve(self, timer: Timer) -> Closed:
-        """Restores the input first, apart: in the report the program reads the graph into this memory."""
-        with timer.phase("refill", apart=True):
+        """Restores the input first, in an excluded phase: the report's program reads the graph into this memory."""
+        with timer.phase("refill", excluded=True):
             self._mapped.host[:] = self._given.ravel()
         return super().solve(timer)
 

@@ -86,7 +86,7 @@ class OnGpu(Implementation):
         from grailbench.cuda.gateway import cuda
 
         built = cls.label(dag, params, timer)
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             searcher = cls.searcher(built)
             cuda.synchronize()
         return GpuIndex(dag, params, built, searcher)

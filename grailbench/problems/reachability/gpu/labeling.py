@@ -31,9 +31,9 @@ class Clock:
         self._timer = timer
 
     @contextmanager
-    def phase(self, name: str, apart: bool = False):
+    def phase(self, name: str, excluded: bool = False):
         """Times the body, including the device's work."""
-        with self._timer.phase(name, apart):
+        with self._timer.phase(name, excluded):
             yield
             cuda.synchronize()
 
@@ -104,10 +104,10 @@ def label_by(make: Callable[[], Work], need: int, dag: Dag, params: Params, time
     require_memory(need, f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU, d = {params.dim},")
     _require_super_root(dag)
     clock = Clock(timer)
-    with clock.phase("allocate", apart=True):
+    with clock.phase("allocate", excluded=True):
         method = make()
         pairs = tuple(cuda.device_array((params.dim, dag.vertices), np.int32) for _ in range(2))
-    with clock.phase("transfer", apart=True):
+    with clock.phase("transfer", excluded=True):
         graph = upload_dag(dag)
     labels = empty(dag.vertices, params.dim)
     for pair in range(params.dim):
@@ -115,7 +115,7 @@ def label_by(make: Callable[[], Work], need: int, dag: Dag, params: Params, time
         with clock.phase(method.order_phase) if method.order_phase else nullcontext():
             order = _ordered(dag, params, pair)
         if order is not dag.children and order.size:
-            with clock.phase("transfer", apart=True):
+            with clock.phase("transfer", excluded=True):
                 graph.children.edges.copy_to_device(order)
         method.label_pair(dag, order, graph, (least, post), clock)
         _write(labels.lanes, int(labels.width), params.dim, pair, least.copy_to_host(), post.copy_to_host())

@@ -62,7 +62,7 @@ class ThesisWork(Work):
         saturated = self.sizes[dag.vertices - 1] == self.ceiling  # the root's size is the largest of all
         self.saturated += int(saturated)
         if saturated and not self.keeps_paths:
-            with clock.phase("allocate", apart=True):
+            with clock.phase("allocate", excluded=True):
                 self.keep_paths()
         with clock.phase("parent_sssp"):
             parent_sssp(self, children, parents, self.ceiling)

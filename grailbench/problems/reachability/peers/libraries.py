@@ -2,7 +2,7 @@
 methods of PyReachability (C++17, one thread), `peer:pyreachability-NAME`.
 
 Each is asked as its users ask it. The graph libraries have no index and take any graph, so nothing is condensed. Making
-a library's graph is a phase apart (`load`), and so is pairing sources with targets (`arrange`).
+a library's graph is an excluded phase (`load`), and so is pairing sources with targets (`arrange`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Library(Implementation):
     def build(cls, dag: Dag, params: Params, timer: Timer) -> Searched:
         """Makes the library's graph (phase `load`) of the DAG without the super-root."""
         cls.require()
-        with timer.phase("load", apart=True):
+        with timer.phase("load", excluded=True):
             return Searched(cls, cls.graph(*dag.edges_without_super_root(), dag.vertices - 1), dag.vertices - 1)
 
     @classmethod
@@ -267,7 +267,7 @@ class PeerIndex(Index):
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers by one call of the peer's `query_batch`."""
-        with timer.phase("arrange", apart=True):
+        with timer.phase("arrange", excluded=True):
             pairs = np.stack((sources, targets), axis=1)
         return self.method.query_batch(pairs)
 
@@ -292,7 +292,7 @@ class PyReachability(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> PeerIndex:
         """Builds by the peer's own `build`, which condenses, on the edges of the DAG without the super-root."""
-        with timer.phase("load", apart=True):
+        with timer.phase("load", excluded=True):
             graph = _peer().Graph.from_edges(*dag.edges_without_super_root(), dag.vertices - 1)
         return cls._index(graph, params)
 

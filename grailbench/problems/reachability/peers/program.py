@@ -1,7 +1,7 @@
 """Any program as an implementation of reachability: `program:NAME`, described by a TOML file (`described`).
 
 The program gets the graph and the pairs as text files, and one command builds its index and answers. The times that it
-prints are the phases `label` and `query`; apart stand those of the harness: `write` and `read` of the files, the wall
+prints are the phases `label` and `query`; those of the harness are excluded: `write` and `read` of the files, the wall
 clock of the command (`process`) and its processor time (`processor`). There is no phase `ready`, and no index is left.
 """
 
@@ -163,7 +163,7 @@ class Program(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> ProgramIndex:
         """Writes the DAG without the super-root, once for all cells and trials; the command comes with the queries."""
-        with timer.phase("write", apart=True):
+        with timer.phase("write", excluded=True):
             place = cls.place()
             if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].graph.exists():
                 files = _Files(cls.does.graph.how, dag.vertices - 1, *dag.edges_without_super_root())
@@ -197,23 +197,23 @@ class ProgramIndex(Index):
 
         Raises ProgramFailed if it ends with an error or does not print what its description says; TooLittleMemory.
         """
-        with timer.phase("write", apart=True):
+        with timer.phase("write", excluded=True):
             folder = _RUNNER.folder()
             self.write_queries(folder, sources, targets)
         try:
-            with timer.phase("process", apart=True):
+            with timer.phase("process", excluded=True):
                 ended = self.run(folder)
-            with timer.phase("read", apart=True):
+            with timer.phase("read", excluded=True):
                 said, times = Output(self.program.name, folder), self.does.times
-                timer.record("label", said.ms(times.build), apart=True)
-                timer.record("query", said.ms(times.query), apart=True)
-                timer.record("processor", ended.cpu_ms, apart=True)
+                timer.record("label", said.ms(times.build), excluded=True)
+                timer.record("query", said.ms(times.query), excluded=True)
+                timer.record("processor", ended.cpu_ms, excluded=True)
                 if self.does.index is not None:
                     self._bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
                 self.memory = {"host_peak_bytes": ended.peak}
                 return said.answers(self.does.answers, sources.size)
         finally:
-            with timer.phase("write", apart=True):
+            with timer.phase("write", excluded=True):
                 shutil.rmtree(folder, ignore_errors=True)
 
     @property

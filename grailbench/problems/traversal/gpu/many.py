@@ -430,7 +430,7 @@ class Many(Together):
         for part in _parts(sources, self._levels.shape[0] // n):
             fill[blocks_for(4096, usual_threads()), usual_threads()](self._levels, FAR)
             self._searched(part, self._keeping)
-            with timer.phase("transfer", apart=True):
+            with timer.phase("transfer", excluded=True):
                 distances = self._levels.copy_to_host()
             yield from distances[: part.shape[0] * n].reshape(part.shape[0], n)
 

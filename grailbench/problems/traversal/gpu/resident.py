@@ -62,7 +62,7 @@ def blocks_for(items: int, threads: int) -> int:
 
 
 class OnDevice(Solver):
-    """Computes distances on the device; `solve` copies them to the host in a phase apart.
+    """Computes distances on the device; `solve` copies them to the host in an excluded phase.
 
     Subclasses set `distances` (int32 on the device) and define `search`, which waits for the device.
     """
@@ -84,7 +84,7 @@ class OnDevice(Solver):
     def solve(self, source: int, timer: Timer) -> np.ndarray:
         """Searches; the copy of the distances to the host is phase `transfer`."""
         self.search(source)
-        with timer.phase("transfer", apart=True):
+        with timer.phase("transfer", excluded=True):
             return self.distances.copy_to_host()
 
 

@@ -161,14 +161,14 @@ class Builder:
         n, m = dag.vertices, dag.edges
         if m > MOST_EDGES:
             raise MachineLacks(f"core-gpu counts up to {MOST_EDGES:,} edges, this graph has {m:,}: take `core`")
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             require_memory(peeling_bytes(n, m), f"peeling {n:,} vertices and {m:,} edges on the GPU")
-        with timer.phase("transpose", apart=True):
+        with timer.phase("transpose", excluded=True):
             dag.parents  # noqa: B018 - made on first use
-        with timer.phase("transfer", apart=True):
+        with timer.phase("transfer", excluded=True):
             self._graph = upload(dag)
             cuda.synchronize()
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             self._peeler, self._span = Peeler(dag, self._graph), Span()
             self._totals = cuda.pinned_array(3, np.int64)
             cuda.synchronize()
@@ -185,7 +185,7 @@ class Builder:
         if n in (above, n - above - core):
             return self._forest(parts, n, above, timer)
         size = words(core)
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             short = n + above + core + 2 < of_cpu.SHORT
             closer = Closer(self._graph, parts, size) if not core or self._fits(8 * size) else None
             sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
@@ -200,7 +200,7 @@ class Builder:
 
     def _forest(self, parts, n: int, above: int, timer: Timer) -> DeviceIndex:
         short = n < of_cpu.SHORT - 1
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
             fill = Prepared(fill_tree, (parts, short, tree), self._shape())
         with self._span:

@@ -36,7 +36,7 @@ class CoreGpuIndex(Index):
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates pinned and device memory for a batch (phase `allocate`), unless done before."""
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             self.answerer.prepare(queries)
 
     @property
@@ -96,7 +96,7 @@ class CoreGpu(Implementation):
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreGpuIndex:
         """Copies the DAG to the device and builds there. Raises MachineLacks for too little memory."""
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             cls.require()
         from grailbench.problems.reachability.gpu.core.build import Builder
 

@@ -186,10 +186,10 @@ def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], L
     require_memory(EDGE_BYTES * dag.edges + VERTEX_BYTES * dag.vertices, what, "take `parallel`, or a GPU with more")
     inner = int(dag.offsets[-2])  # the walk adds the super-root, which is the last vertex, and its edges
     with library.counted():
-        with timer.phase("transfer", apart=True):
+        with timer.phase("transfer", excluded=True):
             there = rows.given_rows(dag.offsets[:-1], dag.children[:inner])
             cuda.synchronize()
-        with timer.phase("renumber", apart=True):
+        with timer.phase("renumber", excluded=True):
             walked = build.walked_from(there, dag.vertices - 1)
             del there
             leveled, outline = build.leveled(walked.reached, walked)

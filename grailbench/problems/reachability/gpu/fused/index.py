@@ -108,9 +108,9 @@ class Fused(Implementation):
 
         Raises MachineLacks for too few devices or too little memory, InputError for a DAG of several roots.
         """
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             cls.require()
-        with timer.phase("renumber", apart=True):
+        with timer.phase("renumber", excluded=True):
             _require_one_root(dag)
         if _on_the_device(dag, params):
             from grailbench.problems.reachability.gpu.fused import from_edges
@@ -118,7 +118,7 @@ class Fused(Implementation):
             return FusedIndex(*from_edges.built_of_dag(dag, params, timer), params)
         from grailbench.problems.reachability.gpu.fused.replicas import Replicas
 
-        with timer.phase("renumber", apart=True):
+        with timer.phase("renumber", excluded=True):
             graph = by_level(dag)
         replicas = Replicas.of_host(graph, params.dim, params.seed, params.devices, timer, params.count)
         return FusedIndex(lambda: graph, graph.sources.shape[0], replicas, params)
@@ -143,7 +143,7 @@ class Fused(Implementation):
         The host numbers and labels deep graphs (`cuda.graphs.Outline.deep`), and numbers small ones (`from_edges`).
         Several devices take the way over the host (`condenses`).
         """
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             cls.require()
         if not cls.condenses(graph, params):
             return super().ready(graph, params, timer)

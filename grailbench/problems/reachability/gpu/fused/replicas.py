@@ -53,7 +53,7 @@ class _Sum(NoTimer):
 
     ms = 0.0
 
-    def record(self, name: str, ms: float, apart: bool = False) -> None:
+    def record(self, name: str, ms: float, excluded: bool = False) -> None:
         self.ms += ms
 
 
@@ -117,7 +117,7 @@ class Replicas:
         Raises MachineLacks if the host has too few devices, one has too little memory, or the graph has too many
         vertices to be searched.
         """
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             require_few(graph.vertices)
             self._threads: list[DeviceThread] = device_threads(devices) if devices > 1 else []
             n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
@@ -125,17 +125,17 @@ class Replicas:
             need = device_bytes(n, m, depth, dim)
             self._everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
         replicas = [_Replica(graph, bring, make_labeler, dim, seed) for _ in range(devices)]
-        with timer.phase("transfer", apart=True):
+        with timer.phase("transfer", excluded=True):
             self._everywhere([each.upload for each in replicas])
             del bring  # freeing what it holds takes time too
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             self._everywhere([each.allocate for each in replicas])
         if make_labeler is Labeler:
             timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
         else:
             with timer.phase("on_host"):
                 self._everywhere([each.label for each in replicas])
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
             self.searchers: list[Searcher] = self._everywhere(making)
         weakref.finalize(self, give_back, self.searchers).atexit = False
@@ -154,7 +154,7 @@ class Replicas:
         cls, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False
     ) -> Replicas:
         """Copies a graph by levels from the host to each device, and labels it on the host if it is deep."""
-        with timer.phase("renumber", apart=True):
+        with timer.phase("renumber", excluded=True):
             bring = partial(graphs.upload_leveled, graph, graph.parents())
             outline = Outline.of(graph)
         make_labeler = on_host(graph) if outline.deep else Labeler
@@ -180,7 +180,7 @@ class Replicas:
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates for a batch of so many queries (phase `allocate`), unless done before."""
-        with timer.phase("allocate", apart=True):
+        with timer.phase("allocate", excluded=True):
             self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
 
     def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
