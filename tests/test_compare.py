@@ -156,12 +156,12 @@ def test_a_missing_cell_is_listed_apart_and_a_regression_only_where_all_are_requ
     base, new = stored("a", cell("dfs"), cell()), stored("b", cell("dfs"), cell("bfs"))
     found = compare.of_runs(base, new)
     assert (found.exit_code, found.matched, found.cells) == (0, 1, [])
-    assert [(each.label, each.base, each.new, each.verdict) for each in found.apart] == [
+    assert [(each.label, each.base, each.new, each.verdict) for each in found.one_sided] == [
         ("sequential d=2 dfs", "ok", "absent", "note"), ("bfs d=2 dfs", "absent", "ok", "note"),
     ]  # fmt: skip
     strict = compare.of_runs(base, new, Gate(require_all=True))
     assert strict.exit_code == 1
-    assert strict.of("regression") == strict.apart
+    assert strict.of("regression") == strict.one_sided
 
 
 @pytest.mark.slow
@@ -310,7 +310,7 @@ def test_another_graph_under_the_same_name_is_not_comparable(stored):
     base, new = stored("a", cell()), stored("b", cell(graph_sha256="other"))
     found = compare.of_runs(base, new)
     assert found.exit_code == 3
-    assert [each.reason for each in found.apart] == ["the graph of that name is another one"]
+    assert [each.reason for each in found.one_sided] == ["the graph of that name is another one"]
     also = compare.of_runs(stored("c", cell(), cell("dfs")), stored("d", cell(graph_sha256="other"), cell("dfs")))
     assert also.exit_code == 0
     assert "1 on other graphs of the same name, not compared" in compare_view.markdown(also)

@@ -99,8 +99,8 @@ def verdict(found: Comparison) -> str:
         return "nothing comparable"
     number = len(found.of("regression"))
     if not number:
-        return f"no regression in the {count(found.matched, 'cell')} of both" if found.apart else "no regression"
-    kinds = {"cells": found.cells, "counters": found.counters, "times": found.times, ONE_SIDE.lower(): found.apart}
+        return f"no regression in the {count(found.matched, 'cell')} of both" if found.one_sided else "no regression"
+    kinds = {"cells": found.cells, "counters": found.counters, "times": found.times, ONE_SIDE.lower(): found.one_sided}
     counts = {name: sum(each.verdict == "regression" for each in changes) for name, changes in kinds.items()}
     return f"{count(number, 'regression')}: {', '.join(f'{n} in {name}' for name, n in counts.items() if n)}"
 
@@ -117,7 +117,7 @@ def header(found: Comparison) -> Iterator[str]:
             yield f"the {side} run began at {', later '.join(busy)}: other work disturbs its times"
     parts = [f"{count(found.matched, 'cell')} in both"]
     parts += [f"{n} only in {side}, not compared" for side in ("base", "new") if (n := len(found.only(side)))]
-    if other := sum(ABSENT not in (each.base, each.new) for each in found.apart):
+    if other := sum(ABSENT not in (each.base, each.new) for each in found.one_sided):
         parts.append(f"{other} on other graphs of the same name, not compared")
     yield f"{'; '.join(parts)}; {found.how}"
     differ = f"{len(found.counters)} differ" if found.counters else "all equal"
@@ -137,8 +137,8 @@ def tables(found: Comparison, everything: bool = False) -> Iterator[Table]:
     if found.cells:
         columns = _PLACE | {"base": "base", "new": "new", "reason": "reason", "verdict": lambda c: _CELLS[c.verdict]}
         yield _table("Cells", columns, _worst_first(found.cells), right=())
-    if found.apart:
-        yield _one_side(found.apart, everything)
+    if found.one_sided:
+        yield _one_side(found.one_sided, everything)
     if found.counters:
         changes = _telling(found.counters)
         hidden = len(found.counters) - len(changes)
@@ -166,15 +166,15 @@ def _worst_first(changes: list) -> list:
     return sorted(changes, key=lambda each: _ORDER.index(each.verdict))
 
 
-def _one_side(apart: list[CellChange], everything: bool) -> Table:
+def _one_side(changes: list[CellChange], everything: bool) -> Table:
     """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
     from grailbench.compare.runs import ABSENT
 
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for each in apart:
+    for each in changes:
         run = "new" if each.base == ABSENT else "base" if each.new == ABSENT else "both, other graphs"
         groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each.dataset)
-    most, lines = (len(apart) if everything else 3), list(groups.items())
+    most, lines = (len(changes) if everything else 3), list(groups.items())
     shown = lines if everything else lines[:_FEW]
     hidden = lines[len(shown) :]
     cells = count(sum(len(graphs) for _, graphs in hidden), "cell")
@@ -262,7 +262,7 @@ def _folded(title: str, body: str) -> str:
 def records(found: Comparison) -> Iterator[dict]:
     """A record for each change and compared time, and the verdict last. An interval is a pair: low, high."""
     groups = {
-        "cell": found.cells, "apart": found.apart, "counter": found.counters, "time": found.times,
+        "cell": found.cells, "one run": found.one_sided, "counter": found.counters, "time": found.times,
         "left out": found.left_out,
     }  # fmt: skip
     for kind, changes in groups.items():

@@ -135,7 +135,7 @@ class Comparison:
     matched  number of cells that both runs have
     counted  number of counters that were compared
     cells    the matched cells that were lost, or cannot be compared
-    apart    the cells that only one of the runs has
+    one_sided  the cells that only one of the runs has
     """
 
     base: Run
@@ -144,7 +144,7 @@ class Comparison:
     matched: int = 0
     counted: int = 0
     cells: list[CellChange] = field(default_factory=list)
-    apart: list[CellChange] = field(default_factory=list)
+    one_sided: list[CellChange] = field(default_factory=list)
     counters: list[CounterChange] = field(default_factory=list)
     times: list[TimeChange] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -152,7 +152,7 @@ class Comparison:
 
     def of(self, verdict: Verdict) -> list:
         """The changes with this verdict: cells first, then counters, then times."""
-        changes = (*self.cells, *self.apart, *self.counters, *self.times)
+        changes = (*self.cells, *self.one_sided, *self.counters, *self.times)
         return [each for each in changes if each.verdict == verdict]
 
     @property
@@ -164,7 +164,7 @@ class Comparison:
     def only(self, side: Literal["base", "new"]) -> list[CellChange]:
         """The cells that only this run has."""
         other = "new" if side == "base" else "base"
-        return [each for each in self.apart if getattr(each, other) == ABSENT]
+        return [each for each in self.one_sided if getattr(each, other) == ABSENT]
 
     @property
     def exit_code(self) -> int:
@@ -208,16 +208,16 @@ def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     for key, old in base.by_key.items():
         now = new.by_key.get(key)
         if now is None or other_graph(old, now):
-            found.apart.append(_apart(old, now, gate))
+            found.one_sided.append(_one_sided(old, now, gate))
         else:
             found.matched += 1
             _compare_cell(found, old, now, gate, clock)
-    found.apart += [_apart(None, cell, gate) for key, cell in new.by_key.items() if key not in base.by_key]
+    found.one_sided += [_one_sided(None, cell, gate) for key, cell in new.by_key.items() if key not in base.by_key]
     found.means = _means(found, gate)
     return found
 
 
-def _apart(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
+def _one_sided(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
     """The change for a cell that only one run has; or, with both, for cells on different graphs of the same name."""
     cell = now if old is None else old
     base, new = (ABSENT if each is None else each.status for each in (old, now))
