@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grailbench.compare.costs import Cost, Timed, envelope, front, pays_from, pays_interval
+from grailbench.compare.costs import Cost, Timed, break_even, break_even_interval, envelope, front
 
 few = st.integers(0, 12)
 points = st.lists(st.tuples(few, few), max_size=12)
@@ -31,7 +31,7 @@ def test_a_front_is_never_empty_and_equal_points_stay_together(found):
 @given(st.tuples(few, few).map(lambda pair: Cost(*pair)), st.tuples(few, few).map(lambda pair: Cost(*pair)),
        st.integers(0, 2))  # fmt: skip
 def test_a_build_pays_from_the_least_number_on_from_which_it_never_costs_more(own, other, least):
-    found = pays_from(own, other, least)
+    found = break_even(own, other, least)
     if own.each >= other.each:
         assert found == math.inf
     else:
@@ -52,7 +52,7 @@ def test_for_each_number_of_queries_the_step_is_cheapest(found, least):
 
 def test_of_equal_lines_one_is_a_step_and_no_difference_of_queries_is_too_small():
     assert len(envelope([Cost(1, 2), Cost(1, 2)], lambda cost: cost)) == 1
-    assert pays_from(Cost(1e300, 0.0), Cost(0.0, 5e-324)) == math.inf
+    assert break_even(Cost(1e300, 0.0), Cost(0.0, 5e-324)) == math.inf
     assert envelope([Cost(0.0, 0.0), Cost(0.0, 0.0)], lambda cost: cost)[0].since == 0
 
 
@@ -65,17 +65,17 @@ def test_the_interval_is_that_of_the_four_medians_drawn_by_the_same_trials():
     noise = [1 + 0.1 * value for value in rng.standard_normal(9)]
     # whatever slows a trial down does so for all four times, so that the number is the same in every draw
     same = [trials(*(ms * each for each in noise)) for ms in (8.0, 2.0, 1.0, 9.0)]
-    found = pays_interval(Timed(same[0], same[1], 1000), Timed(same[2], same[3], 1000))
+    found = break_even_interval(Timed(same[0], same[1], 1000), Timed(same[2], same[3], 1000))
     assert 1000 <= found.low <= found.high <= 1001, "but for rounding"
     other = {trial + 100: ms for trial, ms in same[2].items()}  # of other trials: drawn apart
-    low, high = pays_interval(Timed(same[0], same[1], 1000), Timed(other, same[3], 1000))
+    low, high = break_even_interval(Timed(same[0], same[1], 1000), Timed(other, same[3], 1000))
     assert low < 1000 < high
-    assert pays_interval(Timed(same[0], same[1], 1000), Timed(other, same[3], 1000)) == (low, high)
+    assert break_even_interval(Timed(same[0], same[1], 1000), Timed(other, same[3], 1000)) == (low, high)
 
 
 @pytest.mark.parametrize("slow", [2.0, 3.0])
 def test_what_never_pays_in_some_draws_has_no_upper_bound(slow):
     own = Timed(trials(5, 5, 5), trials(1.0, slow, 3.0), 10)
-    low, high = pays_interval(own, Timed(trials(1, 1, 1), trials(2, 2, 2), 10))
+    low, high = break_even_interval(own, Timed(trials(1, 1, 1), trials(2, 2, 2), 10))
     assert low < high == math.inf
-    assert pays_interval(own, Timed(trials(1, 1), trials(2, 2), 10)) is None
+    assert break_even_interval(own, Timed(trials(1, 1), trials(2, 2), 10)) is None

@@ -4,7 +4,7 @@ import pytest
 from stored import lost, made, trials, unguided
 
 from grailbench.harness.cells import cells
-from grailbench.report import document, paying
+from grailbench.report import break_even, document
 from grailbench.report.page import page as page_of
 
 NONE = {"dim": None, "search": None, "filters": None, "order": None}
@@ -21,7 +21,7 @@ def sweep(query=10.0, ready=2.0, **fields):
 
 
 def only(rows):
-    (found,) = paying.pays(cells(rows))
+    (found,) = break_even.against_sweep(cells(rows))
     return found
 
 
@@ -91,14 +91,14 @@ def test_a_part_of_a_query_set_is_compared_with_the_sweep_of_the_whole():
     [*sweep(query_set="balanced-100000-s1"), *timed("core", 4.0, 2.0, 6.0)],
 ])  # fmt: skip
 def test_there_is_no_table_without_a_sweep_and_an_index_of_the_same_queries(rows):
-    assert paying.pays(cells(rows)) == []
+    assert break_even.against_sweep(cells(rows)) == []
 
 
 def test_real_and_generated_graphs_and_query_sets_have_tables_of_their_own():
     rows = []
     for fields in ({}, {"dataset": "kegg-like"}, {"query_set": "balanced-100000-s1"}):
         rows += [*sweep(**fields), *timed("core", 4.0, 2.0, 6.0, **fields)]
-    assert [each.title for each in paying.pays(cells(rows))] == [
+    assert [each.title for each in break_even.against_sweep(cells(rows))] == [
         f"From how many pairs an index pays, {name}"
         for name in ("random-100000-s1", "balanced-100000-s1", "random-100000-s1 (look-alikes)")
     ]

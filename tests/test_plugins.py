@@ -186,7 +186,7 @@ def test_a_plugin_is_not_ours_in_a_ranking():
     line = dict(zip(table.headers, table.lines[0], strict=True))
     assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
     swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
-    assert [each.cell.ours for each in costs.payments(cells(rows + swept))] == [True, False, False]
+    assert [each.cell.ours for each in costs.against_sweep(cells(rows + swept))] == [True, False, False]
 
 
 # ------------------------------------------------------------------ history

@@ -10,7 +10,7 @@ from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
 
 from grailbench.compare import costs
 from grailbench.harness.cells import cells
-from grailbench.report import document, draw, figures, paying, tradeoffs
+from grailbench.report import break_even, document, draw, figures, tradeoffs
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -145,11 +145,11 @@ def test_energy_and_memory_stand_against_the_time_of_a_solution(monkeypatch):
 
 
 def front_table(cells):
-    return paying.table(costs.fronts(paying.groups_of(cells)))
+    return break_even.table(costs.fronts(break_even.groups_of(cells)))
 
 
 def told(rows):
-    (found,) = paying.tables(cells(rows))
+    (found,) = break_even.tables(cells(rows))
     return found
 
 
@@ -197,8 +197,8 @@ def test_reports_of_runs_with_an_index_and_a_search_show_it_and_others_do_not(tm
     code, out, _ = call(capsys, "report", run)
     assert code == 0
     assert "queries on sequential d=2 dfs pays, against dfs" in " ".join(out.split())
-    assert paying.tables(cells([*cell(), *cell(dim=5)])) == []
-    assert paying.tables(cells([*search(), *search(impl="bfs", search=None)])) == []
+    assert break_even.tables(cells([*cell(), *cell(dim=5)])) == []
+    assert break_even.tables(cells([*search(), *search(impl="bfs", search=None)])) == []
 
 
 # ------------------------------------------------------------------ strips

@@ -56,7 +56,7 @@ def front(points: Sequence[Sequence[float]]) -> list[bool]:
     return [not beaten(point) for point in points]
 
 
-def pays_from(own: Cost, other: Cost, least: int = 0) -> float:
+def break_even(own: Cost, other: Cost, least: int = 0) -> float:
     """The least whole number of queries, `least` or more, from which on `own` costs no more than `other`; `inf` if its
     queries take as long, so that it never pays for a longer build."""
     if own.each >= other.each:
@@ -79,7 +79,7 @@ def envelope(items: Iterable[T], cost: Callable[[T], Cost], least: int = 0) -> l
         if steps and cost(item).each >= cost(steps[-1].option).each:
             continue  # dearer to build, and never cheaper to ask
         since: float = least
-        while steps and (since := pays_from(cost(item), cost(steps[-1].option), least)) <= steps[-1].since:
+        while steps and (since := break_even(cost(item), cost(steps[-1].option), least)) <= steps[-1].since:
             steps.pop()
         if since < math.inf:
             steps.append(Step(item, int(since) if steps else least))
@@ -105,8 +105,8 @@ class Timed(NamedTuple):
         return Cost(build * scale, batch * scale / self.queries)
 
 
-def pays_interval(own: Timed, other: Timed, least: int = 0) -> Interval | None:
-    """The 95 % interval of `pays_from` by bootstrap of the four medians; times of the same trials are drawn together.
+def break_even_interval(own: Timed, other: Timed, least: int = 0) -> Interval | None:
+    """The 95 % interval of `break_even` by bootstrap of the four medians; times of the same trials are drawn together.
     The upper bound is `inf` if too many draws never pay. None where a time has fewer than `FEW` trials."""
     times = (own.build, own.batch, other.build, other.batch)
     if min(map(len, times)) < FEW:
@@ -213,7 +213,7 @@ def largest(found: Iterable[T], group_of: Callable[[T], Group], most: int) -> li
 # ------------------------------------------------------------------ from how many queries a build pays
 
 
-class Pays(NamedTuple):
+class BreakEven(NamedTuple):
     """From how many queries on one configuration costs no more than another: `inf` for never; its 95 % interval, None
     with too few trials."""
 
@@ -246,12 +246,12 @@ class Front(NamedTuple):
     steps: list[Step]
     search: Point | None
 
-    def pays(self, point: Point, other: Point | None) -> Pays | None:
+    def break_even(self, point: Point, other: Point | None) -> BreakEven | None:
         """From how many queries on the longer build of `point` pays against `other`; None for itself or nothing."""
         if other is None or other is point:
             return None
         own, base = (Timed.of(each.cell, self.group.build) for each in (point, other))
-        return Pays(other, pays_from(own.cost(), base.cost(), LEAST), pays_interval(own, base, LEAST))
+        return BreakEven(other, break_even(own.cost(), base.cost(), LEAST), break_even_interval(own, base, LEAST))
 
     @property
     def indexed(self) -> bool:
@@ -301,16 +301,16 @@ def _sentence(found: Front) -> str:
         return f"{start}{first.option.name} is the cheapest for any number of queries."
     parts = [f"{first.option.name} for fewer"]
     for before, step in zip(found.steps, later, strict=False):
-        pays = found.pays(step.option, before.option)
-        bounds = f" (95 %: {between(pays.interval)})" if pays.interval else ""
-        perhaps = " if at all" if pays.interval is not None and pays.interval.high == math.inf else ""
+        even = found.break_even(step.option, before.option)
+        bounds = f" (95 %: {between(even.interval)})" if even.interval else ""
+        perhaps = " if at all" if even.interval is not None and even.interval.high == math.inf else ""
         parts.append(
-            f"from {pays.text}{bounds} queries on {step.option.name} pays{perhaps}, against {before.option.name}"
+            f"from {even.text}{bounds} queries on {step.option.name} pays{perhaps}, against {before.option.name}"
         )
     return f"{start}{'; '.join(parts)}."
 
 
-class Payment(NamedTuple):
+class AgainstSweep(NamedTuple):
     """From how many pairs on an index pays against `sweep`, which keeps none, both at the time of a pair in its batch.
 
     threads  'one thread' or 'all threads', those of the sweep
@@ -338,7 +338,7 @@ class Payment(NamedTuple):
 THREADS = ("one thread", "all threads")  #: an index on several threads or a GPU is compared with a sweep on all
 
 
-def payments(cells: Iterable[Cell]) -> list[Payment]:
+def against_sweep(cells: Iterable[Cell]) -> list[AgainstSweep]:
     """Every index of every graph and query set, against the sweep of the same set on as many threads; against one on
     other threads where there is none."""
     cells = [cell for cell in cells if cell.sound and cell.queries and cell.stats("query") is not None]
@@ -355,5 +355,7 @@ def payments(cells: Iterable[Cell]) -> list[Payment]:
         sides = ((phase, Timed.of(cell, phase), Timed.of(own[threads], phase)) for phase in BUILDS)
         if timed := next((each for each in sides if None not in each), None):
             phase, one, other = timed
-            found.append(Payment(cell, own[threads], threads, phase, pays_from(one.cost(NS), other.cost(NS), LEAST)))
+            found.append(
+                AgainstSweep(cell, own[threads], threads, phase, break_even(one.cost(NS), other.cost(NS), LEAST))
+            )
     return found

@@ -16,8 +16,8 @@ from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import (
+    break_even,
     measured,
-    paying,
     published,
     rankings,
 )
@@ -38,9 +38,9 @@ FOLDER = "report"
 #: the parts of a report on reachability that are of no paper, before those of papers
 GENERAL = (
     Part("rivals", lambda report: rankings.rivals(report.cells), place=Place.FIRST, title="Everybody in one ranking"),
-    Part("pays", lambda report: paying.pays(report.cells), place=Place.FIRST,
+    Part("pays", lambda report: break_even.against_sweep(report.cells), place=Place.FIRST,
          title="From how many pairs an index pays"),
-    Part("tradeoffs", lambda report: [] if report.run.mixed else paying.tables(report.cells), place=Place.FIRST,
+    Part("tradeoffs", lambda report: [] if report.run.mixed else break_even.tables(report.cells), place=Place.FIRST,
          title="Trade-offs", figures="tradeoff-"),
     Part("workers", lambda report: rankings.workers(report.cells), place=Place.FIRST),
     Part(measured.NAME, lambda report: [measured.table(report.cells, verdicts=report.verdicts)], place=Place.FIRST),

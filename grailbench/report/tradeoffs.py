@@ -16,8 +16,8 @@ from grailbench.harness.cells import NOT_FROM_EDGES, Cell, Run
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import frames
+from grailbench.report.break_even import groups_of
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel, bounded
-from grailbench.report.paying import groups_of
 from grailbench.util.words import listing, short, size
 
 if TYPE_CHECKING:

@@ -163,7 +163,7 @@ def unindexed(found: Iterable[Option], built: Option) -> Unindexed | None:
         return None
     if built.query >= none.query:
         return Unindexed(none, None if built.build >= none.build else 0)
-    return Unindexed(none, costs.pays_from(_line(built), _line(none)))
+    return Unindexed(none, costs.break_even(_line(built), _line(none)))
 
 
 def front(found: Iterable[Option]) -> list[Option]:

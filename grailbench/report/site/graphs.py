@@ -13,7 +13,7 @@ from grailbench.graph.generate.networks import NETWORKS
 from grailbench.graph.profile import Outline
 from grailbench.harness.cells import Cell
 from grailbench.problems.contract import USUAL
-from grailbench.report import paying, tradeoffs
+from grailbench.report import break_even, tradeoffs
 from grailbench.report.page.sections import Block
 from grailbench.report.profiled import of_outline
 from grailbench.report.site.entries import Entry, by_graph, first_named, grouped, link, linked_table
@@ -135,7 +135,7 @@ def _tradeoffs(own: list[Entry]) -> Iterator[Block]:
         yield "heading", "Trade-offs"
         yield "text", f"Of the run {name}, which has most configurations on this graph. Every mark leads to its rows."
         yield from (("figure", figure) for figure in drawn)
-        yield from (("table", table) for table in paying.tables(cells))
+        yield from (("table", table) for table in break_even.tables(cells))
 
 
 # ------------------------------------------------------------------ all graphs

@@ -7,21 +7,21 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from grailbench.compare import costs
 from grailbench.compare.costs import (
     BUILDS,
     NEVER,
     THREADS,
+    AgainstSweep,
+    BreakEven,
     Front,
     Group,
-    Payment,
-    Pays,
     Point,
     Timed,
     between,
     fronts,
     groups,
     number,
-    payments,
     sentences,
 )
 from grailbench.compare.measures import GPU, NS, median, named, place
@@ -31,7 +31,7 @@ from grailbench.report import frames
 from grailbench.report.table import Column, Table, of_rows, tabulate
 from grailbench.util.words import BLANK, count, short, size
 
-NAME, PAYS = "tradeoffs", "pays"
+NAME, SWEPT = "tradeoffs", "pays"
 TITLE = "The front of build and query, and from how many queries a build pays"
 ASKED = "From how many queries a build pays"
 OURS, OTHERS = "ours", "others"
@@ -60,8 +60,8 @@ class Line(NamedTuple):
 
     front: Front
     point: Point
-    pays: Pays | None
-    searched: Pays | None
+    over_previous: BreakEven | None
+    over_search: BreakEven | None
 
     @property
     def cheapest(self) -> tuple[str, int | None]:
@@ -76,7 +76,7 @@ class Line(NamedTuple):
 
 def table(found: list[Front]) -> Table:
     """A line for each configuration of the front of each group. The notes begin with the sentences on these."""
-    lines = [Line(each, point, each.pays(point, before), each.pays(point, each.search)) for each in found
+    lines = [Line(each, point, each.break_even(point, before), each.break_even(point, each.search)) for each in found
              for before, point in zip([None, *each.points], each.points, strict=False)]  # fmt: skip
     columns = [
         Column("graph", "dataset"),
@@ -84,8 +84,8 @@ def table(found: list[Front]) -> Table:
         Column("configuration", lambda each: each.point.name),
         Column("build", lambda each: BUILDS[each.front.group.build]), Column("build ms", "build_ms", short),
         Column("ns a query", "query_ns", short), Column("index size", "index_bytes", size),
-        *_pays_columns("pays from", "95 %", lambda each: each.pays),
-        *_pays_columns("over searching from", "95 % of it", lambda each: each.searched),
+        *_break_even_columns("pays from", "95 %", lambda each: each.over_previous),
+        *_break_even_columns("over searching from", "95 % of it", lambda each: each.over_search),
         Column("cheapest for", lambda each: each.cheapest[0]),
     ]  # fmt: skip
     ends = frozenset(at for at, each in enumerate(lines) if each.point is each.front.points[-1])
@@ -93,7 +93,7 @@ def table(found: list[Front]) -> Table:
     return of_rows(NAME, TITLE, columns, list(map(_record, lines)), lines, keys=3, ends=ends, notes=notes, file=NAME)
 
 
-def _pays_columns(header: str, interval: str, of: Callable[[Line], Pays | None]) -> list[Column]:
+def _break_even_columns(header: str, interval: str, of: Callable[[Line], BreakEven | None]) -> list[Column]:
     """The number of queries from which it pays, and its interval."""
     return [
         Column(header, lambda line: (one := of(line)) and (one.queries if one.queries < math.inf else NEVER),
@@ -110,7 +110,7 @@ def _record(line: Line) -> dict:
         "configuration": cell.label, "build_phase": group.build, "build_ms": cost.once, "query_ns": cost.each * NS,
         "asked": cell.queries, "index_bytes": cell.index_bytes,
     }  # fmt: skip
-    for name, one in (("neighbour", line.pays), ("search", line.searched)):
+    for name, one in (("neighbour", line.over_previous), ("search", line.over_search)):
         low, high = one.interval if one and one.interval else (None, None)
         record |= {name: one and one.against.name, f"{name}_from": one and _finite(one.queries),
                    f"{name}_low": low, f"{name}_high": None if high == math.inf else high}  # fmt: skip
@@ -144,16 +144,16 @@ def notes_of(found: list[Front]) -> Iterator[str]:
 # ------------------------------------------------------------------ against `sweep`
 
 
-def pays(cells: Iterable[Cell]) -> list[Table]:
+def against_sweep(cells: Iterable[Cell]) -> list[Table]:
     """From how many pairs an index pays against `sweep`: a table for each query set, those of generated graphs apart;
     none for a run without."""
-    kinds: dict[tuple[bool, str], list[Payment]] = {}
-    for one in payments(cells):
+    kinds: dict[tuple[bool, str], list[AgainstSweep]] = {}
+    for one in costs.against_sweep(cells):
         kinds.setdefault((one.swept.generated, one.swept.query_set), []).append(one)
-    return [_pays(name, like, own) for (like, name), own in sorted(kinds.items(), key=lambda each: each[0][0])]
+    return [_swept_table(name, like, own) for (like, name), own in sorted(kinds.items(), key=lambda each: each[0][0])]
 
 
-def _pays(query_set: str, like: bool, found: list[Payment]) -> Table:
+def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table:
     """A line per graph: for each number of threads the time of a swept pair, and whose index pays first, ours and of
     others; records of every index."""
     import pandas
@@ -185,13 +185,13 @@ def _pays(query_set: str, like: bool, found: list[Payment]) -> Table:
     kind = f" ({generated_kind(graphs)})" if like else ""
     numbers = frozenset(each.header for each in columns if each.header.endswith(("ns a pair", "pays from")))
     return tabulate(
-        f"{PAYS}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", columns, graphs, none=BLANK,
-        right=numbers, values=None, notes=_pays_notes(found), records=records, file=PAYS,
+        f"{SWEPT}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", columns, graphs, none=BLANK,
+        right=numbers, values=None, notes=_sweep_notes(found), records=records, file=SWEPT,
         data=pandas.DataFrame(records),
     )  # fmt: skip
 
 
-def _whose(one: Payment) -> str:
+def _whose(one: AgainstSweep) -> str:
     return OURS if one.cell.ours else OTHERS
 
 
@@ -199,7 +199,7 @@ def _pair_ns(cell: Cell) -> float:
     return Timed({0: 0.0}, cell.times["", "query"], cell.queries).cost(NS).each
 
 
-def _pays_notes(found: list[Payment]) -> Iterator[str]:
+def _sweep_notes(found: list[AgainstSweep]) -> Iterator[str]:
     batches = sorted({one.swept.queries for one in found})
     batch = f"batch of {batches[0]:,} pairs" if len(batches) == 1 else "run's batch"
     yield (
