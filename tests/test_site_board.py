@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from markup import Page
 from stored import HOSTILE, everything, lost, trials
 
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.report.site import board
 from grailbench.report.site.board import NUMBERS, encoded, natural, numbers
 from grailbench.report.site.entries import SUBMITTED
@@ -64,7 +64,7 @@ def test_what_is_encoded_is_decoded_again(found):
 
 def test_a_cell_that_is_not_sound_has_no_number():
     rows = pandas.DataFrame(decoded(encoded(stored())))
-    unsound = rows[~rows.status.isin(SOUND)]
+    unsound = rows[~rows.status.isin(TIMED)]
     assert len(unsound) == 3
     assert unsound[list(NUMBERS)].isna().all(axis=None)
     assert unsound.note.str.len().min() > 5, "the reason stands there"

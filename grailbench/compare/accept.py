@@ -5,7 +5,7 @@ from __future__ import annotations
 from grailbench.compare.runs import Comparison
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import pack, provenance
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, listing
 
@@ -44,7 +44,7 @@ def _faults(found: Comparison):
             status.setdefault(cell.status, []).append(cell)
     for word, cells in status.items():
         yield _named(f"{word} in it", [f"{cell.dataset} {cell.name}" for cell in cells])
-    absent = [each for each in found.only("base") if each.base in SOUND]
+    absent = [each for each in found.only("base") if each.base in TIMED]
     if absent:
         yield _named("not in it", [f"{each.dataset} {each.label}" for each in absent])
     lost = [each for each in found.cells if each.verdict == "regression" and each.new not in status]

@@ -20,7 +20,7 @@ import numpy as np
 from grailbench.harness import axes, folder, machines, pack
 from grailbench.harness.energies import Energies
 from grailbench.harness.folder import Damage
-from grailbench.harness.rows import SOUND, cell_of, ends_trial, part_of, sampled, status_of
+from grailbench.harness.rows import TIMED, cell_of, ends_trial, part_of, sampled, status_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import OTHERS, USUAL, problem, registered
 from grailbench.util import words
@@ -194,7 +194,7 @@ class Cell:
     @property
     def sound(self) -> bool:
         """True if its times may be shown: its answers, or a sample of them, are right; trials may be missing."""
-        return self.status in SOUND
+        return self.status in TIMED
 
 
 def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:

@@ -34,7 +34,7 @@ WORKER = "worker"  #: a field of rows that were measured on a worker: a key of `
 DISTRIBUTION = "distribution"  #: a field of rows of plug-ins: distribution and version, 'bitclosure 0.1'
 #: statuses of a cell, from best to worst
 STATUSES = ("ok", "sampled", "incomplete", "skipped", "timeout", "out of memory", "failed", "wrong")
-SOUND = ("ok", "sampled", "incomplete")  #: those whose times may be shown
+TIMED = ("ok", "sampled", "incomplete")  #: those whose times may be shown
 _SAMPLE = re.compile(r"(?:sample|search) of ([\d,]+)")  # rows of older versions have 'search'
 
 _PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query set
@@ -101,7 +101,7 @@ def status_of(rows: Iterable[Mapping], planned: int | None = None) -> tuple[str,
     wanted = planned if wanted is None else wanted
     if status == "ok" and wanted is not None and trials < wanted:
         status, reason = "incomplete", f"{trials} of {wanted} trials"
-    if status in SOUND and checked:
+    if status in TIMED and checked:
         return "sampled", f"{checked} answers checked{', ' if reason else ''}{reason}"
     return status, reason
 

@@ -22,7 +22,7 @@ from grailbench.harness.machines import by_machine
 from grailbench.harness.plan import Plan
 from grailbench.harness.prepare import provide, require_same
 from grailbench.harness.progress import Progress, Watcher
-from grailbench.harness.rows import FORMAT, SOUND
+from grailbench.harness.rows import FORMAT, TIMED
 from grailbench.harness.session import Answered, Session
 from grailbench.harness.tasks import crowded, implementation_of, on_gpu, steps
 from grailbench.harness.writer import AGAIN, Writer, new_run, only_writer, repair
@@ -78,7 +78,7 @@ class Finished:
         bad = [f"{counts[status]} {status}" for status in ("wrong", "failed") if counts[status]]
         if bad:
             raise CheckFailed(f"cells without times: {', '.join(bad)}; see the reasons above")
-        if not any(counts[status] for status in SOUND):
+        if not any(counts[status] for status in TIMED):
             if self.lacking:
                 raise MachineLacks(self.lacking)
             raise NothingMeasured("no cell could be measured; see the reasons above")

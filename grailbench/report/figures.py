@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
@@ -246,7 +246,7 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
         for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False)
         for config, mean in frames.mean_slowdowns(part).items()
     ]
-    plotted = pandas.concat([plotted[plotted.speedup.notna() | ~plotted.status.isin(SOUND)], pandas.DataFrame(means)])
+    plotted = pandas.concat([plotted[plotted.speedup.notna() | ~plotted.status.isin(TIMED)], pandas.DataFrame(means)])
     found = marks(plotted, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
     form = alone(found if means else (), Axis("times as fast as the reference"), Axis(scale="names"))
     return Figure(name, frame, form, noted(frame, sampled, note), words=words)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.harness.statistics import Mean, geometric_mean
 from grailbench.util.words import count
 
@@ -218,7 +218,7 @@ def mean_slowdowns(frame: pandas.DataFrame) -> dict[str, Mean]:
     `statistics.geometric_mean` says how a missing time counts. A graph on which a configuration was not planned is left
     out of its mean. Callers separate generated graphs and query sets.
     """
-    rows = frame[frame.reference_ms.notna() & (frame.speedup.notna() | ~frame.status.isin(SOUND))]
+    rows = frame[frame.reference_ms.notna() & (frame.speedup.notna() | ~frame.status.isin(TIMED))]
     means = {str(config): geometric_mean(1 / ratio if ratio > 0 else None for ratio in own.speedup)
              for config, own in rows.groupby("config", sort=False)}  # fmt: skip
     return {config: mean for config, mean in means.items() if mean is not None}
@@ -264,7 +264,7 @@ class Absent:
 def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
     """The cells of a frame without a sound time, grouped by graph, status and reason; with `incomplete` also those that
     are sampled or have fewer trials than planned."""
-    sound = ("ok",) if incomplete else SOUND
+    sound = ("ok",) if incomplete else TIMED
     found: dict[tuple, dict[str, None]] = {}
     for row in frame.itertuples():
         if row.status not in sound:

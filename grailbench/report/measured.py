@@ -123,7 +123,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     key). For problems other than reachability the CSV has one line per cell and phase.
     """
     solved, own, usual = contract.problem(problem), ordered(cells), problem == USUAL
-    phases, weighed = (*solved.phases, "ready"), energy_phases(cells, problem)
+    phases, measured = (*solved.phases, "ready"), energy_phases(cells, problem)
     columns = [
         Column("graph", lambda c: c.dataset, key=True),
         Column("implementation", lambda c: c.impl, key=True),
@@ -134,7 +134,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
         Column("trials", lambda c: c.trials),
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
         Column(solved.rate, rate, short, usual=(None,)),
-        *(joules(f"{phase} J", phase, none="") for phase in weighed),
+        *(joules(f"{phase} J", phase, none="") for phase in measured),
         *(Column(header, lambda c, name=name: getattr(c, name), size, usual=(None,)) for header, name in
           (("index size", "index_bytes"), ("host peak", "host_peak_bytes"), ("device peak", "device_peak_bytes"))),
         Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
@@ -145,7 +145,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     notes = [f"{like} ran in the place of {graph}." for like, graph in in_place]
     if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
-    notes += [*size_notes(cells, held=False), *energy_notes(cells, weighed)]
+    notes += [*size_notes(cells, held=False), *energy_notes(cells, measured)]
     return tabulate(
         NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", columns, own, notes=notes,
         records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in own],

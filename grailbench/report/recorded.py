@@ -10,7 +10,7 @@ from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.cells import Cell, Run
 from grailbench.harness.plan import UNNAMED, shipped_configs
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.report.table import Footnotes, Table
 from grailbench.util import words
 
@@ -55,7 +55,7 @@ def counted(cells: Iterable[Cell]) -> str:
     found = [cell.status for cell in cells]
     if not found:
         return ""
-    rest = [f"{found.count(status)} {status}" for status in dict.fromkeys(found) if status not in SOUND]
+    rest = [f"{found.count(status)} {status}" for status in dict.fromkeys(found) if status not in TIMED]
     rest += [f"{found.count('sampled')} sampled"] if "sampled" in found else []
     return ", ".join([str(len(found)), *rest])
 

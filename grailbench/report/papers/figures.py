@@ -16,7 +16,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import SOUND
+from grailbench.harness.rows import TIMED
 from grailbench.report import stalls
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Marks, Part, alone, marks, noted, panels, stacked
 from grailbench.report.papers import closures as fenz
@@ -170,7 +170,7 @@ def _by_d(name: str, frame: pandas.DataFrame, unit: str, sampled: str = "", note
     ).sort_values("other", kind="stable")  # fmt: skip
     found = []
     for shared, own in plotted.groupby(["set", "other"], sort=False) if not note else ():
-        rows = own[own.groupby("title").value.transform("count") + (~own.status.isin(SOUND)) > 0]
+        rows = own[own.groupby("title").value.transform("count") + (~own.status.isin(TIMED)) > 0]
         if own.value.notna().any():
             made = marks(rows, "by", "graph", "value", panel="title", name="graph", unit=f" {unit}", opened="generated",
                          named=True)  # fmt: skip
@@ -239,7 +239,7 @@ def batch_label(row) -> str:
 def lost(frame: pandas.DataFrame) -> str:
     """The cells of a frame without a sound time, and why: 'gpu-path d=4,5 on dag_11-like: OUT OF MEMORY, ...'."""
     groups: dict[tuple, dict[int, None]] = {}
-    for row in frame[~frame.status.isin(SOUND)].itertuples():
+    for row in frame[~frame.status.isin(TIMED)].itertuples():
         groups.setdefault((row.series, batch_label(row), row.status, row.reason), {})[row.d] = None
     return "; ".join(
         f"{series} d={','.join(map(str, d))} on {graph}: {status.upper()}{f', {reason}' if reason else ''}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from grailbench.harness.rows import SOUND, STATUSES
+from grailbench.harness.rows import STATUSES, TIMED
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
 
@@ -117,7 +117,7 @@ def state(status: str) -> str:
     """'good', 'weak' or 'bad' for a status, '' for any other word."""
     if status not in STATUSES:
         return ""
-    return "good" if status == "ok" else "weak" if status in (*SOUND, "skipped") else "bad"
+    return "good" if status == "ok" else "weak" if status in (*TIMED, "skipped") else "bad"
 
 
 def _by(table: Table, line: int, column: int, text: str) -> object:

@@ -158,7 +158,7 @@ def columns(problem: str) -> list[Column]:
         Column("rank", "Rank", "rank"), Column("graph", "Graph"), Column("impl", "Implementation"),
         Column("config", "Configuration"),
         *(Column(key, f"{header}, ms", "ms") for key, header in times.items()),
-        Column("rate", rate, "rate"), Column("index", "Index" if indexed else "Held", "bytes"),
+        Column("rate", rate, "rate"), Column("index", "Index" if indexed else "Memory", "bytes"),
         Column("peak", "Peak memory, host", "bytes"), Column("device", "Peak memory, device", "bytes"),
         Column("joules", "Joules", "joules"), Column("queries", "Queries"), Column("note", "Answers"),
         Column("machine", "Machine"), Column("run", "Run"),
