@@ -138,7 +138,7 @@ def former() -> list[Path]:
 
 def _is_present(path: Path) -> bool:
     names, state = path.name.rsplit("-", 1)
-    modules = [_PACKAGE.joinpath(*name.split(".")) for name in names.partition("@")[0].split("+")]
+    modules = [_PACKAGE.joinpath(*name.split(".")) for name in names.split("+")]
     files = frozenset(each.with_suffix(".py") if each.with_suffix(".py").is_file() else each / "__init__.py"
                       for each in modules)  # fmt: skip
     return all(file.is_file() for file in files) and digest(files) == state
@@ -151,10 +151,10 @@ def remove(found: Iterable[Path]) -> None:
 
 
 @functools.cache
-def _state(files: frozenset[Path], compiler: str) -> Path:
+def _state(files: frozenset[Path]) -> Path:
     """The folder of the kernels with code in some files, used now from here on."""
     modules = "+".join(sorted(".".join(file.relative_to(_PACKAGE).with_suffix("").parts) for file in files))
-    found = folder() / f"{modules}{compiler and '@'}{compiler}-{digest(files)}"
+    found = folder() / f"{modules}-{digest(files)}"
     with suppress(OSError):  # it is not there yet
         os.utime(found)
     return found
@@ -170,12 +170,10 @@ def _used(path: Path) -> float:
 class Locator:
     """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
-    compiler = ""  #: '' for numba, or a word for another one, whose entries have the same names
-
     def __init__(self, function, file: str):
         self._py_file = file  # numba reads it for its warnings
         self._line = function.__code__.co_firstlineno
-        self._path = _state(files_of(function), self.compiler)
+        self._path = _state(files_of(function))
 
     @classmethod
     def from_function(cls, function, file: str) -> Locator | None:
@@ -207,11 +205,11 @@ class Locator:
         return str(self._line)
 
 
-def adopt(implementation: type | None = None, compiler: str = "") -> None:
-    """Puts `Locator` in front of the locators of numba, or of another compiler; call it before kernels are decorated.
+def adopt(implementation: type | None = None) -> None:
+    """Puts `Locator` in front of the locators of numba; call it before kernels are decorated.
 
-    implementation: the class of caches that has the locators, that of numba if None; `compiler` as in `Locator`. Raises
-    MachineLacks if `ulimit` leaves too little memory to load numba.
+    implementation: the class of caches that has the locators, that of kernels on the CPU if None. Raises MachineLacks
+    if `ulimit` leaves too little memory to load numba.
     """
     memory.require_loadable()
     if implementation is None:
@@ -220,8 +218,8 @@ def adopt(implementation: type | None = None, compiler: str = "") -> None:
         if (files := getattr(sys.modules[cls.__module__], "IndexDataCacheFile", None)) is not None:
             _name_apart(files)
     locators = implementation._locator_classes
-    if not issubclass(locators[0], Locator):
-        locators.insert(0, type("Locator", (Locator,), {"compiler": compiler}))
+    if locators[0] is not Locator:
+        locators.insert(0, Locator)
 
 
 def _name_apart(files: type) -> None:
