@@ -18,6 +18,7 @@ from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.problems.contract import Spec, problem
+from grailbench.problems.counts import export as counts_export
 from grailbench.problems.counts import problem as counting
 from grailbench.problems.counts import sketch, sweep
 from grailbench.problems.counts.export import export
@@ -324,3 +325,22 @@ def test_counts_are_written_as_parquet_with_64_bits(people, tmp_path):
 def test_estimates_are_called_so(people, capsys, tmp_path):
     code, out, _ = call(capsys, "export", people, tmp_path / "c.csv", "--counts", "--impl", "counts-sketch")
     assert (code, "estimates, of a standard error of 12.7 %" in out) == (0, True)
+
+
+@pytest.mark.parametrize("flag", [["--closure"], ["--memory", "1MB"]])
+def test_what_is_for_closures_does_not_go_with_counts(people, capsys, tmp_path, flag):
+    code, _, err = call(capsys, "export", people, tmp_path / "c.csv", "--counts", *flag)
+    assert (code, f"--counts goes without {flag[0]}" in err) == (2, True)
+
+
+def test_a_count_that_is_interrupted_leaves_no_file(people, monkeypatch, tmp_path):
+    def interrupted(*args):
+        raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "c.csv").write_text("older")
+    monkeypatch.setattr(counts_export, "write_table", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export(people, out / "c.csv")
+    assert {path.name: path.read_text() for path in out.iterdir()} == {"c.csv": "older"}
