@@ -43,6 +43,8 @@ class TimeLimit(Exception):
 _LATE = "the cell's time limit was reached"
 _heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
 _postponed: deque[int] = deque(maxlen=1)  # the signal that is sent again soon; its timer or the main thread takes it
+_turn = threading.RLock()  # of who takes it: it was sent again, or is not, when another thread looks
+os.register_at_fork(after_in_child=_turn._at_fork_reinit)
 _patient = False  # whether the main thread is in an `interruptible` function
 
 
@@ -110,13 +112,13 @@ def _must_wait(frame: FrameType | None) -> bool:
     when an object is gone. numba takes the functions that it knows from endless generators: one that an exception ends
     raises StopIteration from then on, and no kernel is compiled or loaded any more.
     """
-    if frame is not None and frame.f_code.co_filename == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",):
-        return True  # the class of a named tuple
     depth = 0
     while frame is not None:
         name, file = frame.f_code.co_name, frame.f_code.co_filename
         if (
-            (depth < 6 and file.endswith(_UNBOXED))
+            (depth == 0 and file == "<string>" and frame.f_code.co_varnames[:1] == ("_cls",))  # of a named tuple
+            or (depth < 6 and file.endswith(_UNBOXED))
+            or frame.f_code is _postpone.__code__  # in such a frame, which waits for its timer to start
             or (name == "__del__" or file == _WEAK)
             or (name.startswith("_raw_object_cache") and file.endswith(_COMPILED))
             or (name == "refresh" and file.endswith(_REGISTRIES))
@@ -235,16 +237,15 @@ def _postpone(number: int) -> None:
 
 def _send_again() -> None:
     """Sends a postponed signal to the main thread, unless that has taken it meanwhile."""
-    if (number := _take_postponed()) is not None:
-        signal.pthread_kill(threading.main_thread().ident, number)
+    with _turn:
+        if (number := _take_postponed()) is not None:
+            signal.pthread_kill(threading.main_thread().ident, number)
 
 
 def _take_postponed() -> int | None:
     """The signal that was postponed, if any; it is then not sent again: only the first caller gets it."""
-    try:
-        return _postponed.pop()
-    except IndexError:
-        return None
+    with _turn:
+        return _postponed.pop() if _postponed else None
 
 
 def _raise_pending_interrupt() -> None:
