@@ -105,6 +105,19 @@ def test_every_counter_of_ours_is_named():
     assert sorted(set(bare)) == []
 
 
+def test_a_counter_that_its_implementation_explains_needs_no_entry(monkeypatch):
+    impl = contract.implementations("reachability")["dfs"]
+    monkeypatch.setattr(impl, "counts", (*impl.counts, "leaps"))
+    assert "leaps" in counters()
+    assert dictionary.column("counters", "leaps").name == "*"
+    monkeypatch.setattr(impl, "meaning", {"leaps": "Levels that were leapt over."})
+    dictionary.columns.cache_clear()
+    dictionary.column.cache_clear()
+    assert "| `leaps` | counters | integer | 1 | Levels that were leapt over. |" in dictionary.page()
+    dictionary.columns.cache_clear()
+    dictionary.column.cache_clear()
+
+
 @pytest.mark.slow
 def test_no_entry_is_unused():
     used = {dictionary.column(file, name) for file, text, _ in written() for name in lines(text)[0]}

@@ -107,6 +107,7 @@ class Implementation(ABC):
     source: ClassVar[str]  #: paper and algorithm, or the project it adapts
     cost: ClassVar[str] = ""  #: time and memory, for n vertices, m edges, d label pairs, q queries
     counts: ClassVar[tuple[str, ...]] = ()  #: the work counters it may fill, without the traffic that they imply
+    meaning: ClassVar[Mapping[str, str]] = {}  #: a sentence on each counter that no other implementation has
     varying: ClassVar[tuple[str, ...]] = ()  #: those of them that the timing of threads changes: shown, never compared
     neutral: ClassVar[tuple[str, ...]] = ()  #: counters of outcomes and of forms: more is neither better nor worse
     axes: ClassVar[frozenset[str]] = frozenset()  #: the fields of the problem's `Params` that it obeys

@@ -1,4 +1,5 @@
-"""What the columns of all CSV files mean: `columns.csv` beside this module has each with its type, unit and meaning.
+"""What the columns of all CSV files mean: `columns.csv` beside this module has each with its type, unit and meaning,
+but for counters that an implementation explains (`meaning`).
 
 `python -m grailbench.report.dictionary > docs/data-dictionary.md` writes the page; a test checks that it is current.
 
@@ -14,6 +15,8 @@ import sys
 from functools import cache
 from importlib.resources import files as resources
 from typing import NamedTuple
+
+from grailbench.problems import contract
 
 HEAD = """\
 # The columns of CSV files
@@ -52,9 +55,15 @@ class Column(NamedTuple):
 
 @cache
 def columns() -> tuple[Column, ...]:
-    """Every entry, in the order of the page."""
+    """Every entry, in the order of the page; counters that implementations of grailbench explain themselves come last
+    in their group."""
     text = resources("grailbench.report").joinpath("columns.csv").read_text("utf-8")
-    return tuple(Column(**line) for line in csv.DictReader(text.splitlines()))
+    impls = (impl for problem in contract.PROBLEMS for impl in contract.implementations(problem).values())
+    own = {
+        name: text for impl in impls if impl.__module__.startswith("grailbench.") for name, text in impl.meaning.items()
+    }
+    listed = [Column(**line) for line in csv.DictReader(text.splitlines())]
+    return (*listed, *(Column("Work counters", "counters", name, "integer", "1", text) for name, text in own.items()))
 
 
 @cache

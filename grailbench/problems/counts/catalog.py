@@ -76,6 +76,7 @@ class CountsSketch(Implementation):
     source = "Cohen, Size-Estimation Framework with Applications to Transitive Closure and Reachability, JCSS 55, 1997"
     cost = "O(64 (n + m)); 72 bytes a vertex and thread, and 64 a column"
     counts = ("ranks", "error_permille", "seen_permille")
+    meaning = {"ranks": "Ranks of a sketch."}
     axes = frozenset({"threads"})
     solver = _Sketches
 
