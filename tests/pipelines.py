@@ -20,7 +20,7 @@ on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a
 SMALLEST = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
 SHAPES = [SMALLEST, Enterprise(blocks=2, threads=4, lanes=2, small=2, large=3)]
 SHAPES += [] if gateway.simulated else [Enterprise(blocks=3, threads=64, lanes=32, small=2, large=4), Enterprise()]
-MANY = settings(max_examples=8 if gateway.simulated else 150)
+MANY = settings(max_examples=5 if gateway.simulated else 150)
 
 shapes = st.sampled_from(SHAPES)
 some_params = st.builds(

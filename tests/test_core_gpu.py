@@ -27,7 +27,7 @@ from grailbench.problems.reachability.gpu.core.trees import sum_before as _sum_b
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
-MANY = settings(max_examples=8 if gateway.simulated else 100)
+MANY = settings(max_examples=5 if gateway.simulated else 100)
 FEW = settings(max_examples=2 if gateway.simulated else 50)
 MOST_PAIRS = 300 if gateway.simulated else 3000
 DIAMOND = 8, [(0, 1), (1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (4, 6), (7, 1)]

@@ -23,7 +23,7 @@ from grailbench.problems.reachability.gpu.fused import from_edges, index, labele
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
-MANY = settings(max_examples=8 if gateway.simulated else 150)
+MANY = settings(max_examples=5 if gateway.simulated else 150)
 DEEP = {"free": 0, "edges_a_level": 10**6}  #: by which every graph of two levels is deep
 MOST = 60 if gateway.simulated else 10**6  #: vertices: a level takes the simulator some milliseconds
 SOME = digraphs().filter(lambda graph: 0 < graph[0] <= MOST)

@@ -27,7 +27,7 @@ from grailbench.problems.reachability.gpu.fused.labeler import Labeler, device_b
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
-MANY = settings(max_examples=12 if gateway.simulated else 150)
+MANY = settings(max_examples=7 if gateway.simulated else 150)
 SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 512), Shape(3, 64)]
 
 

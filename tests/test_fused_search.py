@@ -20,7 +20,7 @@ from grailbench.problems.reachability.gpu.fused.batch import SearchSizes, usual
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
 gateway.require()
-MANY = settings(max_examples=10 if gateway.simulated else 150)
+MANY = settings(max_examples=6 if gateway.simulated else 150)
 MOST_PAIRS = 60 if gateway.simulated else 3000
 
 WARPS = 1 if gateway.simulated else 4

@@ -39,7 +39,7 @@ from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
 SMALL = 500_000_000  #: bytes of memory that every graph here fits
-MANY = settings(max_examples=15)
+MANY = settings(max_examples=8)
 DEEP = [(v, v + 1) for v in range(149)]
 SHAPES = {
     "empty": (0, []),

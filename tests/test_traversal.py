@@ -54,7 +54,7 @@ def assert_right(problem, name, graph, source, **made):
 
 
 @pytest.mark.parametrize(("problem", "name"), CPU)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(graph=graphs, data=st.data())
 def test_distances_are_the_oracles(problem, name, graph, data):
     if problem == "apsp" and graph[0] > 60:
@@ -62,7 +62,7 @@ def test_distances_are_the_oracles(problem, name, graph, data):
     assert_right(problem, name, graph, data.draw(st.integers(0, graph[0] - 1)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(graph=graphs, most=st.integers(1, 60), data=st.data())
 def test_buckets_may_have_several_distances(graph, most, data):
     with pytest.MonkeyPatch.context() as patched:
@@ -90,7 +90,7 @@ TILES = [
     Tiles(Tile(2, 2, 2, 2), Tile(1, 2, 4, 1), Tile(2, 2, 4, 4), 4),
     Tiles(Tile(1, 4, 4, 1), Tile(2, 4, 2, 1), Tile(2, 2, 2, 4), 4),
 ]
-MANY = settings(max_examples=12 if gateway.simulated else 4)
+MANY = settings(max_examples=7 if gateway.simulated else 4)
 small_graphs = graphs.filter(lambda graph: graph[0] <= (40 if gateway.simulated else 10**6))
 
 

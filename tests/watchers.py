@@ -1,8 +1,10 @@
 """Watchers of a run, for tests: one that remembers, one that does not listen."""
 
+from grailbench.harness.progress import Watcher
 
-class Notes:
-    """A watcher that remembers what it was told."""
+
+class Notes(Watcher):
+    """A watcher that remembers its calls."""
 
     def __init__(self):
         self.notes, self.troubles, self.printed, self.total, self.steps = [], [], [], 0, 0
@@ -12,12 +14,6 @@ class Notes:
 
     def began(self, folder, plan, steps):
         self.total = steps
-
-    def opened(self, graph, cells): ...
-
-    def answered(self, graph, checkers, cells): ...
-
-    def timed(self, graph): ...
 
     def step(self, cell, doing, steps=1):
         self.steps += steps

@@ -53,24 +53,19 @@ def command(name, path, closure, counts, format, impl, memory, as_json):
       grailbench export random-tree-3000 closure.parquet --closure --format parquet --memory 1MB
       grailbench export kegg-like counts.csv --counts
     """
-
     if counts:
         if closure or memory:
             raise click.UsageError(f"--counts goes without {'--closure' if closure else '--memory'}")
-        _export_counts(name, path, format or "csv", impl or "counts", as_json)
-        return
-    from grailbench.problems.closure.export import export
+        from grailbench.problems.counts.export import export
 
-    record = export(name, path, closure, format or "tuwien", impl or "condense-pairs", memory)
-    line = f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges"
-    show(as_json, [record], [line, *record["notes"]])
+        record = export(name, path, format or "csv", impl or "counts")
+        lines = [f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs"]
+        if record["error"] is not None:
+            lines.append(f"estimates, of a standard error of {100 * record['error']:.1f} %")
+    else:
+        from grailbench.problems.closure.export import export
 
-
-def _export_counts(name: str, path: str, format: str, impl: str, as_json: bool) -> None:
-    from grailbench.problems.counts.export import export
-
-    record = export(name, path, format, impl)
-    lines = [f"{path}: {record['vertices']:,} vertices ({record['ids']}), {record['pairs']:,} pairs"]
-    if record["error"] is not None:
-        lines.append(f"estimates, of a standard error of {100 * record['error']:.1f} %")
+        record = export(name, path, closure, format or "tuwien", impl or "condense-pairs", memory)
+        line = f"{path}: {record['vertices']:,} vertices ({record['written_ids']}), {record['edges']:,} edges"
+        lines = [line, *record["notes"]]
     show(as_json, [record], lines)

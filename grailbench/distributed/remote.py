@@ -27,7 +27,7 @@ from grailbench.harness import peaks, plugins
 from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
 from grailbench.harness.processes import Named, Stopped, started
-from grailbench.harness.progress import Progress
+from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.session import Session
 from grailbench.problems.contract import Checks, problem
 
@@ -249,39 +249,33 @@ def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | N
                 if row["status"] != "ok":
                     report.append([row | {"run": order.run}])
         if progress.lacking:
-            report.tell("lacking", progress.lacking)
+            report.send("lacking", progress.lacking)
     except (GrailbenchError, ImportError) as error:
-        report.tell("failed", str(error))
+        report.send("failed", str(error))
         return None
     return session.opened
 
 
-class _Reporter:
-    """The `Sink` and the `Watcher` of a session on a worker: both tell the client. Rows name the environment."""
+class _Reporter(Watcher):
+    """The `Sink` and the `Watcher` of a session on a worker, which send to the client. Rows name the environment."""
 
     def __init__(self, connection: Connection, name: str, key: str):
         self.name, self._key, self._connection = name, key, connection
 
-    def tell(self, kind: str, what) -> None:
+    def send(self, kind: str, what) -> None:
         self._connection.send((kind, what))
 
     def append(self, rows: list[dict]) -> None:
-        self.tell("rows", [row | {"worker": self._key} for row in rows])
+        self.send("rows", [row | {"worker": self._key} for row in rows])
 
     def explain(self, text: str) -> None:
-        self.tell("explained", text)
+        self.send("explained", text)
 
     def note(self, text: str) -> None:
-        self.tell("note", text)
+        self.send("note", text)
 
     def step(self, cell: Cell, doing: str, steps: int = 1) -> None:
-        self.tell("step", [doing, steps])
+        self.send("step", [doing, steps])
 
     def trouble(self, cell: Cell, status: str, reason: str) -> None:
-        self.tell("trouble", [status, reason])
-
-    def began(self, folder, plan, steps) -> None: ...
-    def opened(self, graph, cells) -> None: ...
-    def answered(self, graph, checkers, cells) -> None: ...
-    def timed(self, graph) -> None: ...
-    def rows(self, rows) -> None: ...
+        self.send("trouble", [status, reason])
