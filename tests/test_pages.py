@@ -44,12 +44,13 @@ def test_no_mark_of_a_page_is_misspelled():
 def page(tmp_path):
     """Makes a page of one block, beside a run of two implementations on kegg, human and kegg-like."""
     gpu = {"search": None, "filters": "level,tree", "impl": "gpu-fused", "apart": {"ready": 40.0}}
+    none = {"counters": {"searches": 0}}
     rows = [
         *trials(label=4.0, query=20.0, counters={"searches": 300}, apart={"ready": 8.0}, index_bytes=36180),
         *trials(label=4.0, query=30.0, dim=1, apart={"ready": 8.0}),
         *trials(label=9.0, query=10.0, dataset="human", verified="sample of 1,000", apart={"ready": 20.0}),
-        *trials(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu),
-        *trials(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu),
+        *trials(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu, **none),
+        *trials(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu, **none),
         *trials(label=3.0, dataset="kegg-like", apart={"ready": 9.0}),
     ]
     store(tmp_path / "run", rows)
@@ -147,6 +148,8 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
         ('stacked = true\ncolumns = {a = "sequential label"}', "", "'stacked' needs a 'run', a 'figure'"),
         ('columns = {a = "gpu-fused ready / sequential query / vertices"}', "", "divides more than once"),
         ('columns = {a = "sequential index_bytes / sequential query"}', "where = {dim=2}", "bytes over ms is no unit"),
+        ('columns = {a = "sequential ready / gpu-fused searches"}\ngraphs = ["human"]', "where = {dim=2}", "by 0"),
+        ('columns = {a = "gpu-fused searches"}\nmean = true', "where = {dim=2}", "no geometric mean of 0"),
         ('columns = {a = "gpu-fused ready"}\ngraphs = ["nokegg"]', "", "no graph or set 'nokegg'"),
         ('columns = {a = "gpu-fused ready"}\nsay = "{b}"', "", "'say' has {b} (columns are a)"),
         ('columns = {a = "gpu-fused ready"}\nsay = "{a.best}"', "", "'say' has {a.best} (there are least"),

@@ -96,10 +96,12 @@ class Value:
         return low / sum(time.median_high for time in self.under), high / sum(time.median_low for time in self.under)
 
     def over(self, other: Value) -> Value:
-        """This value / the other. Raises InputError if the quotient has no unit."""
+        """This value / the other. Raises InputError if the quotient has no unit, or the other is 0."""
         unit = "x" if self.unit == other.unit else _QUOTIENTS.get((self.unit, other.unit))
         if unit is None:
             raise InputError(f"{self.unit} over {other.unit} is no unit")
+        if not other.number:
+            raise InputError("it divides by 0")
         number = self.number / other.number * (1000 if unit == "/s" else 1)
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
@@ -243,10 +245,12 @@ class Expression:
 
 
 def together(values: Iterable[Value | None]) -> Value | None:
-    """The geometric mean of the values that are not None; None without any."""
+    """The geometric mean of the values that are not None; None without any. Raises InputError if one is 0."""
     found = [value for value in values if value is not None]
     if len(found) < 2:
         return found[0] if found else None
+    if not all(value.number for value in found):
+        raise InputError("there is no geometric mean of 0")
     notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
     return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes, times=())
 

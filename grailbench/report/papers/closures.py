@@ -101,7 +101,7 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     def over(header: str, phase: str) -> Column:
         def ratio(cell: Cell) -> float | None:
             base, mine = tiled.get(cell.dataset, {}).get(phase), medians[cell.key].get(phase)
-            return None if base is None or mine is None else base / mine
+            return base / mine if base is not None and mine else None
 
         return Column(header, ratio, "{:.3g}".format)
 

@@ -129,7 +129,7 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
     def over(column: str) -> Callable[[Mapping], float | None]:
         def ratio(line: Mapping) -> float | None:
             base, own = cpu.get((line["problem"], line["dataset"], column)), line[column]
-            return None if base is None or own is None else base / own
+            return base / own if base is not None and own else None
 
         return ratio
 
