@@ -31,8 +31,7 @@ DAY_NS = 86_400 * 10**9
 def _here(cache, tmp_path, monkeypatch):
     """A cache of its own, in which this process has used nothing, and folders for kernels and temporary files."""
     monkeypatch.setattr(caches, "_in_use", OrderedDict())
-    monkeypatch.setattr(caches, "_seen", caches._Seen())
-    monkeypatch.setattr(temporary, "_swept", set())
+    temporary._sweep_once.cache_clear()
     monkeypatch.setattr(kernelcache, "_places", lambda: (tmp_path / "compiled",))
     monkeypatch.setattr(kernelcache, "folder", lambda: tmp_path / "compiled")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
