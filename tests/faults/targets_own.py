@@ -131,7 +131,10 @@ def _archive(data: bytes, place: Place) -> str:
                 into.write(entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512))
         data = gzip.compress(into.getvalue() + bytes(1024), 1, mtime=0)
     archive = place.write(data, "input.tar.gz")
-    sources.unpack(archive, "graph.gra", place.folder / "out")
+    try:
+        sources.unpack(archive, "graph.gra", place.folder / "out")
+    except sources.SourceFailed as error:
+        raise InputError(str(error), path=archive) from None
     return f"unpacked {min((place.folder / 'out').stat().st_size, 4)}"
 
 
