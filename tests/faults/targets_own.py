@@ -141,6 +141,10 @@ def _archive(data: bytes, place: Place) -> str:
 # ------------------------------------------------------------------ settings
 
 
+def _registry(path: Path) -> object:
+    return settings.read(path, registry._File, registry._fill_in)
+
+
 def _config(data: bytes, place: Place) -> str:
     config = plan.load_config(str(place.write(data)))
     try:
@@ -184,7 +188,7 @@ TARGETS = (
     Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=130),
     Target("config", _config, "configs of runs", few=150),
     Target("gate", of_path(gate.load_gate), "gates of comparisons"),
-    Target("registry", of_path(lambda path: settings.read(path, registry._File, registry._fill_in)), "the registry of graphs"),
+    Target("registry", of_path(_registry), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
     Target("program", of_path(description.read), "descriptions of programs"),
     Target("printed", _printed, "what programs print", files=("stdout",), names=None, lines=False),
