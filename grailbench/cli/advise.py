@@ -144,7 +144,7 @@ def _last(entry: Entry, outcome: Outcome, found: Advice) -> Table:
     }  # fmt: skip
     trials = min(option.trials for option in outcome.last if option.sound)
     notes = [
-        f"Asked in batches: {outcome.asked}; medians of {trials} trials or more.",
+        f"Asked in batches: {outcome.pairs}; medians of {trials} trials or more.",
         "build: from edges in memory. front: no other is better in build, query and index alike.",
     ]
     if any(option.peak_bytes for option in found.ratios):
@@ -283,7 +283,7 @@ def _advice(entry: Entry, outcome: Outcome, found: Advice, lines: list[str], dra
 
     against = unindexed(found.ratios, found.best)
     return {
-        "kind": "advice", "graph": entry.graph, "pairs": outcome.asked, "memory": entry.memory,
+        "kind": "advice", "graph": entry.graph, "pairs": outcome.pairs, "memory": entry.memory,
         **_configuration(found.best), "fastest": found.fastest.name,
         "level": [option.name for option in found.level], "sentences": lines,
         "without_index": against and {"since": against.since, **_configuration(against.option)},

@@ -240,15 +240,15 @@ def _fill(file, into: np.ndarray) -> None:
 @njit(cache=True)
 def _cut(offsets, order, most, cuts):
     """Sets where ranges of the order begin, each with at most `most` edges or one row; returns how many limits."""
-    count, held = 1, 0
+    count, filled = 1, 0
     cuts[0] = 1  # behind the super-root
     for x in range(1, order.shape[0]):
         length = offsets[order[x] + 1] - offsets[order[x]]
-        if held and held + length > most:
+        if filled and filled + length > most:
             cuts[count] = x
             count += 1
-            held = 0
-        held += length
+            filled = 0
+        filled += length
     cuts[count] = order.shape[0]
     return count + 1
 
@@ -308,14 +308,14 @@ def _place(words, low, places):
 @njit(cache=True)
 def _extent(words, places, low, first, block):
     """The end of the rows from `first` on that have at most `block` edges, or are one or as many rows; their edges."""
-    held, x = np.int64(0), first
+    filled, x = np.int64(0), first
     while x < low + places.shape[0] and x - first < block:
         length = words[places[x - low] + 1] if places[x - low] >= 0 else 0
-        if x > first and held + length > block:
+        if x > first and filled + length > block:
             break
-        held += length
+        filled += length
         x += 1
-    return x, held
+    return x, filled
 
 
 @njit(cache=True)

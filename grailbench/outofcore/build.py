@@ -49,15 +49,15 @@ def build_in(
     Returns what the stages said of themselves. Raises what `build` raises, and InputError for another build's folder.
     """
     given = {"of": stream.origin, "vertices": stream.vertices, "first": stream.first}
-    with closing(Folder(folder, given | {"dim": dim, "seed": seed}, resume, note)) as held:
-        finished = held.record(SAVED)
-        sorted_before = finished["stages"][STAGES[0]] if finished else held.record(STAGES[0])
+    with closing(Folder(folder, given | {"dim": dim, "seed": seed}, resume, note)) as store:
+        finished = store.record(SAVED)
+        sorted_before = finished["stages"][STAGES[0]] if finished else store.record(STAGES[0])
         if sorted_before and edges.checksum(stream.blocks(), stream.vertices) != sorted_before["checksum"]:
             raise InputError("it has a build of other edges", path=folder, remedy="name another folder")
         if finished:
             return finished["stages"]
         dag, arrays, stages = build(
-            held, stream.blocks, stream.vertices, memory, dim, seed, stream.edges, block, stream.first
+            store, stream.blocks, stream.vertices, memory, dim, seed, stream.edges, block, stream.first
         )
 
         def write(to: Path) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def build_in(
             return {"stages": stages}
 
         room = sum(array.nbytes for array in (dag.offsets, dag.children, *arrays.values())) + 12 * dag.vertices
-        whole = held.stage(SAVED, room, write)
-        held.drop(*STAGES)
+        whole = store.stage(SAVED, room, write)
+        store.drop(*STAGES)
     return stages | {SAVED: {key: whole[key] for key in whole if key != "stages"}}
 
 
@@ -97,11 +97,11 @@ def build(
     if vertices is not None:
         spare(memory, vertices)
     places = [folder.path / name for name in STAGES]
-    said: dict[str, dict] = {}
+    records: dict[str, dict] = {}
 
     def stage(number: int, room: int, work: Callable[[Path], dict]) -> dict:
-        said[STAGES[number]] = folder.stage(STAGES[number], room, work)
-        return said[STAGES[number]]
+        records[STAGES[number]] = folder.stage(STAGES[number], room, work)
+        return records[STAGES[number]]
 
     found = stage(0, 20 * given, lambda to: edges.sort(stream(), vertices, memory, to, given))
     n, m = found["vertices"], found["edges"]
@@ -114,7 +114,7 @@ def build(
         labels.LABELS: Mapped(places[4] / labels.LABELS, np.int32).array,
         labels.HUBS: Mapped(places[4] / labels.HUBS, np.uint64).array,
     }
-    return _dag(places[0], places[1], found), arrays, said
+    return _dag(places[0], places[1], found), arrays, records
 
 
 def _dag(rows: Path, leveled: Path, found: dict) -> Dag:

@@ -153,11 +153,11 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     """Deals keys into files by their sources, `step` vertices each; `most` keys are kept back before they are written.
 
     A file that gets none is not made."""
-    held, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
+    buffer, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
 
     def write() -> None:
         ends = np.zeros(len(paths) + 1, np.int64)
-        _deal(held[:count], low, step, ends, out)
+        _deal(buffer[:count], low, step, ends, out)
         for path, first, last in zip(paths, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             if first < last:
                 with open(path, "ab", buffering=0) as file:
@@ -166,7 +166,7 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     for some in keys:
         while some.size:
             taken = min(some.size, most - count)
-            held[count : count + taken], some = some[:taken], some[taken:]
+            buffer[count : count + taken], some = some[:taken], some[taken:]
             count += taken
             if count == most:
                 write()
@@ -232,13 +232,13 @@ def _sorted(keys: Iterable[np.ndarray], room: int, spill: Path) -> Iterator[np.n
 
 def _explained(error: Exception) -> Exception:
     """An error of DuckDB as one that is expected."""
-    said = str(error).partition("\n")[0]
-    lower = said.casefold()
+    message = str(error).partition("\n")[0]
+    lower = message.casefold()
     if "no space left" in lower or "max_temp_directory_size" in lower or getattr(error, "errno", 0) == errno.ENOSPC:
-        return OSError(errno.ENOSPC, said)
+        return OSError(errno.ENOSPC, message)
     if "memory" in lower:
-        return MachineLacks(f"DuckDB cannot sort the edges within its memory: {said} (allow more by --memory)")
-    return MachineLacks(f"DuckDB cannot sort the edges: {said}")
+        return MachineLacks(f"DuckDB cannot sort the edges within its memory: {message} (allow more by --memory)")
+    return MachineLacks(f"DuckDB cannot sort the edges: {message}")
 
 
 class _Rows:

@@ -95,14 +95,14 @@ class Outcome:
     """What a tournament found.
 
     folder  of the last round's run
-    asked   the pairs of the last round in words
+    pairs   those of the last round in words
     first   the configurations as the first rounds measured them
     last    those of the last round, with its times
     absent  why implementations did not take part, by name
     """
 
     folder: Path
-    asked: str
+    pairs: str
     first: list[Option]
     last: list[Option]
     absent: dict[str, str]
@@ -132,8 +132,8 @@ def hold(
     limit = max(LEAST_SECONDS * _load(), SHARE * entry.seconds, CONDENSED * pairs.condensing)
     began = monotonic()  # neither fetching nor compiling counts
     folder = new_run(NAME, plan.digest, out)
-    asked = pairs.of(FIRST_PAIRS, folder)[-1:]
-    first = {**ONCE, "queries": asked, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
+    few = pairs.of(FIRST_PAIRS, folder)[-1:]
+    first = {**ONCE, "queries": few, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
     plan = entries(entry.graph, taking.names, time_limit=limit, **first)
     measured: dict[str, Option] = {}
     for turn in range(1, ROUNDS + 1):
@@ -187,8 +187,8 @@ def _load() -> float:
 def _size(chosen: list[Option], pairs: _Pairs, seconds: float) -> tuple[int, int]:
     """The number of pairs and of trials of the last round that take about so many seconds."""
     for number in LAST_PAIRS:
-        asked = pairs.sets * sum(2 * option.build + number * option.query for option in chosen) / 1e3
-        passes = int(seconds / asked) - 2  # one is verified, one warms up
+        estimate = pairs.sets * sum(2 * option.build + number * option.query for option in chosen) / 1e3
+        passes = int(seconds / estimate) - 2  # one is verified, one warms up
         if passes >= TRIALS[0]:
             break
     return number, int(np.clip(passes, *TRIALS))
@@ -290,9 +290,9 @@ def field(chosen: Iterable[str] = (), gpu: bool = False) -> Field:
             each.require()
         except MachineLacks as error:
             lacking[each.name] = error
-    for wanted, asked in ((chosen, found), (gpu, [each for each in found if GPU in each.needs])):
-        if wanted and asked and all(each.name in lacking for each in asked):
-            raise lacking[asked[0].name]
+    for wanted, able in ((chosen, found), (gpu, [each for each in found if GPU in each.needs])):
+        if wanted and able and all(each.name in lacking for each in able):
+            raise lacking[able[0].name]
     if gpu and not any(GPU in each.needs for each in found):
         raise InputError("--gpu: none of the chosen implementations runs on a GPU", remedy="leave --gpu or --impl out")
     names = [each.name for each in found if each.name not in lacking]
