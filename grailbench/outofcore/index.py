@@ -10,7 +10,7 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
-from grailbench.outofcore import edges, search
+from grailbench.outofcore import search
 from grailbench.outofcore.build import build
 from grailbench.outofcore.folder import Folder
 from grailbench.outofcore.paged import Mapped
@@ -122,7 +122,7 @@ class StreamedIndex(Index):
 class Streamed(Implementation):
     """The labels of `gpu-fused`, for graphs whose edges do not fit the memory.
 
-    What belongs to a vertex is held, at most 48 bytes; edges pass by. DuckDB sorts them on disk and drops duplicates.
+    What belongs to a vertex is held, at most 48 bytes; edges pass by. They are sorted on disk, without duplicates.
     Levels are taken one after the other, and each row of edges is read once. The rows are then written in the order of
     levels, as compressed blocks, and three passes over these make trees, labels and hubs. A query is filtered, and
     searched depth-first where the labels leave it open, over rows that are mapped from the disk. From a file or a
@@ -133,13 +133,8 @@ class Streamed(Implementation):
     source = "grailbench (docs/algorithms.md)"
     cost = "labels O(d n + m) work, edges read from disk about seven times; 4 (2 d + 3) bytes a vertex, hubs 16 more"
     counts = NAMES
-    needs = ("streamed",)
     axes = frozenset({"dim", "threads", "memory"})
     fixed = {"filters": ",".join(FILTERS)}
-
-    @classmethod
-    def require(cls) -> None:
-        edges.require()
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> StreamedIndex:
@@ -147,7 +142,6 @@ class Streamed(Implementation):
 
         Raises TooLittleMemory if 48 bytes a vertex are not allowed, and MachineLacks for a full disk.
         """
-        cls.require()
         with temporary.Folder("streamed") as where:
             allowed = allowed_memory(params)
             given = lambda: _edges_of(dag)  # noqa: E731
