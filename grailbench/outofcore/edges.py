@@ -91,10 +91,8 @@ class _Seen:
             for ends, side in ((sources, "source"), (targets, "target")):
                 if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= most):
                     at = int(np.flatnonzero((ends < 0) | (ends >= most))[0])
-                    raise InputError(
-                        f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices",
-                        remedy="number the vertices from 0",
-                    )
+                    message = f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices"
+                    raise InputError(message, remedy="number the vertices from 0")
                 self._greatest = max(self._greatest, int(ends.max())) if ends.size else self._greatest
             self.given += sources.size
             between = sources != targets

@@ -42,8 +42,6 @@ graph once and does not mark the graph as undirected, so every edge is read as d
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numba import njit
 
@@ -100,34 +98,26 @@ _SHORTEST = len("0:#\n")  # bytes of a vertex line
 _FEW = 1 << 20  # vertices for which an array is made without asking whether the file can have a line of each
 
 
-def read_gra(path: Path, text: np.ndarray) -> Found:
+def read_gra(text: np.ndarray) -> Found:
     """Reads a graph from a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
-    vertices, pos, line = _gra_header(path, text)
+    vertices, pos, line = _gra_header(text)
     if vertices > max(_FEW, (text.size - pos + 1) // _SHORTEST):
-        raise InputError(
-            f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each",
-            path=path,
-            line=line - 1,
-            remedy=REFETCH,
-        )
+        message = f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each"
+        raise InputError(message, line=line - 1, remedy=REFETCH)
     state = new_state(pos, line)
     seen = np.zeros(vertices, np.uint8)
     status, sources, targets = parse(_parse_gra, text, state, seen)
     if status != DONE:
-        raise _gra_fault(path, text, state, status, vertices)
+        raise _gra_fault(text, state, status, vertices)
     if state[LINES] != vertices:
         missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # does not scan all of a `seen` of 2^31 bytes
-        raise InputError(
-            f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH,
-        )
+        message = f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)"
+        raise InputError(message, line=int(state[LINE]), remedy=REFETCH)
     return Found(Graph(vertices, sources, targets), Counted(vertices))
 
 
-def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
+def _gra_header(text: np.ndarray) -> tuple[int, int, int]:
     """The number of vertices, and the byte and line where the vertex lines start."""
     named, line = False, 1
     for line, after, content in lines(text):
@@ -137,18 +127,15 @@ def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
             named = True
             continue
         if not content.isdigit() or len(content) > 18:
-            raise InputError(
-                f"the vertex count expected, found {content[:60].decode('ascii', 'backslashreplace')!r}",
-                path=path,
-                line=line,
-                remedy="a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line",
-            )
-        check_vertices(int(content), path, line)
+            message = f"the vertex count expected, found {content[:60].decode('ascii', 'backslashreplace')!r}"
+            remedy = "a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line"
+            raise InputError(message, line=line, remedy=remedy)
+        check_vertices(int(content), line)
         return int(content), after, line + 1
-    raise InputError("the file ends before the vertex count", path=path, line=line, remedy=REFETCH)
+    raise InputError("the file ends before the vertex count", line=line, remedy=REFETCH)
 
 
-def _gra_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
+def _gra_fault(text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
     messages = {
         CUT_OFF: f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
         NO_COLON: "a colon expected after the vertex id",
@@ -157,7 +144,7 @@ def _gra_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, ver
         TWICE: f"vertex {int(state[VALUE])} has a second line",
     }
     what = "a child" if state[CURRENT] >= 0 else "a vertex id"
-    return fault(path, text, state, status, what, vertices, messages=messages)
+    return fault(text, state, status, what, vertices, messages=messages)
 
 
 @njit(PARSER.format("uint8[::1]"), cache=True)
@@ -241,55 +228,51 @@ def _parse_gra(text, state, sources, targets, seen):
 _BOTH_ENDS = "METIS lists an edge at both its ends; a directed graph must come in another format"
 
 
-def read_metis(path: Path, text: np.ndarray) -> Found:
+def read_metis(text: np.ndarray) -> Found:
     """Reads a graph from a METIS text (uint8[size]). Raises InputError if it is malformed."""
-    vertices, edges, skipped, stride, pos, line = _metis_header(path, text)
+    vertices, edges, skipped, stride, pos, line = _metis_header(text)
     state = new_state(pos, line)
     weighted = stride == 2
     status, sources, targets, weights = parse(_parse_metis, text, state, vertices, skipped, stride, weighted=weighted)
     if status != DONE:
-        raise _metis_fault(path, text, state, status, vertices)
+        raise _metis_fault(text, state, status, vertices)
     if sources.size != 2 * edges:
-        raise InputError(
-            f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}",
-            path=path,
-            line=int(state[LINE]),
-            remedy=_BOTH_ENDS,
-        )
+        message = f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}"
+        raise InputError(message, line=int(state[LINE]), remedy=_BOTH_ENDS)
     out, into = (np.bincount(ids, minlength=vertices) for ids in (sources, targets))
     if (uneven := np.flatnonzero(out != into)).size:
         v = int(uneven[0])
         message = f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it"
-        raise InputError(message, path=path, remedy=_BOTH_ENDS)
+        raise InputError(message, remedy=_BOTH_ENDS)
     weights, description = usable_weights(text, state, weights, "of edges") if weighted else (None, None)
     graph = Graph(vertices, sources, targets, weights)
     return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), description)
 
 
-def _metis_header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
+def _metis_header(text: np.ndarray) -> tuple[int, int, int, int, int, int]:
     """Vertices, edges, how many numbers precede the neighbours of a line, how many numbers there are for each
     neighbour, and the byte and line after the header."""
-    line, after, content = first_line(path, text, "the header", comment=b"%")
+    line, after, content = first_line(text, "the header", comment=b"%")
     words = content.split()
     if not 2 <= len(words) <= 4 or not are_counts(words):
-        raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
+        raise InputError("the header 'vertices edges [fmt [ncon]]' expected", line=line)
     form = words[2].zfill(3) if len(words) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
-        raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", path=path, line=line)
+        raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", line=line)
     sizes, weights, edge_weights = (digit == ord("1") for digit in form)
     constraints = int(words[3]) if len(words) > 3 else int(weights)
-    check_vertices(int(words[0]), path, line)
+    check_vertices(int(words[0]), line)
     skipped = sizes + (constraints if weights else 0)
     return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
 
 
-def _metis_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
+def _metis_fault(text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
     messages = {
         CUT_OFF: f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
         COLUMNS: "the line of a vertex ends before the weights that fmt promises",
         AFTER_END: f"something follows the lines of all {vertices} vertices",
     }
-    return fault(path, text, state, status, "a neighbour or weight", vertices, 1, messages)
+    return fault(text, state, status, "a neighbour or weight", vertices, 1, messages)
 
 
 @njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
@@ -353,16 +336,16 @@ def _parse_metis(text, state, sources, targets, weights, n, skipped, stride):
 # ---------------------------------------------------------------------------------------- adjacency lists
 
 
-def read_adjlist(path: Path, text: np.ndarray) -> Found:
+def read_adjlist(text: np.ndarray) -> Found:
     """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
     state = new_state(0, 1)
     status, sources, targets = parse(_parse_adjlist, text, state, MAX_VERTICES - 1)
     if status != DONE:
         remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
-        raise fault(path, text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
+        raise fault(text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
     if sources.size == 0:
-        raise InputError("the file holds no vertex", path=path, line=int(state[LINE]))
+        raise InputError("the file holds no vertex", line=int(state[LINE]))
     begins = targets < 0
     targets[begins] = sources[begins]
     known, rank = ranks(sources, targets)
@@ -371,7 +354,6 @@ def read_adjlist(path: Path, text: np.ndarray) -> Found:
     if (twice := np.flatnonzero(lines_of > 1)).size:
         raise InputError(
             f"vertex {known[twice[0]]} begins {lines_of[twice[0]]} lines",
-            path=path,
             remedy="a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it; "
             "write_multiline_adjlist writes another format",
         )
