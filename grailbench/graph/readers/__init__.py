@@ -180,9 +180,8 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
     """As `read`, for a graph that `opened` opened."""
     _check_known(format)
     wanted, started, path = Options(**options), perf_counter(), source.path
-    raw = source.text
     with reading(path):
-        text = without_bom(raw)
+        text = without_bom(source.text)
         loaded = perf_counter()
         head = text[:_HEAD].tobytes()
         _check_filled(text.size, head, path, wanted)
@@ -208,7 +207,8 @@ def reading(path: Path) -> Iterator[None]:
         with in_file(path):
             yield
     except TooLittleMemory as error:
-        raise TooLittleMemory(f"{path}: {error}") from None
+        named = str(error).startswith(str(path))  # by what unpacks it
+        raise error if named else TooLittleMemory(f"{path}: {error}") from None
     except MemoryError as error:
         why = str(error) or "an allocation failed"
         raise TooLittleMemory(f"{path}: too little memory to read it: {why}") from None

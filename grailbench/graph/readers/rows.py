@@ -233,7 +233,8 @@ def read_metis(text: np.ndarray) -> Found:
     vertices, edges, skipped, stride, pos, line = _metis_header(text)
     state = new_state(pos, line)
     weighted = stride == 2
-    status, sources, targets, weights = parse(_parse_metis, text, state, vertices, skipped, stride, weighted=weighted)
+    row = vertices, 1, vertices, PERCENT, skipped, stride
+    status, sources, targets, weights = parse(_parse_rows, text, state, *row, weighted=weighted)
     if status != DONE:
         raise _metis_fault(text, state, status, vertices)
     if sources.size != 2 * edges:
@@ -275,40 +276,69 @@ def _metis_fault(text: np.ndarray, state: np.ndarray, status: int, vertices: int
     return fault(text, state, status, "a neighbour or weight", vertices, 1, messages)
 
 
-@njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
-def _parse_metis(text, state, sources, targets, weights, n, skipped, stride):
-    """Parses vertex lines from state[POS] on; returns a status code.
+# ---------------------------------------------------------------------------------------- adjacency lists
 
-    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id and, if `stride` is 2, the edge's
-    weight. state[LINES] is the current vertex; state[CURRENT] is how many numbers of its line were read, -1 at its
-    start.
+
+def read_adjlist(text: np.ndarray) -> Found:
+    """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
+    malformed."""
+    state = new_state(0, 1)
+    status, row, ids, _ = parse(_parse_rows, text, state, -1, 0, MAX_VERTICES - 1, HASH, 0, 1, weighted=False)
+    if status != DONE:
+        remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
+        raise fault(text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
+    if ids.size == 0:
+        raise InputError("the file holds no vertex", line=int(state[LINE]))
+    begins = np.diff(row, prepend=-1) != 0
+    vertices, edges = ids[begins], ~begins
+    known, rank = ranks(vertices, ids)
+    lines_of = np.bincount(rank(vertices), minlength=known.size)
+    if (twice := np.flatnonzero(lines_of > 1)).size:
+        message = f"vertex {known[twice[0]]} begins {lines_of[twice[0]]} lines"
+        remedy = "a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it"
+        raise InputError(message, remedy=f"{remedy}; write_multiline_adjlist writes another format")
+    return Found(Graph(known.size, rank(vertices[row[edges]]), rank(ids[edges])), ids_from(known))
+
+
+# ---------------------------------------------------------------------------------------- the parser of both
+
+
+@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, int64, int64"), cache=True)
+def _parse_rows(text, state, sources, targets, weights, rows, first, last, comment, skipped, stride):
+    """Parses rows of numbers from state[POS] on, a line each; returns a status code.
+
+    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id, one of first..last, which is stored
+    minus `first`, and, if `stride` is 2, the edge's weight. Sources are numbers of rows. There are `rows` of them, and
+    comments are lines of their own; or any number if it is -1: then empty lines are none, and comments may follow the
+    last number of a line. state[LINES] is the current row; state[CURRENT] is how many numbers of its line were read,
+    -1 at its start.
     """
     end, room = text.size, targets.size
-    pos, line, count, vertex, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
+    pos, line, count, row, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
     status = np.int64(-1)
     while status < 0:
         while pos < end and is_blank(text[at(pos)]):
             pos += 1
-        if read < 0 and pos < end and text[at(pos)] == PERCENT:
+        if (read < 0 or rows < 0) and pos < end and text[at(pos)] == comment:
             while pos < end and text[at(pos)] != NEWLINE:
                 pos += 1
-            pos = min(pos + 1, end)
-            line += 1
-        elif pos == end and read < 0 and (vertex >= n - 1 or vertex == n):
-            status = DONE if vertex == n or skipped == 0 else CUT_OFF  # the last line may be empty and lack a newline
+            if read < 0:
+                pos = min(pos + 1, end)
+                line += 1
         elif pos == end and read < 0:
-            status = CUT_OFF
+            whole = rows < 0 or row == rows or (row == rows - 1 and skipped == 0)  # the last line may be empty
+            status = DONE if whole else CUT_OFF
         elif pos == end or text[at(pos)] == NEWLINE:
-            if vertex < n:
+            if row < rows:
                 read = max(read, 0)
                 if read < skipped or (read - skipped) % stride:
                     status = COLUMNS
                     break
-                vertex += 1
+            row += row < rows or read > 0
             read = np.int64(-1)
             line += pos < end
             pos = min(pos + 1, end)
-        elif vertex >= n:
+        elif row >= rows >= 0:
             status = AFTER_END
         else:
             start = pos
@@ -317,83 +347,17 @@ def _parse_metis(text, state, sources, targets, weights, n, skipped, stride):
             neighbour = read >= skipped and (read - skipped) % stride == 0
             if value < 0 or (pos < end and not is_space(text[at(pos)])):
                 status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
-            elif neighbour and (value < 1 or value > n):
+            elif neighbour and (value < first or value > last):
                 status, state[VALUE], pos = OUT_OF_RANGE, value, start
             elif neighbour and count == room:
                 status, pos = FULL, start
             else:
                 if neighbour:
-                    sources[at(count)] = vertex
-                    targets[at(count)] = value - 1
+                    sources[at(count)] = row
+                    targets[at(count)] = value - first
                     count += 1
                 elif read >= skipped:
                     store_weight(text, start, pos, line, count - 1, weights, state)
                 read += 1
-    state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, vertex, read
-    return status
-
-
-# ---------------------------------------------------------------------------------------- adjacency lists
-
-
-def read_adjlist(text: np.ndarray) -> Found:
-    """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
-    malformed."""
-    state = new_state(0, 1)
-    status, sources, targets = parse(_parse_adjlist, text, state, MAX_VERTICES - 1)
-    if status != DONE:
-        remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
-        raise fault(text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
-    if sources.size == 0:
-        raise InputError("the file holds no vertex", line=int(state[LINE]))
-    begins = targets < 0
-    targets[begins] = sources[begins]
-    known, rank = ranks(sources, targets)
-    sources, targets = rank(sources), rank(targets)
-    lines_of = np.bincount(sources[begins], minlength=known.size)
-    if (twice := np.flatnonzero(lines_of > 1)).size:
-        raise InputError(
-            f"vertex {known[twice[0]]} begins {lines_of[twice[0]]} lines",
-            remedy="a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it; "
-            "write_multiline_adjlist writes another format",
-        )
-    return Found(Graph(known.size, sources[~begins], targets[~begins]), ids_from(known))
-
-
-@njit(PARSER.format("int64"), cache=True)
-def _parse_adjlist(text, state, sources, targets, last):
-    """Parses lines from state[POS] on; returns a status code. Ids of 0..last are allowed.
-
-    The first id of a line is stored as a source with the target -1; state[CURRENT] is the vertex of the current line.
-    """
-    end, room = text.size, targets.size
-    pos, line, count, vertex = state[POS], state[LINE], state[COUNT], state[CURRENT]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos == end:
-            status = DONE
-        elif text[at(pos)] == NEWLINE:
-            vertex = np.int64(-1)
-            line += 1
-            pos += 1
-        elif text[at(pos)] == HASH:  # also after the last id of a line, as networkx reads it
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-        elif count == room:
-            status = FULL
-        else:
-            start = pos
-            value, pos = number(text, pos)
-            if value < 0 or (pos < end and not is_space(text[at(pos)])):
-                status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
-            elif value > last:
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            else:
-                targets[at(count)] = -1 if vertex < 0 else value
-                vertex = value if vertex < 0 else vertex
-                sources[at(count)] = vertex
-                count += 1
-    state[POS], state[LINE], state[COUNT], state[CURRENT] = pos, line, count, vertex
+    state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, row, read
     return status
