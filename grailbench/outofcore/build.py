@@ -107,7 +107,7 @@ def build(
     n, m = found["vertices"], found["edges"]
     left = spare(memory, n)
     stage(1, 12 * n, lambda to: levels.peel(places[0], to, left, first))
-    stage(2, 8 * m + 8 * n, lambda to: blocks.write(*places[:2], to, left, block))
+    stage(2, 12 * m + 8 * n, lambda to: blocks.write(*places[:2], to, left, block))
     stage(3, 8 * dim * n + 8 * n, lambda to: labels.trees(*places[:3], to, dim, seed))
     stage(4, 4 * labels.record_width(dim) * n + 24 * n, lambda to: labels.label(*places[:4], to, dim))
     arrays = {

@@ -42,7 +42,7 @@ def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, 
     """
     seen, spill = _Seen(vertices), to / "spill"
     spill.mkdir()
-    ordered = _in_order(seen.keys(blocks), 0, vertices or MAX_VERTICES, given, _room(memory, vertices or 0), spill)
+    ordered = in_order(seen.keys(blocks), 0, vertices or MAX_VERTICES, given, _room(memory, vertices or 0), spill)
     least = next(ordered, np.empty(0, np.uint64))  # when all edges were seen
     folder.spare(memory, seen.vertices)
     offsets, parents = np.zeros(seen.vertices + 1, np.int64), np.zeros(seen.vertices, np.int32)
@@ -107,7 +107,7 @@ def _room(memory: int, vertices: int) -> int:
     return max(folder.LEAST // 2, (memory - folder.FIXED - 12 * vertices) // 2)
 
 
-def _in_order(keys: Iterable[np.ndarray], low: int, high: int, given: int, room: int, spill: Path) -> Iterator:
+def in_order(keys: Iterable[np.ndarray], low: int, high: int, given: int, room: int, spill: Path) -> Iterator:
     """The keys in ascending order, uint64[k] at a time.
 
     low, high: their sources are from low to high - 1; given: about how many come, 0 if nobody knows
@@ -122,7 +122,7 @@ def _in_order(keys: Iterable[np.ndarray], low: int, high: int, given: int, room:
         if count > most and last - first > 1:
             below = spill / f"of-{path.name}"
             below.mkdir()
-            yield from _in_order(_read(path, BATCH), first, last, count, room, below)
+            yield from in_order(_read(path, BATCH), first, last, count, room, below)
             below.rmdir()
             continue
         found = np.empty(0, np.uint64)
