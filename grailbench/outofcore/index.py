@@ -14,14 +14,14 @@ from grailbench.outofcore import search
 from grailbench.outofcore.build import build
 from grailbench.outofcore.folder import Folder
 from grailbench.outofcore.paged import Mapped
+from grailbench.outofcore.streams import Stream
 from grailbench.problems.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import Scratches
 from grailbench.problems.reachability.gpu.fused.host import label_fault, record_width
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labels
-from grailbench.util import memory, temporary
+from grailbench.util import temporary
 
-SHARE = 4  #: this part of the free memory is used, unless `Params.memory` says otherwise
 _BLOCK = 1024  #: queries that a thread takes at a time
 _FEW = 64  #: queries that are answered one by one
 _STREAMED = 1 << 20  #: edges of a condensed graph that are handed out at a time
@@ -143,10 +143,9 @@ class Streamed(Implementation):
         Raises TooLittleMemory if 48 bytes a vertex are not allowed, and MachineLacks for a full disk.
         """
         with temporary.Folder("streamed") as where:
-            allowed = allowed_memory(params)
-            given = lambda: _edges_of(dag)  # noqa: E731
-            with closing(Folder(where / "build", {"source": "dag"}, False)) as folder:
-                made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
+            stream = Stream(lambda: _edges_of(dag), {"source": "dag"}, dag.vertices - 1, edges=dag.edges)
+            with closing(Folder(where / "build", stream.origin, False)) as folder:
+                made, arrays, _ = build(folder, stream, params)
             if not np.array_equal(made.order, dag.order):
                 raise RuntimeError("the order that was streamed is not that of Kahn's queue")
             return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)
@@ -155,11 +154,6 @@ class Streamed(Implementation):
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> StreamedIndex:
         """Returns the index whose arrays these are; nothing is copied."""
         return StreamedIndex(dag, arrays["labels"], arrays["hubs"], params)
-
-
-def allowed_memory(params: Params) -> int:
-    """The bytes that a build may use: `Params.memory`, or a share of what is free."""
-    return params.memory or memory.available() // SHARE
 
 
 def _edges_of(dag: Dag) -> Iterator[tuple[np.ndarray, np.ndarray]]:
