@@ -70,7 +70,7 @@ def test_what_is_held_is_not_fetched_again(server, folder):
     first = one(fetch(wanted))
     again = one(fetch(wanted))
     assert (first.status, again.status) == ("fetched", "held")
-    assert again.file.source == first.file.source == server.url + "/a.gra.gz"
+    assert again.file.note["source"] == first.file.note["source"] == server.url + "/a.gra.gz"
     assert server.asked == {"/a.gra.gz": 1}
 
 
@@ -81,7 +81,7 @@ def test_the_next_source_is_tried_after(spoilt, tmp_path, server, folder):
         (folder / "a.gra.gz").write_bytes(bad)
     (tmp_path / "a.gra.gz").write_bytes(PACKED)
     result = one(fetch([dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
-    assert (result.status, result.file.source) == ("fetched", str(tmp_path / "a.gra.gz"))
+    assert (result.status, result.file.note["source"]) == ("fetched", str(tmp_path / "a.gra.gz"))
     assert len(result.reasons) == 1
     assert server.url in result.reasons[0]
 
@@ -90,7 +90,7 @@ def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):
     for place in (tmp_path, folder):
         (place / "a.gra.gz").write_bytes(PACKED)
     wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
-    assert one(fetch(wanted, mirror=str(tmp_path))).file.source == str(tmp_path / "a.gra.gz")
+    assert one(fetch(wanted, mirror=str(tmp_path))).file.note["source"] == str(tmp_path / "a.gra.gz")
     assert not server.asked
 
 
@@ -109,7 +109,7 @@ def test_a_mirror_may_hold_unpacked_graph_files_and_a_folder_for_each_set(at, fo
     (folder / at).parent.mkdir(exist_ok=True)
     (folder / at).write_bytes(GRAPH if at.endswith(".gra") else packed)
     result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra", GRAPH, packed)], mirror=str(folder)))
-    assert (result.file.verified, result.file.source, result.reasons) == (True, str(folder / at), ())
+    assert (result.file.verified, result.file.note["source"], result.reasons) == (True, str(folder / at), ())
 
 
 def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):

@@ -97,7 +97,7 @@ def test_every_kernel_of_the_package_is_kept_in_a_folder_named_after_its_code():
     found = {Path(path) for path in out.split()}
     assert len(found) > 50
     assert {path.parent for path in found} == {kernelcache.folder()}
-    assert all(kernelcache._is_present(path) for path in found)
+    assert all(kernelcache._STATE.fullmatch(path.name) for path in found)
 
 
 def test_a_folder_that_the_user_chose_holds_kernels(tmp_path):

@@ -101,10 +101,12 @@ def records() -> Iterator[dict]:
     yield _record("temporary", f"files {STALE}", None, caches.left_behind(dry=True), None, 0)
 
 
-def _record(name, what, path: Path | None, found: list, again: str | None, most: int | None, counted: int = 0) -> dict:
+def _record(
+    name, what, path: Path | None, found: list[Entry], again: str | None, most: int | None, counted: int = 0
+) -> dict:
     return {
         "cache": name, "what": what, "path": path and str(path), "entries": len(found),
-        "bytes": sum(entry.bytes for entry in found), "used": _time(getattr(entry, "used", 0) for entry in found),
+        "bytes": sum(entry.bytes for entry in found), "used": _time(entry.used for entry in found),
         "again": again, "bound": most, "counted": counted,
     }  # fmt: skip
 
@@ -139,22 +141,22 @@ def pruned(dry: bool) -> list[Removal]:
     from grailbench.graph import store
     from grailbench.problems.reachability import queries
 
-    def gone(paths: Iterable[tuple[Path, int]], cache: str, why: str) -> list[Removal]:
-        return [Removal(path, cache, size, why, not dry and path.exists()) for path, size in paths]
+    def gone(found: list[Entry], why: str) -> list[Removal]:
+        return [Removal(each.path, each.kind, each.bytes, why, not dry and each.path.exists()) for each in found]
 
     def taken(wanted: list[Entry], why: str) -> list[Removal]:
         done = {entry.path for entry in caches.remove(wanted, dry)}
         return [Removal(entry.path, entry.kind, entry.bytes, why, entry.path not in done)
                 for entry in wanted if entry.path in done or not caches.in_use(entry.path)]  # fmt: skip
 
-    found = gone(((left.path, left.bytes) for left in caches.left_behind(dry)), "temporary", STALE)
+    found = gone(caches.left_behind(dry), STALE)
     former = {"dags": store.is_former, "queries": queries.is_former}
     every = caches.entries()
     found += taken([entry for entry in every if entry.kind in former and former[entry.kind](entry.path)], FORMER)
     outdated = {*kernelcache.former()}
-    kernels = [(entry.path, entry.bytes) for entry in caches.kernels() if entry.path in outdated]
+    kernels = [entry for entry in caches.kernels() if entry.path in outdated]
     kernelcache.remove(() if dry else outdated)
-    found += gone(kernels, KERNELS, FORMER)
+    found += gone(kernels, FORMER)
     if (most := caches.bound()) is not None:
         removed = {each.path for each in found}
         found += taken(caches.least_used([entry for entry in every if entry.path not in removed], most), ABOVE)

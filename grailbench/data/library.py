@@ -238,8 +238,10 @@ def describe(dataset: Dataset) -> dict:
     pairs = dataset.closure
     row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
     row |= {"matches": matches(dataset, measured)}
-    for name in ("verified", "checked", "sha256", "archive_sha256", "source"):
+    for name in ("verified", "checked", "sha256"):
         row[name] = found and getattr(found, name)
+    for name in ("archive_sha256", "source"):
+        row[name] = found and found.note.get(name)
     errata = [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum]
     return row | {"errata": errata, "notes": list(dataset.notes)}
 

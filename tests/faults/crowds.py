@@ -108,7 +108,6 @@ class Place:
                 os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
                 paths.datasets_dir = lambda: self.folder / "datasets"
                 paths.runs_dir = lambda: self.folder / "runs"
-                caches._seen = caches._Seen()
                 caches._in_use.clear()
                 os.close(begin)
                 os.read(start, 1)  # until all are there

@@ -131,11 +131,18 @@ def _archive(data: bytes, place: Place) -> str:
                 into.write(entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512))
         data = gzip.compress(into.getvalue() + bytes(1024), 1, mtime=0)
     archive = place.write(data, "input.tar.gz")
-    sources.unpack(archive, "graph.gra", place.folder / "out")
+    try:
+        sources.unpack(archive, "graph.gra", place.folder / "out")
+    except sources.SourceFailed as error:
+        raise InputError(str(error), path=archive) from None
     return f"unpacked {min((place.folder / 'out').stat().st_size, 4)}"
 
 
 # ------------------------------------------------------------------ settings
+
+
+def _registry(path: Path) -> object:
+    return settings.read(path, registry._File, registry._fill_in)
 
 
 def _config(data: bytes, place: Place) -> str:
@@ -181,7 +188,7 @@ TARGETS = (
     Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=130),
     Target("config", _config, "configs of runs", few=150),
     Target("gate", of_path(gate.load_gate), "gates of comparisons"),
-    Target("registry", of_path(registry._read), "the registry of graphs"),
+    Target("registry", of_path(_registry), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
     Target("program", of_path(description.read), "descriptions of programs"),
     Target("printed", _printed, "what programs print", files=("stdout",), names=None, lines=False),
