@@ -106,7 +106,7 @@ class Place:
                 atexit._clear()  # of the process that forked this one
                 os.chdir(self.folder)
                 os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
-                paths.datasets_dir = lambda: self.folder / "datasets"
+                paths.shipped = lambda name: self.folder / name
                 paths.runs_dir = lambda: self.folder / "runs"
                 caches._in_use.clear()
                 os.close(begin)

@@ -101,13 +101,14 @@ class Stage:
         tempfile.tempdir = None
         (self.home / "tmp").mkdir()
         self._registry()
-        paths.datasets_dir = lambda: self.home / "registry"
+        shipped = paths.shipped
+        paths.shipped = lambda name: self.home / "registry" if name == "datasets" else shipped(name)
         provenance.baselines = lambda: self.work / "recorded"
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
         where, mirror = self.home / "registry", self.home / "mirror"
-        shutil.copytree(paths.datasets_dir(), where)
+        shutil.copytree(paths.shipped("datasets"), where)
         mirror.mkdir()
         text = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
         packed = gzip.compress(text, mtime=0)
