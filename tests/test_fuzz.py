@@ -159,8 +159,8 @@ def test_a_reader_that_accepts_a_wrong_edge_is_found(name, data, attribute, chan
 
 
 def test_a_reader_that_refuses_a_right_file_is_found(place, monkeypatch):
-    def refuse(path, text):
-        raise InputError("no", path=path)
+    def refuse(text):
+        raise InputError("no")
 
     monkeypatch.setattr("grailbench.graph.readers.rows.read_gra", refuse)
     assert "although it is right" in judge(TARGETS["gra"], b"1\n0: #\n", place).finding.text

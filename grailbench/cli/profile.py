@@ -67,6 +67,8 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.report import draw
+    from grailbench.report.profiled import of_answers, of_outline
     from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
@@ -75,7 +77,9 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     parts += [f"next: grailbench advise {quoted(found.name)}"] if found.vertices else []
     show(as_json, [found.record()], parts)
     if out is not None:
-        for path in draw(found, out, form):
+        source = f"{found.name}, SHA-256 {found.sha256[:16]}, seed {found.seed}"
+        answers = of_answers(each._asdict() for each in found.settled)
+        for path in draw.save([*of_outline(found), answers], out, source, form):
             note(f"written: {path}")
 
 
@@ -225,18 +229,3 @@ def _settled(profile: Profile) -> Table:
     if any(each.pairs < PAIRS for each in profile.settled):
         notes.append(f"Less than {PAIRS:,} pairs were asked where their searches scanned too many edges.")
     return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
-
-
-def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
-    """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
-
-    Raises InputError if they cannot be written.
-    """
-    from grailbench.report import draw as drawing
-    from grailbench.report.destination import save
-    from grailbench.report.profiled import of_answers, of_outline
-
-    source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    figures = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
-    drawn = [figure for figure in figures if figure.drawable]
-    return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

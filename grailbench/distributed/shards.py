@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError, MachineLacks, in_file
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
 from grailbench.graph.readers.cells import ends_of, unrecognised
@@ -202,7 +202,7 @@ def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Itera
     except ImportError as error:
         raise MachineLacks(f"parquet files need pyarrow ({error}): pip install 'grailbench[formats]'") from None
     try:
-        with ParquetFile(path) as file:
+        with in_file(path), ParquetFile(path) as file:
             names = _names(path, file, columns)
             yield from _of_items(
                 (_arrow(path, each, names) for each in file.iter_batches(size, columns=[*names])), size
@@ -216,8 +216,8 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     has = file.schema_arrow.names
     if columns is None:
         remedy = "columns=(SOURCE, TARGET)"
-        if (places := ends_of(path, None, has, remedy)) is None:
-            raise unrecognised(path, None, has, remedy)
+        if (places := ends_of(None, has, remedy)) is None:
+            raise unrecognised(None, has, remedy)
         return has[places[0]], has[places[1]]
     for name in columns:
         if name not in has:

@@ -28,7 +28,7 @@ STAGES = ("1-edges", "2-levels", "3-blocks", "4-trees", "5-labels")
 SAVED = "6-index"  #: the last stage, which leaves the index file
 VERTEX_BYTES = 48  #: the most that is held for a vertex at any time, with 3 label pairs or fewer
 FIXED = 200_000_000  #: bytes of the interpreter, its libraries and compiled kernels
-LEAST = 64_000_000  #: bytes for blocks, and for DuckDB
+LEAST = 64_000_000  #: bytes for blocks, and for keys that are sorted
 _SAID, _FILES, _BUILD, _PARTIAL = "stage.json", "files", "build.json", ".partial"
 _WORDS = {"of": "source", "vertices": "number of vertices", "first": "least id"}  # of what a build is, for errors
 
