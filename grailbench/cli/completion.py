@@ -103,7 +103,7 @@ def _names(kind: str, ctx: click.Context) -> Iterable[str]:
     if kind == "problems":
         return PROBLEMS
     if kind == "configs":
-        return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+        return sorted(path.stem for path in paths.shipped("configs").glob("*.toml"))
     if kind == "runs":
         return sorted((path.parent.name for path in paths.runs_dir().glob("*/plan.json")), reverse=True)
     if kind == "stored":
@@ -146,7 +146,8 @@ def _stamp() -> list:
     from grailbench.problems.contract import ENTRY_POINTS
 
     package = Path(__file__).parents[1]
-    files = [*package.rglob("*.py"), *paths.datasets_dir().rglob("*.*"), *paths.published_dir().glob("*.csv")]
+    files = [*package.rglob("*.py"), *paths.shipped("datasets").rglob("*.*")]
+    files += paths.shipped("results/published").glob("*.csv")
     newest = max(path.stat().st_mtime_ns for path in files)
     others = sorted(f"{point.name}={point.value}" for point in entry_points(group=ENTRY_POINTS))
     return [__version__, len(files), newest, others]

@@ -369,7 +369,7 @@ def _members(name: str) -> list[str]:
 def config_path(where: str) -> Path:
     """The file of a config, given its path or the name of a shipped config."""
     path = Path(where)
-    return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
+    return path if path.suffix == ".toml" or path.is_file() else paths.shipped("configs") / f"{where}.toml"
 
 
 def load_config(where: str, short: bool = False) -> Config:
@@ -424,7 +424,7 @@ def _described(folder: Path, names) -> list:
 
 def shipped_configs() -> list[str]:
     """The names of the configs that come with the package."""
-    return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+    return sorted(path.stem for path in paths.shipped("configs").glob("*.toml"))
 
 
 def config_from_flags(config: str | Config | None = None, short: bool = False, **flags) -> Config:

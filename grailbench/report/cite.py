@@ -127,7 +127,7 @@ def _cff() -> dict:
     """CITATION.cff, which ships with the package."""
     import yaml
 
-    return yaml.safe_load(paths.citation().read_text(encoding="utf-8"))
+    return yaml.safe_load(paths.shipped("CITATION.cff").read_text(encoding="utf-8"))
 
 
 def _software(commit: str | None, dirty: bool | None, version: str | None = None) -> Entry:

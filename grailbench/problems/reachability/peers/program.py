@@ -258,7 +258,7 @@ def described(name: str) -> type[Program] | None:
     """
     path = Path(name)
     if name.lower().startswith(PREFIX):
-        path = paths.configs_dir() / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
+        path = paths.shipped("configs") / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
         if not path.is_file():
             return None
     elif path.suffix != ".toml":
