@@ -232,7 +232,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     threading.Thread(target=server.serve_forever, daemon=True).start()
     program = (
         "import sys; from pathlib import Path; from grailbench.util import paths; from grailbench.cli.main import main;"
-        f"paths.datasets_dir = lambda: Path({str(tmp_path)!r}); main(sys.argv[1:])"
+        f"paths.shipped = lambda name: Path({str(tmp_path)!r}); main(sys.argv[1:])"
     )
     mirror = f"http://127.0.0.1:{server.server_port}"
     running = subprocess.Popen(

@@ -34,7 +34,7 @@ def toys(tmp_path, folder, monkeypatch):
             'degree = "0.7" }]\n'
             '[[datasets]]\nname = "b"\ntitle = "B"\narchive = "b.gra.gz"\n'
         )
-        monkeypatch.setattr(paths, "datasets_dir", lambda: where)
+        monkeypatch.setattr(paths, "shipped", {"datasets": where}.__getitem__)
 
     return publish
 

@@ -80,7 +80,7 @@ def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, o
     if as_json:
         put_json([*records, *others(outcome, found)])
         put_json([{
-            "kind": "advice", "graph": entry.graph, "pairs": outcome.asked, "memory": memory,
+            "kind": "advice", "graph": entry.graph, "pairs": outcome.pairs, "memory": memory,
             **_configuration(found.best), "fastest": found.fastest.name,
             "level": [option.name for option in found.level], "sentences": lines, "without_index": _unindexed(found),
             "program": program, "run": str(outcome.folder), "files": [str(path) for path in drawn],
@@ -176,7 +176,7 @@ def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -
         why.setdefault(f"not here: {reason}", []).append(name)
     trials = min(each["trials"] for each in timed if each["round"] == "last")
     notes = [
-        f"Asked in batches: {outcome.asked}; medians of {trials} trials or more.",
+        f"Asked in batches: {outcome.pairs}; medians of {trials} trials or more.",
         "build: from edges in memory. front: no other is better in build, query and index alike. peak memory: of the "
         "process, with interpreter, libraries and graph.",
         *(f"{', '.join(names)}: {reason}." for reason, names in why.items()),
@@ -212,9 +212,9 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
     index = f"an index of {size(best.index_bytes)}" if best.index_bytes else "no index"
     builds = -(-queries // (updates or queries))
     changing = f" with a change after every {updates:,} are {builds:,} builds and" if builds > 1 else ""
-    asked = f"{queries:,} queries{changing} take"
+    taking = f"{queries:,} queries{changing} take"
     lines = [f"Take {best.name}: {span(best.cost.once)} to build from edges, {span(best.cost.each)} a query, "
-             f"{index}. {asked} {span(builds * best.cost.once + queries * best.cost.each)} in all."]  # fmt: skip
+             f"{index}. {taking} {span(builds * best.cost.once + queries * best.cost.each)} in all."]  # fmt: skip
     if found.fastest is not best:
         its = found.fastest.index_bytes or 0
         larger = its > (best.index_bytes or 0)

@@ -76,89 +76,89 @@ def ask(graph, **flags):
     """
     from grailbench.problems.reachability.pairs import write_pairs
 
-    asked = SimpleNamespace(**flags)
-    _require_one_question(asked)
-    with output(asked.out) as stream:
-        index, wrong = _index(graph, asked), None
-        if asked.descendants is not None or asked.ancestors is not None:
-            lines = _set_lines(index, asked)
-        elif asked.count:
-            lines = _count_lines(index, asked.as_json)
+    flags = SimpleNamespace(**flags)
+    _require_one_question(flags)
+    with output(flags.out) as stream:
+        index, wrong = _index(graph, flags), None
+        if flags.descendants is not None or flags.ancestors is not None:
+            lines = _set_lines(index, flags)
+        elif flags.count:
+            lines = _count_lines(index, flags.as_json)
         else:
-            pairs = _pairs(index.graph, asked)
+            pairs = _pairs(index.graph, flags)
             answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
             wrong = _wrong(index.graph, pairs, answers)
-            if asked.path or asked.explain or asked.as_json:
-                lines = _pair_lines(index, pairs, answers, asked)
+            if flags.path or flags.explain or flags.as_json:
+                lines = _pair_lines(index, pairs, answers, flags)
             else:
                 write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
                 lines = ()
         for line in lines:
             text = json.dumps(line) if isinstance(line, dict) else line
             stream.write(f"{text}\n".encode("utf-8", "surrogatepass"))
-    if asked.out not in (None, "-"):
-        note(f"answers: {asked.out}")
+    if flags.out not in (None, "-"):
+        note(f"answers: {flags.out}")
     if wrong is not None:
         raise wrong
 
 
-def _require_one_question(asked: SimpleNamespace) -> None:
+def _require_one_question(flags: SimpleNamespace) -> None:
     """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
     one = {
-        "U V": asked.source is not None, "--pairs": asked.pairs is not None,
-        "--descendants": asked.descendants is not None, "--ancestors": asked.ancestors is not None,
+        "U V": flags.source is not None, "--pairs": flags.pairs is not None,
+        "--descendants": flags.descendants is not None, "--ancestors": flags.ancestors is not None,
     }  # fmt: skip
     questions = [name for name, given in one.items() if given]
     of_pairs = bool({"U V", "--pairs"} & {*questions})
-    columns = [each is not None for each in (asked.source_column, asked.target_column)]
+    columns = [each is not None for each in (flags.source_column, flags.target_column)]
     several = f", not {' and '.join(questions)}" if questions else ""
     faults = {
-        f"one vertex, {asked.source}: U V, or --descendants U, or --ancestors V":
-            asked.source is not None and asked.target is None,
-        f"one question: {', '.join(one)} or --count{several}": len(questions) > 1 or not (questions or asked.count),
+        f"one vertex, {flags.source}: U V, or --descendants U, or --ancestors V":
+            flags.source is not None and flags.target is None,
+        f"one question: {', '.join(one)} or --count{several}": len(questions) > 1 or not (questions or flags.count),
         "--source and --target name columns of --pairs: both or none":
-            any(columns) and not (all(columns) and asked.pairs is not None),
-        "--count is for --descendants, --ancestors, or alone": asked.count and of_pairs,
-        "--path and --explain are for pairs: U V or --pairs": (asked.path or asked.explain) and not of_pairs,
-        "--explain gives the path too: leave out --path": asked.path and asked.explain,
+            any(columns) and not (all(columns) and flags.pairs is not None),
+        "--count is for --descendants, --ancestors, or alone": flags.count and of_pairs,
+        "--path and --explain are for pairs: U V or --pairs": (flags.path or flags.explain) and not of_pairs,
+        "--explain gives the path too: leave out --path": flags.path and flags.explain,
         "--index opens an index that was built: leave out --impl and --save":
-            asked.index_file and (asked.save or asked.impl != "auto"),
+            flags.index_file and (flags.save or flags.impl != "auto"),
     }  # fmt: skip
     for fault, found in faults.items():
         if found:
             raise click.UsageError(fault)
 
 
-def _index(name: str, asked: SimpleNamespace) -> Index:
+def _index(name: str, flags: SimpleNamespace) -> Index:
     """The index of a graph by name or file, or in a saved file. Raises what `build` and `load` raise."""
     from grailbench.api import Graph, build, load
     from grailbench.api.engine import is_saved
     from grailbench.data.imported import named
 
     if is_saved(name):
-        if asked.index_file or asked.save:
+        if flags.index_file or flags.save:
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
-        return load(name, implementation=None if asked.impl == "auto" else asked.impl)
+        return load(name, implementation=None if flags.impl == "auto" else flags.impl)
     graph = Graph.open(*named(name, note))
-    if asked.index_file:
-        return load(asked.index_file, graph)
-    index = build(graph, asked.impl, d=asked.dim, filters=asked.filters, threads=asked.threads)
-    if asked.save:
-        index.save(asked.save)
-        note(f"index: {asked.save}")
+    if flags.index_file:
+        return load(flags.index_file, graph)
+    index = build(graph, flags.impl, d=flags.dim, filters=flags.filters, threads=flags.threads)
+    if flags.save:
+        index.save(flags.save)
+        note(f"index: {flags.save}")
     return index
 
 
-def _pairs(graph: Graph, asked: SimpleNamespace) -> Pairs:
+def _pairs(graph: Graph, flags: SimpleNamespace) -> Pairs:
     """The pairs that are asked, of vertices."""
     import numpy as np
 
     from grailbench.problems.reachability.pairs import UNKNOWN, Pairs, read_pairs
 
-    if asked.pairs is not None:
-        columns = None if asked.source_column is None else (asked.source_column, asked.target_column)
-        return read_pairs(asked.pairs, graph.ids, columns=columns)
-    ends = np.array([[graph.vertex(asked.source)], [graph.vertex(asked.target)]], np.int32)
+    if flags.pairs is not None:
+        columns = None if flags.source_column is None else (flags.source_column, flags.target_column)
+        return read_pairs(flags.pairs, graph.ids, columns=columns)
+    ends = np.array([[graph.vertex(flags.source)], [graph.vertex(flags.target)]], np.int32)
     return Pairs(ends[0], ends[1], np.array([UNKNOWN], np.int8), np.zeros(1, np.int64))
 
 
@@ -182,30 +182,30 @@ def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | Non
 # ------------------------------------------------------------------ answers, each a text or a record
 
 
-def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, asked: SimpleNamespace) -> Iterator[str | dict]:
+def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, flags: SimpleNamespace) -> Iterator[str | dict]:
     label = index.graph.ids.label_of
     for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
         source, target = _plain(label(u)), _plain(label(v))
-        if asked.explain:
+        if flags.explain:
             explained = index.explain(source, target)
-            yield explained.record() if asked.as_json else str(explained)
+            yield explained.record() if flags.as_json else str(explained)
             continue
-        path = index.path(source, target) if asked.path else None
-        if asked.as_json:
+        path = index.path(source, target) if flags.path else None
+        if flags.as_json:
             record = {"source": source, "target": target, "reachable": reaches}
-            yield record | ({"path": path} if asked.path else {})
+            yield record | ({"path": path} if flags.path else {})
         else:
             yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}"
 
 
-def _set_lines(index: Index, asked: SimpleNamespace) -> Iterator[str | dict]:
-    of, key = (asked.descendants, "descendants") if asked.descendants is not None else (asked.ancestors, "ancestors")
+def _set_lines(index: Index, flags: SimpleNamespace) -> Iterator[str | dict]:
+    of, key = (flags.descendants, "descendants") if flags.descendants is not None else (flags.ancestors, "ancestors")
     own = _plain(index.graph.ids.label_of(index.graph.vertex(of)))
     found = (index.descendants if key == "descendants" else index.ancestors)(own)
-    if asked.as_json:
-        yield {"vertex": own, key: int(found.size) if asked.count else found.tolist()}
+    if flags.as_json:
+        yield {"vertex": own, key: int(found.size) if flags.count else found.tolist()}
     else:
-        yield from [str(found.size)] if asked.count else map(str, found.tolist())
+        yield from [str(found.size)] if flags.count else map(str, found.tolist())
 
 
 def _count_lines(index: Index, as_json: bool) -> Iterator[str | dict]:

@@ -248,7 +248,7 @@ def configs(wanted: str | None = None) -> Iterator[dict]:
         if wanted in (None, name):
             config = load_config(name)
             yield {"name": name, "description": config.description, "experiments": len(config.experiment),
-                   "path": str(paths.configs_dir() / f"{name}.toml")}  # fmt: skip
+                   "path": str(paths.shipped("configs") / f"{name}.toml")}  # fmt: skip
 
 
 def runs() -> Iterator[dict]:

@@ -290,8 +290,8 @@ def listed_caches(found: list[dict]) -> Iterator[Table | str]:
     most, again = caches.bound(), sum(each["counted"] for each in found)
     limit = "there is no bound" if most is None else f"the bound is {decimal_size(most)}"
     yield f"{decimal_size(again)} can be had again; {limit} ({caches.SIZE} sets it)."
-    kept = ", ".join(each["cache"] for each in found if each["again"] is None and each["path"])
-    yield f"Kept until you delete them: {kept}, and generated graphs with names of their own."
+    permanent = ", ".join(each["cache"] for each in found if each["again"] is None and each["path"])
+    yield f"Kept until you delete them: {permanent}, and generated graphs with names of their own."
     if found[-1]["entries"]:
         yield f"'grailbench cache --prune' removes files {STALE}."
 

@@ -78,7 +78,7 @@ def _names(kind: str | tuple[str, ...], ctx: click.Context) -> Iterable[str]:
     if isinstance(kind, tuple):
         return kind
     if kind == "configs":
-        return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+        return sorted(path.stem for path in paths.shipped("configs").glob("*.toml"))
     if kind == "runs":
         return sorted((path.parent.name for path in paths.runs_dir().glob("*/plan.json")), reverse=True)
     if kind == "stored":
@@ -97,7 +97,8 @@ def _known() -> dict:
     """The names that only the code knows, by kind; from the cache unless the version, a source file, a registry file or
     an installed entry point changed since."""
     package = Path(__file__).parents[1]
-    files = [*package.rglob("*.py"), *paths.datasets_dir().rglob("*.*"), *paths.published_dir().glob("*.csv")]
+    files = [*package.rglob("*.py"), *paths.shipped("datasets").rglob("*.*")]
+    files += paths.shipped("results/published").glob("*.csv")
     installed = sorted(f"{point.name}={point.value}" for point in entry_points(group=ENTRY_POINTS))
     stamp = [__version__, len(files), max(path.stat().st_mtime_ns for path in files), installed]
     stored = paths.cache_dir() / CACHED

@@ -79,6 +79,7 @@ def import_graph(
     or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
     from grailbench.graph.readers import Options, opened, read_source
+    from grailbench.graph.readers import reading as reading_of
     from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
@@ -104,7 +105,8 @@ def import_graph(
             raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=remedy)
 
     check()
-    check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
+    with reading_of(source.path):
+        check_memory(reading.graph.vertices, edges=reading.graph.edges)
     dag = condensed(reading.graph)
     about = {"name": name, "source": source.origin, **_described(reading), **read_as}
     meta = save_graph(stored, reading.graph, about, reading.ids, check)
@@ -120,7 +122,7 @@ class Chosen(NamedTuple):
     sha256: str | None
 
 
-def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chosen:
+def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chosen:
     """The graph that a user means by a name, or by the path of a file or folder.
 
     A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if

@@ -24,7 +24,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -90,8 +90,9 @@ def _read(path: Path) -> tuple[bytes, frozenset[Path]]:
 # ------------------------------------------------------------------ folders
 
 
-def _places() -> tuple[Path, ...]:
-    return _PACKAGE / "__pycache__" / _FOLDER, paths.user_cache() / _FOLDER
+def _places() -> Iterator[Path]:
+    yield _PACKAGE / "__pycache__" / _FOLDER
+    yield paths.user_cache() / _FOLDER
 
 
 @functools.cache
