@@ -8,7 +8,7 @@ import pytest
 from archives import GRAPH, PACKED, sha256
 from click.testing import CliRunner
 
-from grailbench.cli.fetch import command
+from grailbench.cli.graphs import fetch as command
 from grailbench.data import library, locate
 from grailbench.data.fetch import fetch
 from grailbench.errors import CheckFailed, InputError

@@ -183,12 +183,12 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         answer = requests.get(url, stream=True, timeout=late, headers=headers, hooks={"response": _check_redirect})
         with answer:
             if not answer.ok:
-                said = f"the server answered {answer.status_code} {_shown(answer.reason or '')}".rstrip()
+                fault = f"the server answered {answer.status_code} {_shown(answer.reason or '')}".rstrip()
                 if answer.status_code not in (429, 503):
-                    raise SourceFailed(said)
+                    raise SourceFailed(fault)
                 after = _shown(answer.headers.get("retry-after", ""))
                 when = f"in {after} s" if after.isdecimal() else f"after {after}" if after else "later"
-                raise hosts.give_up(url, f"{said}: try again {when}")
+                raise hosts.give_up(url, f"{fault}: try again {when}")
             out.expect(int(answer.headers.get("Content-Length", 0)))
             for block in answer.iter_content(_BLOCK):
                 out.write(block)

@@ -223,10 +223,10 @@ class Cell(_Point):
 
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
-        kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
+        fields = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
         late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
-        return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
+        return {**self._explicit(), **{name: getattr(self, name) for name in fields}, **own}
 
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""

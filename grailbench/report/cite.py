@@ -39,8 +39,8 @@ class Entry:
 
     def text(self) -> str:
         """The entry in a line."""
-        said = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
-        return ". ".join(visible(each).rstrip(".") for each in said) + "."
+        values = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
+        return ". ".join(visible(each).rstrip(".") for each in values) + "."
 
 
 @dataclass(frozen=True)

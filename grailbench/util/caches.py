@@ -180,13 +180,13 @@ def kernels() -> list[Entry]:
 def bound() -> int | None:
     """The most bytes of entries that can be had again; None for no bound. Raises InputError if the variable is no
     size."""
-    said = os.environ.get(SIZE, "").strip()
-    if said.casefold() == "none":
+    value = os.environ.get(SIZE, "").strip()
+    if value.casefold() == "none":
         return None
     try:
-        return memory.parsed(said) if said else USUAL
+        return memory.parsed(value) if value else USUAL
     except InputError:
-        raise InputError(f"{SIZE} is {said!r}", remedy="a size, such as 20GB, or none for no bound") from None
+        raise InputError(f"{SIZE} is {value!r}", remedy="a size, such as 20GB, or none for no bound") from None
 
 
 def added(path: Path) -> None:

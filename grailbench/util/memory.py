@@ -79,8 +79,8 @@ def require_loadable() -> None:
     scipy and numba, unless they are loaded."""
     if "numba" in sys.modules:
         return
-    asked = [os.environ.get(f"{name}_NUM_THREADS", "") for name in ("OPENBLAS", "NUMBA")]
-    threads = max(int(each) if each.isdecimal() else os.cpu_count() or 1 for each in asked)
+    limits = [os.environ.get(f"{name}_NUM_THREADS", "") for name in ("OPENBLAS", "NUMBA")]
+    threads = max(int(each) if each.isdecimal() else os.cpu_count() or 1 for each in limits)
     need, small = _BASE + _PER_THREAD * threads, []
     for which, option in _OPTIONS.items():
         most, (least, unit) = resource.getrlimit(which)[0], (_THREADS * threads, 1) if option == "-u" else (need, 1024)
