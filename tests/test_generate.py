@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import PUBLISHED
 
-from grailbench.cli.generate import command
+from grailbench.cli.graphs import generate as command
 from grailbench.data.generating import records
 from grailbench.errors import InputError
 from grailbench.graph import generate

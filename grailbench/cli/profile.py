@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import completion, options
-from grailbench.cli.plot import FORMATS
+from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
@@ -21,18 +20,17 @@ if TYPE_CHECKING:
     from grailbench.report.table import Table
 
 
-@click.command("profile")
-@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=completion.GRAPH_OR_FILE)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-              help="Of the vertices and pairs that are drawn.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
-              help="Draw figures into DIR.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
-              help="Kind of the figures' files.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
+@click.command
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=options.GRAPH_OR_FILE)
+@click.option(
+    "--seed", type=options.Whole(0), default=1, show_default=True, help="Of the vertices and pairs that are drawn."
+)
+@click.option("--out", type=options.OUT_FOLDER, help="Draw figures into DIR.")
+@options.drawn
+@click.option("--record", type=options.Output(dir_okay=False, path_type=Path),
               help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph.")  # fmt: skip
 @options.as_json
-def command(graphs, seed, out, form, record, as_json):
+def profile(graphs, seed, out, form, record, as_json):
     """Show what of GRAPH, a name or a file, decides which index suits it.
 
     \b

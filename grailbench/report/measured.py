@@ -131,7 +131,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
                  usual=a.hidden if usual else (*a.hidden, None, "")) for a in axes.shown()),
         Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
         Column("queries", lambda c: c.query_set, key=True, usual=() if usual else ("all",)),
-        Column("trials", lambda c: c.trials),
+        Column("trials", lambda c: c.trials, usual=(0,)),
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
         Column(solved.rate, rate, short, usual=(None,)),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
@@ -146,8 +146,10 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
     notes += [*size_notes(cells, index=False), *energy_notes(cells, measured)]
+    timed = any(cell.trials for cell in own)
+    title = (TITLE if usual else f"{problem}: medians of the trials") if timed else "" if usual else problem
     return tabulate(
-        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", columns, own, notes=notes,
+        NAME if usual else problem, title, columns, own, notes=notes,
         records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in own],
         file="" if usual else problem, data=None if usual else detail(own, verdicts),
     )  # fmt: skip
