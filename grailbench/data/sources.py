@@ -1,8 +1,6 @@
 """Brings files here: copies them from a folder or downloads them, and unpacks one graph file from an archive.
 
-Servers and archives are not trusted. A download is bounded in bytes and in time, and a host that cannot be reached, is
-silent or asks to wait is not asked again. Only the wanted file of an archive is unpacked, under a name that the caller
-chooses, and only as many bytes as are plausible.
+Servers and archives are not trusted: a download is bounded in bytes and in time, and what an archive unpacks to too.
 """
 
 from __future__ import annotations

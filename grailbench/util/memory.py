@@ -1,8 +1,5 @@
 """How much memory this process may still use, the check before something large is allocated, and whether `ulimit`
-allows enough to load numpy, scipy and numba.
-
-OpenBLAS, which numpy and scipy both load, ends the process if it gets too little memory or no threads, or tries again
-for ever and hears no signal. So where a limit is too small, it is not loaded.
+allows enough to load numpy, scipy and numba, whose OpenBLAS else ends the process or hangs.
 """
 
 from __future__ import annotations

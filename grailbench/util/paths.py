@@ -1,9 +1,7 @@
 """The folders of files that ship with the package, and of those that are kept on a user's machine.
 
-In a checkout (or an editable install) the shipped folders `datasets/`, `configs/` and `results/published/` are those of
-the checkout, and the cache is its folder `cache/`. In an installed wheel they are in
+In a checkout (or an editable install) both are in the checkout. In an installed wheel the former are in
 `grailbench/_shipped` and the cache is in the user's cache folder, or in a temporary one where that cannot be.
-`GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
 """
 
 from __future__ import annotations

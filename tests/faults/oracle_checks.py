@@ -40,9 +40,9 @@ class Digraph:
         self.edges = [tuple(pair) for pair in ends.tolist()]
         self.graph = Graph.from_edges(self.vertices, ends[:, 0].copy(), ends[:, 1].copy())
         self.dag = condense(self.graph)
-        common = (name, "", "synthetic", "0" * 64, None)
+        common = (name, "", "synthetic", "synthetic", "0" * 64, None)
         self.raw = RawGraph(*common, self.graph, Counted(self.vertices))
-        self.bench = BenchGraph(name, "", "synthetic", "synthetic", "0" * 64, None, self.dag)
+        self.bench = BenchGraph(*common, self.dag)
         self.works: dict[str, tuple] = {}  #: of each problem the data and the workload, once asked for
         self._plain: dict[tuple, int | None] = {}
 
