@@ -187,10 +187,11 @@ class _Files:
 class ProgramIndex(Index):
     """A graph that was written for a program, and what the program said of its index when it was last run."""
 
+    index_bytes: int | None = None  #: None until the program says it
+
     def __init__(self, program: type[Program], place: str, params: Params, files: _Files):
         self.program, self.does, self.place, self.params, self.files = program, program.does, place, params, files
         self.memory: dict[str, int] = {}
-        self._bytes: int | None = None
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray | Count:
         """Runs the command. Returns its answers or, from a program that gives only this, the number of reachable pairs.
@@ -209,17 +210,12 @@ class ProgramIndex(Index):
                 timer.record("query", said.ms(times.query), excluded=True)
                 timer.record("processor", ended.cpu_ms, excluded=True)
                 if self.does.index is not None:
-                    self._bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
+                    self.index_bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
                 self.memory = {"host_peak_bytes": ended.peak}
                 return said.answers(self.does.answers, sources.size)
         finally:
             with timer.phase("write", excluded=True):
                 shutil.rmtree(folder, ignore_errors=True)
-
-    @property
-    def index_bytes(self) -> int | None:
-        """Bytes of the index as the program says; None if it does not."""
-        return self._bytes
 
     def write_queries(self, folder: Path, sources: np.ndarray, targets: np.ndarray) -> None:
         """Writes the pairs for the program, int32[k] each, as `queries` in a folder."""
