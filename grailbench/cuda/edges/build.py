@@ -1,10 +1,11 @@
 """The whole way from edges to a DAG by levels on the device: the steps of the package, one after the other. The levels
 of a deep graph are found by one core of the host.
 
-Strong components are found after ECL-SCC (Alabandi, Sands, Biros and Burtscher, SC 2023). The key of a vertex is a hash of its id that can be undone. Every vertex holds the greatest key that reaches it and the
-greatest that it reaches. Where they are equal, it is in the component of that key; where they differ between the ends
-of an edge, the edge is dropped. Vertices without a component begin anew. Keys also travel from the vertex of a key to
-all that hold it, so that what a vertex has seen doubles from pass to pass, also on a cycle of all vertices.
+Strong components are found after ECL-SCC (Alabandi, Sands, Biros and Burtscher, SC 2023). The key of a vertex is a hash
+of its id that can be undone. Every vertex holds the greatest key that reaches it and the greatest that it reaches.
+Where they are equal, it is in the component of that key; where they differ between the ends of an edge, the edge is
+dropped. Vertices without a component begin anew. Keys also travel from the vertex of a key to all that hold it, so that
+what a vertex has seen doubles from pass to pass, also on a cycle of all vertices.
 """
 
 from __future__ import annotations

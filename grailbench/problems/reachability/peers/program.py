@@ -24,17 +24,7 @@ from grailbench.graph.csr import Dag
 from grailbench.problems import contract
 from grailbench.problems.reachability.index import Count, Implementation, Index, Params, Timer
 from grailbench.problems.reachability.peers import description
-from grailbench.problems.reachability.peers.description import (
-    BYTES,
-    MS,
-    Answers,
-    Description,
-    Format,
-    Number,
-    Time,
-    write_graph,
-    write_pairs,
-)
+from grailbench.problems.reachability.peers.description import BYTES, MS, Answers, Description, Format, Number, Time
 from grailbench.problems.reachability.peers.runner import CommandRunner, Ended
 from grailbench.util import paths
 from grailbench.util.words import gib
@@ -177,7 +167,7 @@ class _Files:
     def __init__(self, how: Format, vertices: int, sources: np.ndarray, targets: np.ndarray):
         self.folder = _RUNNER.folder()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        write_graph(self.graph, how, vertices, sources, targets)
+        description.write_graph(self.graph, how, vertices, sources, targets)
 
     @property
     def graph(self) -> Path:
@@ -222,7 +212,7 @@ class ProgramIndex(Index):
         how = self.does.queries
         with open(folder / "queries", "w", encoding="utf-8") as stream:
             stream.write(how.header.format(count=sources.size))
-            write_pairs(stream, how.line + "\n", sources, targets, how.ids)
+            description.write_pairs(stream, how.line + "\n", sources, targets, how.ids)
             if not how.last_newline:
                 stream.truncate(stream.tell() - 1)
 
