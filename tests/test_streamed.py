@@ -80,8 +80,9 @@ def assert_as_the_twin(index, drawn, dim, seed):
 @given(
     drawn=st.one_of(dags(40), digraphs()), dim=st.integers(1, 4), seed=st.integers(0, 9), block=st.integers(1, 40),
     narrow=st.sampled_from([1, 3, levels.NARROW]), spare=st.sampled_from([1, 200, 10**6]),
+    few=st.sampled_from([1, 3, 10**6]),
 )  # fmt: skip
-def test_labels_are_the_twins_and_answers_the_oracles(tmp_path_factory, drawn, dim, seed, block, narrow, spare):
+def test_labels_are_the_twins_and_answers_the_oracles(tmp_path_factory, drawn, dim, seed, block, narrow, spare, few):
     """With cycles, an error names one."""
     to = tmp_path_factory.mktemp("streamed") / "build"
     try:
@@ -89,7 +90,7 @@ def test_labels_are_the_twins_and_answers_the_oracles(tmp_path_factory, drawn, d
             patch.setattr(levels, "NARROW", narrow)
             patch.setattr(stages, "spare", lambda memory, vertices: spare)
             patch.setattr(edges, "_FILES", 3)
-            patch.setattr(edges, "_KEYS", 2 * 10**6)  # so that few keys are sorted at a time
+            patch.setattr(edges, "_room", lambda memory, vertices: edges._KEYS * few)
             index, _ = built(blocks_of(drawn[1], block), params(dim, seed=seed), to, drawn[0], block=block)
     except InputError as error:
         assert condense(graph_of(*drawn)).vertices - 1 < drawn[0]
@@ -410,7 +411,7 @@ def test_files_that_a_user_puts_into_a_build_are_named_and_stay(tmp_path, monkey
     assert contents(tmp_path / "work") == before
 
 
-@pytest.mark.parametrize(("module", "name"), [(edges._Rows, "take"), (mapped, "write")])
+@pytest.mark.parametrize(("module", "name"), [(edges, "_take"), (mapped, "write")])
 def test_a_full_disk_names_the_folder_and_the_bytes_and_the_build_goes_on(
     tmp_path, monkeypatch, undisturbed, module, name
 ):
@@ -436,18 +437,6 @@ def test_a_disk_with_too_little_room_is_told_before(tmp_path, monkeypatch, drawn
         built(path, params(), tmp_path / "build")
 
 
-@pytest.mark.parametrize(
-    ("said", "number"),
-    [
-        ("IO Error: Could not write all bytes to file: wrote=0 wanted=262144: No space left on device", errno.ENOSPC),
-        ("Out of Memory Error: failed to offload data block (max_temp_directory_size)", errno.ENOSPC),
-    ],
-)
-def test_duckdbs_words_for_a_full_disk(said, number):
-    assert edges._explained(RuntimeError(said)).errno == number
-    assert "--memory" in str(edges._explained(RuntimeError("Out of Memory Error: could not allocate block")))
-
-
 def test_a_damaged_block_is_found(tmp_path):
     writer = blocks.Writer(tmp_path)
     one = np.array([0], np.uint8)
@@ -462,9 +451,3 @@ def test_a_damaged_block_is_found(tmp_path):
     (tmp_path / "edges.blocks").write_bytes(content[:-1])
     with pytest.raises(InputError, match="cut off"):
         list(blocks.Reader(tmp_path).descending())
-
-
-def test_without_duckdb_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(MachineLacks, match=r"duckdb is missing \(pip install 'grailbench\[streamed\]'\)"):
-        Streamed.require()

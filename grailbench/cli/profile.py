@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import completion, options
-from grailbench.cli.plot import FORMATS
+from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
@@ -21,18 +20,17 @@ if TYPE_CHECKING:
     from grailbench.report.table import Table
 
 
-@click.command("profile")
-@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=completion.GRAPH_OR_FILE)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-              help="Of the vertices and pairs that are drawn.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
-              help="Draw figures into DIR.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
-              help="Kind of the figures' files.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
+@click.command
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=options.GRAPH_OR_FILE)
+@click.option(
+    "--seed", type=options.Whole(0), default=1, show_default=True, help="Of the vertices and pairs that are drawn."
+)
+@click.option("--out", type=options.OUT_FOLDER, help="Draw figures into DIR.")
+@options.drawn
+@click.option("--record", type=options.Output(dir_okay=False, path_type=Path),
               help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph.")  # fmt: skip
 @options.as_json
-def command(graphs, seed, out, form, record, as_json):
+def profile(graphs, seed, out, form, record, as_json):
     """Show what of GRAPH, a name or a file, decides which index suits it.
 
     \b
@@ -67,6 +65,8 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.report import draw
+    from grailbench.report.profiled import of_answers, of_outline
     from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
@@ -75,7 +75,9 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     parts += [f"next: grailbench advise {quoted(found.name)}"] if found.vertices else []
     show(as_json, [found.record()], parts)
     if out is not None:
-        for path in draw(found, out, form):
+        source = f"{found.name}, SHA-256 {found.sha256[:16]}, seed {found.seed}"
+        answers = of_answers(each._asdict() for each in found.settled)
+        for path in draw.save([*of_outline(found), answers], out, source, form):
             note(f"written: {path}")
 
 
@@ -225,18 +227,3 @@ def _settled(profile: Profile) -> Table:
     if any(each.pairs < PAIRS for each in profile.settled):
         notes.append(f"Less than {PAIRS:,} pairs were asked where their searches scanned too many edges.")
     return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
-
-
-def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
-    """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
-
-    Raises InputError if they cannot be written.
-    """
-    from grailbench.report import draw as drawing
-    from grailbench.report.destination import save
-    from grailbench.report.profiled import of_answers, of_outline
-
-    source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    figures = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
-    drawn = [figure for figure in figures if figure.drawable]
-    return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

@@ -36,8 +36,8 @@ def _overview() -> Iterator[str]:
     yield text
     for section, commands in SECTIONS.items():
         yield from ("", f"| {section} | |", "| --- | --- |")
-        for name, does in commands.items():
-            yield f"| [`{name}`](#grailbench-{name}) | {_cell(does)} |"
+        for name, each in commands.items():
+            yield f"| [`{name}`](#grailbench-{name}) | {_cell(each['does'])} |"
     yield from ("", "## Exit codes", "", *codes)
 
 

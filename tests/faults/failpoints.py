@@ -3,8 +3,7 @@
 What is counted, of files and folders below some: a file that is made or emptied, a write, a truncation, fsync,
 rename, link, unlink, mkdir, rmdir. Python's own functions are replaced, so nothing else is needed. What C code writes
 by the descriptor of an open file (`numpy.tofile`) is seen as one write when Python next touches that file. A process
-that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself, as
-DuckDB's spills.
+that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself.
 """
 
 from __future__ import annotations

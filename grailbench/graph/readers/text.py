@@ -8,10 +8,8 @@ with longer ones, so it reads each byte once.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numba import njit
@@ -60,13 +58,13 @@ class Found:
     weights: str | None = None
 
 
-def without_bom(text: np.ndarray, path: Path) -> np.ndarray:
+def without_bom(text: np.ndarray) -> np.ndarray:
     """The text with a byte order mark of UTF-8 replaced by blanks, so that the positions of bytes do not change.
 
     Raises InputError if it is UTF-16.
     """
     start = text[:3].tobytes()
-    refuse_wide(start, path)
+    refuse_wide(start)
     if start != BOM:
         return text
     text = text.copy()  # the caller computes a checksum of the original bytes
@@ -98,10 +96,10 @@ def _has_lone_return(text):
     return found != 0
 
 
-def refuse_wide(start: bytes, path: str | os.PathLike) -> None:
+def refuse_wide(start: bytes) -> None:
     """Raises InputError if a file with these first bytes is UTF-16."""
     if start[:2] in _WIDE_BOMS:
-        raise InputError("the file is UTF-16 text", path=path, remedy="save it as UTF-8, or as plain ASCII")
+        raise InputError("the file is UTF-16 text", remedy="save it as UTF-8, or as plain ASCII")
 
 
 def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int, bytes]]:
@@ -120,7 +118,7 @@ def lines(text: np.ndarray, limit: int | None = None) -> Iterator[tuple[int, int
         pos = end + 1
 
 
-def first_line(path: Path, text: np.ndarray, what: str, comment: bytes | None = None) -> tuple[int, int, bytes]:
+def first_line(text: np.ndarray, what: str, comment: bytes | None = None) -> tuple[int, int, bytes]:
     """As `lines`, the first line that is neither blank nor starts with `comment`.
 
     Raises InputError if there is none; `what` names it in the message.
@@ -129,7 +127,7 @@ def first_line(path: Path, text: np.ndarray, what: str, comment: bytes | None = 
     for line, after, content in lines(text):
         if content and not (comment and content.startswith(comment)):
             return line, after, content
-    raise InputError(f"the file ends before {what}", path=path, line=line, remedy=REFETCH)
+    raise InputError(f"the file ends before {what}", line=line, remedy=REFETCH)
 
 
 def are_counts(words: list[bytes]) -> bool:
@@ -258,7 +256,7 @@ def usable_weights(
 
 
 def fault(
-    path: Path, text: np.ndarray, state: np.ndarray, status: int, what: str, vertices: int, first: int = 0,
+    text: np.ndarray, state: np.ndarray, status: int, what: str, vertices: int, first: int = 0,
     messages: Mapping[int, str] | None = None, remedy: str | None = None,
 ) -> InputError:  # fmt: skip
     """The error for the status with which a parser stopped, with file, line, byte and the text there.
@@ -273,10 +271,10 @@ def fault(
     }
     message, pos = (usual | dict(messages or {}))[status], int(state[POS])
     if status == CUT_OFF:
-        return InputError(message, path=path, line=int(state[LINE]), remedy=REFETCH)
+        return InputError(message, line=int(state[LINE]), remedy=REFETCH)
     before, after = text[max(0, pos - 30) : pos].tobytes(), text[pos : pos + 30].tobytes()
     line = (before.rpartition(b"\n")[2] + after.partition(b"\n")[0]).decode("ascii", "backslashreplace").strip()
-    return InputError(f"{message}, at byte {pos}: {line!r}", path=path, line=int(state[LINE]), remedy=remedy)
+    return InputError(f"{message}, at byte {pos}: {line!r}", line=int(state[LINE]), remedy=remedy)
 
 
 def zeros_left_out(zeros: int) -> tuple[str, ...]:
@@ -284,29 +282,27 @@ def zeros_left_out(zeros: int) -> tuple[str, ...]:
     return (f"{count(zeros, 'stored zero')} left out",) if zeros else ()
 
 
-def check_stated(path: Path, state: np.ndarray, found: int, stated: int, noun: str, line: int, remedy: str) -> None:
+def check_stated(state: np.ndarray, found: int, stated: int, noun: str, line: int, remedy: str) -> None:
     """Raises InputError if the number of edges found differs from the one stated in `line`.
 
     `noun` is what the format calls edges; `remedy` is for the case that there are too many.
     """
     if found != stated:
-        raise InputError(
-            f"{found} {noun}, but line {line} says {stated}", path=path, line=int(state[LINE]),
-            remedy=REFETCH if found < stated else remedy,
-        )  # fmt: skip
+        message = f"{found} {noun}, but line {line} says {stated}"
+        raise InputError(message, line=int(state[LINE]), remedy=REFETCH if found < stated else remedy)
 
 
-def check_vertices(vertices: int, path: Path, line: int | None) -> None:
+def check_vertices(vertices: int, line: int | None = None) -> None:
     """Raises InputError if the vertices are too many for 32-bit ids."""
     if vertices > MAX_VERTICES:
-        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids", path=path, line=line)
+        raise InputError(f"{vertices} vertices; at most {MAX_VERTICES} fit 32-bit ids", line=line)
 
 
-def check_memory(vertices: int, path: Path, line: int | None = None, edges: int = 0) -> None:
+def check_memory(vertices: int, line: int | None = None, edges: int = 0) -> None:
     """Raises TooLittleMemory if the memory does not suffice to condense a graph with so many vertices and edges.
 
     Readers call it before they allocate an array whose size is only stated in a file, in line `line`.
     """
-    where = path if line is None else f"{path}, line {line}"
+    where = "" if line is None else f"line {line}: "
     need = _BYTES_A_VERTEX * vertices + _BYTES_AN_EDGE * edges
-    memory.require(need, f"{where}: a graph of {vertices:,} vertices and {edges:,} edges")
+    memory.require(need, f"{where}a graph of {vertices:,} vertices and {edges:,} edges")

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, in_file
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.cells import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
@@ -70,12 +70,12 @@ def read_pairs(
     Raises InputError naming file and line for the first line that is no pair of the graph, and also if the file is
     missing, holds no pair or has changed; TooLittleMemory.
     """
-    with opened(path, pipes=pipes) as source:
+    with opened(path, pipes=pipes) as source, in_file(source.path if str(path) == "-" else path):
         shown = source.path if str(path) == "-" else path
         if digest not in (None, source.sha256):
             raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
-        refuse_wide(source.head(2), shown)
-        text = without_bom(source.text, source.path)
+        refuse_wide(source.head(2))
+        text = without_bom(source.text)
         if not text.size:
             raise InputError("the file is empty", path=shown, remedy=_LINE)
         lined = with_line_feeds(text)
@@ -86,10 +86,10 @@ def read_pairs(
             raise InputError("columns are named, but it is no table", path=shown, remedy="a file named .csv or .tsv")
         found = None if table == "csv" or columns or not ids.numeric else _of_numbers(shown, text, ids)
         if found is None:
-            content = decoded(shown, text)
-            said = rows(shown, content) if table == "csv" else _as_named(words_of(content), ids)
-            said = _pairs_of_table(shown, said, ids, columns) if table else said
-            found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
+            content = decoded(text)
+            lines = rows(content) if table == "csv" else _as_named(words_of(content), ids)
+            lines = _pairs_of_table(shown, lines, ids, columns) if table else lines
+            found = _of_texts(shown, ((line, words) for line, words in lines if not _is_comment(words[0], ids)), ids)
     if not found.sources.size:
         raise InputError("holds no query", path=shown, remedy=_LINE)
     return found
@@ -184,7 +184,7 @@ def _pairs_of_table(
     path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids, columns: tuple[str, str] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """The line and the cells of source, target and perhaps answer of each row of a table, without its header."""
-    line, first = first_row(path, found, is_id=ids.has)
+    line, first = first_row(found, is_id=ids.has)
     places = _places(path, line, first, ids, columns)
     if places is None:
         yield line, _without_blank(first)
@@ -209,13 +209,13 @@ def _places(
     """The places of source, target and perhaps answer by the first row of a table; None if it is a pair, or, by its
     form, meant to be one."""
     if columns is not None:
-        ends = place_of(path, line, first, columns[0]), place_of(path, line, first, columns[1])
+        ends = place_of(line, first, columns[0]), place_of(line, first, columns[1])
     elif len(first) in (2, 3) and all(map(ids.has, first[:2])):
         return None
-    elif (ends := ends_of(path, line, first, _NAMED)) is None:
+    elif (ends := ends_of(line, first, _NAMED)) is None:
         if len(first) in (2, 3) and all(map(ids.is_label, first[:2])) and first[2:] in ([], ["0"], ["1"], [""]):
             return None
-        raise unrecognised(path, line, first, _NAMED)
+        raise unrecognised(line, first, _NAMED)
     answers = [place for place, name in enumerate(first) if name.casefold() in ANSWERS]
     if len(answers) > 1:
         raise InputError(f"{len(answers)} columns of answers", path=path, line=line, remedy="one of them")

@@ -154,8 +154,8 @@ class CoreIndex(Index):
         first = low if length else self.above + row
         gates = int(np.flatnonzero(places == first)[0]), int(sharing[np.argmin(places[sharing])])
         whose = "the packed closure of the core" if self.inner is None else "labels, filters and searches on the core"
-        said = "yes" if found else "no"
-        why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {said}"
+        word = "yes" if found else "no"
+        why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {word}"
         return Decision(found, "closure" if self.inner is None else "core", why, (source, target, *gates))
 
     def check_labels(self, dag: Dag) -> str | None:
@@ -172,13 +172,13 @@ class CoreIndex(Index):
         """The pairs asked, the form of the index (`size_counters`), and what was searched where the core has labels."""
         if not self._counts:
             return {}
-        k, held = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
+        k, sizes = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
         bits, labels = (0 if each is None else each.nbytes for each in (self.bits, self.inner))
-        shape = self.arrays["shape"][3:].tolist() if held else (k, k) if bits else (0, 0)
+        shape = self.arrays["shape"][3:].tolist() if sizes else (k, k) if bits else (0, 0)
         searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.counters
         return {
             "queries": self._queries,
-            **size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(held), labels),
+            **size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(sizes), labels),
             "queries_to_labels": searched["queries"],
             **{name: searched[name] for name in SEARCHED[1:]},
         }
