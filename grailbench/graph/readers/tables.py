@@ -45,8 +45,9 @@ from grailbench.graph.readers.cells import (
     words_of,
 )
 from grailbench.graph.readers.edges import with_reverses
-from grailbench.graph.readers.text import REFETCH, Found
+from grailbench.graph.readers.text import Found
 from grailbench.graph.weights import of_values
+from grailbench.util.files import REFETCH
 
 # ---------------------------------------------------------------------------------------- words
 
