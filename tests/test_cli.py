@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from commands import call, call_apart, in_python
 from stored import row, store
 
-from grailbench.cli.generate import account
+from grailbench.cli.graphs import account
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.registry import registry
 from grailbench.harness import folder as results

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import PUBLISHED
 
-from grailbench.cli.generate import command
+from grailbench.cli.graphs import generate as command
 from grailbench.data.generating import records
 from grailbench.errors import InputError
 from grailbench.graph import generate
@@ -147,7 +147,7 @@ def test_a_random_dag_takes_less_than_three_times_its_csr():
 
 
 def test_home_made_dags_have_the_printed_sizes_and_there_is_no_dag_07():
-    with open(paths.published_dir() / "computation-2.csv", newline="", encoding="utf-8") as stream:
+    with open(paths.shipped("results/published") / "computation-2.csv", newline="", encoding="utf-8") as stream:
         printed = {row["dataset"]: (row["# Vertices (n)"], row["# Edges (m)"]) for row in csv.DictReader(stream)}
     assert {name: tuple(map(str, size)) for name, size in generate.HOME_MADE.items()} == printed
     assert "dag_07-like" not in generate.look_alikes()

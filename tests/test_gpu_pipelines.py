@@ -387,7 +387,7 @@ def test_the_simulator_counts_no_device_memory():
 
     if gateway.simulated:
         allocator.restart()
-        assert (allocator.held(), allocator.peak()) == (None, None)
+        assert (allocator.in_use(), allocator.peak()) == (None, None)
 
 
 class TestMemory:
@@ -401,12 +401,12 @@ class TestMemory:
         from grailbench.cuda import allocator
 
         allocator.restart()
-        before = allocator.held()
+        before = allocator.in_use()
         array = cuda.device_array(1 << 24, np.uint8)
-        assert allocator.held() == allocator.peak() == before + (1 << 24)
+        assert allocator.in_use() == allocator.peak() == before + (1 << 24)
         del array
         allocator.release()
-        assert (allocator.held(), allocator.peak()) == (before, before + (1 << 24))
+        assert (allocator.in_use(), allocator.peak()) == (before, before + (1 << 24))
 
     def test_the_high_water_mark_is_the_need_within_a_tenth(self):
         from grailbench.cuda import allocator
@@ -415,7 +415,7 @@ class TestMemory:
 
         dag = condense(random_dag(200_000, 20, seed=1))
         allocator.restart()
-        before = allocator.held()
+        before = allocator.in_use()
         implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
         need = pipeline.path_device_bytes(dag, 2, Enterprise())
         assert 0.9 * need < allocator.peak() - before < 1.1 * need

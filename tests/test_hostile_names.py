@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from grailbench.cli import completion
+from grailbench.cli import options
 from grailbench.cli.main import COMMANDS, cli, main
 from grailbench.report.render import csv as csv_of
 from grailbench.report.render import markdown as markdown_of
@@ -52,9 +52,9 @@ LOOKED_UP = {
     "fetch": (), "generate": (),
 }  # fmt: skip
 NAMES = {
-    completion.ANY, completion.CONFIG, completion.FETCHED, completion.GRAPH, completion.GRAPH_OR_FILE,
-    completion.IMPLEMENTATION, completion.LOOK_ALIKE,
-    completion.PROBLEM, completion.RUN, completion.SET, completion.SETS, completion.TABLE,
+    options.ANY, options.CONFIG, options.FETCHED, options.GRAPH, options.GRAPH_OR_FILE,
+    options.IMPLEMENTATION, options.LOOK_ALIKE,
+    options.PROBLEM, options.RUN, options.SET, options.SETS, options.TABLE,
 }  # fmt: skip
 
 
@@ -294,8 +294,8 @@ def test_json_has_the_very_names(world, capsys):
 
 def test_names_that_a_shell_takes_for_more_are_not_completed(world):
     ctx = click.Context(cli)
-    param = click.Argument(["graph"], type=completion.GRAPH)
-    found = [item.value for item in completion.GRAPH.shell_complete(ctx, param, "")]
+    param = click.Argument(["graph"], type=options.GRAPH)
+    found = [item.value for item in options.GRAPH.shell_complete(ctx, param, "")]
     assert {"ids", "kegg"} <= {*found}
     assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
 

@@ -103,7 +103,7 @@ def test_a_query_file_of_all_pairs_is_answered_for_the_ids_of_the_file(folder, f
     opened = problem.open("all-pairs")
     spec = problem.spec(str(folder / "q"), 0, 0)
     checker = problem.workload(spec, opened, opened.dag, Checks())  # raises where the oracle differs from the file
-    asked = problem.attempt(implementation("sequential"), problem.params(dim=2), opened.dag, checker.asked, dict)
+    asked = problem.attempt(implementation("sequential"), problem.params(dim=2), opened.dag, checker.batch, dict)
     assert checker.judge("cell", asked).fault is None
     assert asked.answers.tolist() == [bool(answer) for _, _, answer in pairs]
 

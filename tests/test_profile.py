@@ -208,7 +208,7 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
     code, out, err = call(capsys, "profile", "mine.edges", "--out", "figures", "--format", "svg")
     assert code == 0, err
     for part in (
-        "mine: structure", "trees at the ends: an in-forest", "levels by longest path", "degrees of components",
+        "mine: structure", "Trees at the ends: an in-forest", "levels by longest path", "degrees of components",
         "what answers the pairs",
     ):  # fmt: skip
         assert part in out
@@ -316,7 +316,7 @@ def test_every_outline_is_of_a_graph_of_recorded_rows(recorded):
 
 
 def test_outlines_are_short_sorted_and_whole(recorded):
-    text = (paths.published_dir() / FILE).read_text(encoding="utf-8")
+    text = (paths.shipped("results/published") / FILE).read_text(encoding="utf-8")
     assert text == outlines.text(recorded.values())
     assert max(map(len, text.splitlines())) < 1500
     for found in recorded.values():

@@ -85,7 +85,7 @@ def test_without_an_index_ready_ends_with_all_answers_on_the_host(solved, name, 
     cls, home = able(implementations(solved)[name]), problem(solved)
     graph, spec = home.open(diamond), home.spec("random", 3, 5)
     data = home.data(graph, spec)
-    asked = home.workload(spec, graph, data, None).asked
+    asked = home.workload(spec, graph, data, None).batch
     case = cls, home.params(seed=5), data, asked
     found, without = tried(*case, graph.raw), tried(*case, None)
     parts = assert_whole(found, without)
@@ -112,7 +112,7 @@ def test_other_answers_from_edges_make_a_trial_differ(solved, name, diamond):
     home = problem(solved)
     graph, spec = home.open(diamond), home.spec("random", 3, 5)
     data = home.data(graph, spec)
-    asked = home.workload(spec, graph, data, None).asked
+    asked = home.workload(spec, graph, data, None).batch
     cls = implementations(solved)[name]
     same, other = graph_of(7, GRAPH[1][:7]), graph_of(7, [])
 

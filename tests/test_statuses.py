@@ -6,11 +6,10 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.cli import list_ as inventory
-from grailbench.cli.progress import summary_tables
+from grailbench.cli import inventory
+from grailbench.cli.progress import summary
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells, load
-from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import STATUSES, status_of
 from grailbench.harness.runner import Finished
 from grailbench.report.papers import closures as closure
@@ -32,10 +31,9 @@ def readers(folder, problem):
     (compared,) = load(folder).cells
     suite = closure if problem == "closure" else traversal
     own = compared if problem == "reachability" else next(suite.cells([compared]).itertuples())
-    config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
-    table, *notes = summary_tables(make_plan(config), cells(rows))
+    (table,) = summary(cells(rows))
     shown = table.lines[0][-1].removesuffix(" [1]")
-    reason = notes[0].removeprefix("[1] ") if notes else ""
+    reason = next((note.removeprefix("[1] ") for note in table.notes if note.startswith("[1]")), "")
     done = Finished(folder, None, rows)
     (listed,) = [name for name, count in inventory.run(folder)["statuses"].items() if count]
     return {

@@ -102,7 +102,7 @@ def test_parallel_edges_count_by_the_lightest_also_for_the_check(tmp_path):
     network = problem.data(opened, spec)
     assert network.weights.tolist() == [2, 5, 9, 1]
     workload = problem.workload(spec, opened, network, None)
-    attempt = problem.attempt(implementation("dijkstra", "sssp"), problem.params(), network, workload.asked, dict)
+    attempt = problem.attempt(implementation("dijkstra", "sssp"), problem.params(), network, workload.batch, dict)
     assert (workload.method, workload.judge("cell", attempt).fault) == ("certificate", None)
     assert "weights of the file" in workload.describe()
 
@@ -276,7 +276,7 @@ def test_the_command_offers_every_format_of_export():
 
     from grailbench.problems.closure.export import FORMATS
 
-    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").FORMATS
+    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.graphs").WRITTEN
 
 
 def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(capsys, tmp_path):

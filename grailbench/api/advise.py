@@ -308,14 +308,14 @@ class Outcome:
     """What a tournament found.
 
     folder  of the last round's run
-    asked   the pairs of the last round in words
+    pairs   those of the last round in words
     first   the configurations as the first rounds measured them
     last    those of the last round, with its times
     absent  why implementations did not take part, by name
     """
 
     folder: Path
-    asked: str
+    pairs: str
     first: list[Option]
     last: list[Option]
     absent: dict[str, str]
@@ -347,8 +347,8 @@ def hold(
     limit = max(LEAST_SECONDS * busy, SHARE * entry.seconds, CONDENSED * pairs.condensing)
     began = monotonic()  # neither fetching nor compiling counts
     folder = new_run(NAME, plan.digest, out)
-    asked = pairs.of(FIRST_PAIRS, folder)[-1:]
-    first = {**ONCE, "queries": asked, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
+    few = pairs.of(FIRST_PAIRS, folder)[-1:]
+    first = {**ONCE, "queries": few, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
     measured: dict[str, Option] = {}
     for turn in range(1, ROUNDS + 1):
         plan = planned(entry.graph, blocks, time_limit=limit, **first)
@@ -478,9 +478,9 @@ def candidates(chosen: Iterable[str] = (), gpu: bool = False) -> tuple[list[str]
         except MachineLacks as error:
             lacking[each.name] = error
     on_gpu = [each for each in found if GPU in each.needs]
-    for wanted, asked in ((chosen, found), (gpu, on_gpu)):
-        if wanted and asked and all(each.name in lacking for each in asked):
-            raise lacking[asked[0].name]
+    for wanted, able in ((chosen, found), (gpu, on_gpu)):
+        if wanted and able and all(each.name in lacking for each in able):
+            raise lacking[able[0].name]
     if gpu and not on_gpu:
         raise InputError("--gpu: none of the chosen implementations runs on a GPU", remedy="leave --gpu or --impl out")
     names = dict.fromkeys(each.name for each in found if each.name not in lacking)

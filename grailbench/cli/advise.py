@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import completion, options
+from grailbench.cli import options
 from grailbench.cli.printing import note, put, put_json, table
 from grailbench.util import paths
 from grailbench.util.words import decimal_size, short, size
@@ -21,28 +21,27 @@ if TYPE_CHECKING:
 NS = 1e6  #: ns in a ms
 
 
-@click.command("advise")
-@click.argument("graph", type=completion.GRAPH_OR_FILE)
-@click.option("--queries", type=click.IntRange(1), metavar="N", default=1_000_000, show_default=True,
+@click.command
+@click.argument("graph", type=options.GRAPH_OR_FILE)
+@click.option("--queries", type=options.Whole(1), default=1_000_000, show_default=True,
               help="How many pairs you will ask in all.")  # fmt: skip
-@click.option("--pairs", type=completion.FILE, metavar="FILE", help="Pairs like those that you will ask, `u v [0|1]` a "
-              "line. [default: random and balanced ones, half each]")  # fmt: skip
-@click.option("--memory", type=options.Size(), metavar="SIZE", help="The most that the winner may need, as 500MB or "
-              "2GiB: of its process, interpreter and graph included.")  # fmt: skip
-@click.option("--updates", type=click.IntRange(1), metavar="N", help="How many pairs you ask between two changes of "
-              "the graph: each needs a new build. [default: the graph stays as it is]")  # fmt: skip
+@click.option("--pairs", type=options.FILE, help="Pairs like those that you will ask, `u v [0|1]` a line. [default: "
+              "random and balanced ones, half each]")  # fmt: skip
+@click.option("--memory", type=options.Size(), help="The most that the winner may need, as 500MB or 2GiB: of its "
+              "process, interpreter and graph included.")  # fmt: skip
+@click.option("--updates", type=options.Whole(1), help="How many pairs you ask between two changes of the graph: each "
+              "needs a new build. [default: the graph stays as it is]")  # fmt: skip
 @click.option("--gpu", is_flag=True, help="Implementations on a GPU take part too.")
-@click.option("--impl", "implementations", type=completion.IMPLEMENTATION, multiple=True, metavar="NAME",
-              help="Only this implementation takes part; may repeat. [default: all that are installed]")  # fmt: skip
-@click.option("--budget", type=options.Seconds(1), metavar="SECONDS", default=60.0, show_default=True,
+@options.many("--impl", options.IMPLEMENTATION,
+              "Only this implementation takes part; may repeat. [default: all that are installed]")  # fmt: skip
+@click.option("--budget", type=options.Seconds(1), default=60.0, show_default=True,
               help="About how long it may take; on a graph of millions of edges it takes longer.")  # fmt: skip
 @click.option("--process", type=click.Choice(["own", "shared"]), default="own", show_default=True,
               help="'own': a process for each cell of the last round, which measures its memory.")  # fmt: skip
-@click.option("--out", type=options.Output(), metavar="DIR",
-              help="Folder of the run. [default: a new one in results/runs]")  # fmt: skip
-@click.option("--no-fetch", is_flag=True, help="Do not fetch a graph that is missing.")
+@options.run_folder
+@options.no_fetch
 @options.as_json
-def command(graph, queries, pairs, memory, updates, gpu, implementations, budget, process, out, no_fetch, as_json):
+def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, out, no_fetch, as_json):
     """Say which index to take for GRAPH, a name or a file, and why.
 
     Every implementation and every installed peer is tried on this graph and these pairs, with a few settings: once
@@ -70,9 +69,7 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     from grailbench.report import draw, tradeoffs
 
     name, sha256 = named(graph, note)
-    entry = advise.Entry(
-        name, min(queries, updates or queries), pairs, implementations, gpu, memory, budget, process, sha256
-    )
+    entry = advise.Entry(name, min(queries, updates or queries), pairs, impl, gpu, memory, budget, process, sha256)
     outcome = advise.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
     found = advise.advise(outcome.last or outcome.first, entry.queries, memory)
     run = read(outcome.folder)
@@ -83,7 +80,7 @@ def command(graph, queries, pairs, memory, updates, gpu, implementations, budget
     if as_json:
         put_json([*records, *others(outcome, found)])
         put_json([{
-            "kind": "advice", "graph": entry.graph, "pairs": outcome.asked, "memory": memory,
+            "kind": "advice", "graph": entry.graph, "pairs": outcome.pairs, "memory": memory,
             **_configuration(found.best), "fastest": found.fastest.name,
             "level": [option.name for option in found.level], "sentences": lines, "without_index": _unindexed(found),
             "program": program, "run": str(outcome.folder), "files": [str(path) for path in drawn],
@@ -179,7 +176,7 @@ def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -
         why.setdefault(f"not here: {reason}", []).append(name)
     trials = min(each["trials"] for each in timed if each["round"] == "last")
     notes = [
-        f"Asked in batches: {outcome.asked}; medians of {trials} trials or more.",
+        f"Asked in batches: {outcome.pairs}; medians of {trials} trials or more.",
         "build: from edges in memory. front: no other is better in build, query and index alike. peak memory: of the "
         "process, with interpreter, libraries and graph.",
         *(f"{', '.join(names)}: {reason}." for reason, names in why.items()),
@@ -215,9 +212,9 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
     index = f"an index of {size(best.index_bytes)}" if best.index_bytes else "no index"
     builds = -(-queries // (updates or queries))
     changing = f" with a change after every {updates:,} are {builds:,} builds and" if builds > 1 else ""
-    asked = f"{queries:,} queries{changing} take"
+    taking = f"{queries:,} queries{changing} take"
     lines = [f"Take {best.name}: {span(best.cost.once)} to build from edges, {span(best.cost.each)} a query, "
-             f"{index}. {asked} {span(builds * best.cost.once + queries * best.cost.each)} in all."]  # fmt: skip
+             f"{index}. {taking} {span(builds * best.cost.once + queries * best.cost.each)} in all."]  # fmt: skip
     if found.fastest is not best:
         its = found.fastest.index_bytes or 0
         larger = its > (best.index_bytes or 0)

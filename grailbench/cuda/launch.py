@@ -23,11 +23,11 @@ SIMULATED_THREADS = 32  # few, because each is a Python thread; a warp is enough
 _LEAST_THREADS = 32
 
 
-def kernel_of(registers: int | None = None, kept: bool = True):
+def kernel_of(registers: int | None = None, cached: bool = True):
     """`cuda.jit` with a limit of registers for each thread (None: no limit), cached on disk if `kept`: the disk cache
     knows no limits, so of the same code with two of them only one kernel may be kept."""
     bound = {} if simulated or registers is None else {"max_registers": registers}
-    return cuda.jit(cache=kept, **bound)
+    return cuda.jit(cache=cached, **bound)
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,9 @@ class Prepared:
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, int(places.ctypes.data))
         if not compiled.cooperative:
             fixed += (0,)
-        held = self._cells, places, args, compiled  # the launch may outlive this object, and whoever made its arrays
+        alive = self._cells, places, args, compiled  # the launch may outlive this object, and whoever made its arrays
         name = kernel.py_func.__name__
-        self.launch = lambda held=held: check(call(*fixed), _launching, name, shape, shared_bytes)
+        self.launch = lambda alive=alive: check(call(*fixed), _launching, name, shape, shared_bytes)
         if moving:
             self._find(args, moving)
 

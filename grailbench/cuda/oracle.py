@@ -115,7 +115,7 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
     for turn in turns:
         if seconds is not None and turn != turns[0] and monotonic() - began > seconds:
             break
-        asked = by_target[cuts[turn] : cuts[turn + 1]]
+        batch = by_target[cuts[turn] : cuts[turn + 1]]
         _clear[_GRID](rows)
         _mark[_GRID](cuda.to_device(ends[turn * bits : (turn + 1) * bits]), shift, rows)
         for level in range(dag.depth - 2, -1, -1):  # the deepest has no children
@@ -123,9 +123,9 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
             _pull[_GRID](order, first, last, offsets, children, shift, LONG, rows)
             for each in long_of.get(level, ()):
                 _pull_long[_GRID](int(each), offsets, children, shift, LONG, rows)
-        found = cuda.to_device(np.zeros(asked.size, np.uint8))
-        _read[_GRID](cuda.to_device(u[asked]), cuda.to_device(which[asked] - turn * bits), shift, rows, found)
-        answers[asked], known[asked] = found.copy_to_host() != 0, True
+        found = cuda.to_device(np.zeros(batch.size, np.uint8))
+        _read[_GRID](cuda.to_device(u[batch]), cuda.to_device(which[batch] - turn * bits), shift, rows, found)
+        answers[batch], known[batch] = found.copy_to_host() != 0, True
     return answers, known
 
 

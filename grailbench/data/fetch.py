@@ -1,10 +1,7 @@
 """Fetching graph files into the cache: each source is tried in turn, and only complete, checked files stay.
 
-The sources of a graph file are, in this order: the cache, archives that were downloaded before, the mirror, and the
-sources in the registry. An archive is downloaded to a temporary file, checked against its checksum and moved into
-place. Then it is unpacked to a temporary file, which is checked against the checksum of the graph (or read completely
-where none is known) and moved into place. Files in the cache are not fetched again, so an interrupted fetch continues
-with the next file.
+An archive is downloaded to a temporary file, checked against its checksum and moved into place; then its graph is
+unpacked to a temporary file, which is checked (or read completely where no checksum is known) and moved into place.
 """
 
 from __future__ import annotations

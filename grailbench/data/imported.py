@@ -122,7 +122,7 @@ class Chosen(NamedTuple):
     sha256: str | None
 
 
-def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chosen:
+def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chosen:
     """The graph that a user means by a name, or by the path of a file or folder.
 
     A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if

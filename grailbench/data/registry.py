@@ -178,7 +178,7 @@ def squeeze(name: str) -> str:
 
 def registry() -> dict[str, Dataset]:
     """All graphs by canonical name, in printed order. Raises InputError for a faulty TOML file."""
-    return load(paths.datasets_dir())
+    return load(paths.shipped("datasets"))
 
 
 def sets() -> dict[str, list[Dataset]]:

@@ -1,8 +1,6 @@
 """Brings files here: copies them from a folder or downloads them, and unpacks one graph file from an archive.
 
-Servers and archives are not trusted. A download is bounded in bytes and in time, and a host that cannot be reached, is
-silent or asks to wait is not asked again. Only the wanted file of an archive is unpacked, under a name that the caller
-chooses, and only as many bytes as are plausible.
+Servers and archives are not trusted: a download is bounded in bytes and in time, and what an archive unpacks to too.
 """
 
 from __future__ import annotations
@@ -185,12 +183,12 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         answer = requests.get(url, stream=True, timeout=late, headers=headers, hooks={"response": _check_redirect})
         with answer:
             if not answer.ok:
-                said = f"the server answered {answer.status_code} {_shown(answer.reason or '')}".rstrip()
+                fault = f"the server answered {answer.status_code} {_shown(answer.reason or '')}".rstrip()
                 if answer.status_code not in (429, 503):
-                    raise SourceFailed(said)
+                    raise SourceFailed(fault)
                 after = _shown(answer.headers.get("retry-after", ""))
                 when = f"in {after} s" if after.isdecimal() else f"after {after}" if after else "later"
-                raise hosts.give_up(url, f"{said}: try again {when}")
+                raise hosts.give_up(url, f"{fault}: try again {when}")
             out.expect(int(answer.headers.get("Content-Length", 0)))
             for block in answer.iter_content(_BLOCK):
                 out.write(block)

@@ -140,22 +140,22 @@ def _of_columns(pairs: tuple[np.ndarray, np.ndarray], size: int) -> Iterator[Sha
 def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
     """Cuts what is longer than a shard, and puts together what is shorter; what is called makes a shard by itself."""
     some: list[Any] = []
-    held = 0
+    pending = 0
     for item in items:
         if callable(item):
             yield from _together(some)
-            some, held = [], 0
+            some, pending = [], 0
             yield Shard(make=item, ids=True)
             continue
         pairs = _checked(item)
-        if held + pairs[0].size > size:
+        if pending + pairs[0].size > size:
             yield from _together(some)
-            some, held = [], 0
+            some, pending = [], 0
         if pairs[0].size >= size:
             yield from _of_columns(pairs, size)
         elif pairs[0].size:
             some.append(pairs)
-            held += pairs[0].size
+            pending += pairs[0].size
     yield from _together(some)
 
 

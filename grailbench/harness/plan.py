@@ -223,10 +223,10 @@ class Cell(_Point):
 
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
-        kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
+        fields = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
         late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
-        return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
+        return {**self._explicit(), **{name: getattr(self, name) for name in fields}, **own}
 
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
@@ -369,7 +369,7 @@ def _members(name: str) -> list[str]:
 def config_path(where: str) -> Path:
     """The file of a config, given its path or the name of a shipped config."""
     path = Path(where)
-    return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
+    return path if path.suffix == ".toml" or path.is_file() else paths.shipped("configs") / f"{where}.toml"
 
 
 def load_config(where: str, short: bool = False) -> Config:
@@ -424,7 +424,7 @@ def _described(folder: Path, names) -> list:
 
 def shipped_configs() -> list[str]:
     """The names of the configs that come with the package."""
-    return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+    return sorted(path.stem for path in paths.shipped("configs").glob("*.toml"))
 
 
 def config_from_flags(config: str | Config | None = None, short: bool = False, **flags) -> Config:

@@ -214,10 +214,10 @@ def _run_graphs(session: Session, plan: Plan) -> None:
 
 def _slow_simulation(plan: Plan) -> str | None:
     """A warning about a plan for which the simulator needs long, else None."""
-    asked = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and on_gpu(cell)]
-    if max(asked, default=0) <= SIMULATED:
+    counts = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and on_gpu(cell)]
+    if max(counts, default=0) <= SIMULATED:
         return None
-    return f"the simulator may need an hour for {max(asked):,} queries: --count 1000 is over in a minute"
+    return f"the simulator may need an hour for {max(counts):,} queries: --count 1000 is over in a minute"
 
 
 def interrupted(folder: Path) -> str:

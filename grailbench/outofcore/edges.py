@@ -137,11 +137,11 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     """Deals keys into files by their sources, `step` vertices each; `most` keys are kept back before they are written.
 
     A file that gets none is not made."""
-    held, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
+    buffer, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
 
     def write() -> None:
         ends = np.zeros(len(paths) + 1, np.int64)
-        _deal(held[:count], low, step, ends, out)
+        _deal(buffer[:count], low, step, ends, out)
         for path, first, last in zip(paths, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             if first < last:
                 with open(path, "ab", buffering=0) as file:
@@ -150,7 +150,7 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     for some in keys:
         while some.size:
             taken = min(some.size, most - count)
-            held[count : count + taken], some = some[:taken], some[taken:]
+            buffer[count : count + taken], some = some[:taken], some[taken:]
             count += taken
             if count == most:
                 write()

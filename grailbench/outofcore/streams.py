@@ -162,10 +162,10 @@ def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     parquet = needed("pyarrow.parquet", "Parquet")
     with parsing("a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
         names, rows = list(file.schema_arrow.names), file.metadata.num_rows
-        said = (file.metadata.metadata or {}).get(_VERTICES)
+        metadata = (file.metadata.metadata or {}).get(_VERTICES)
     if (places := ends_of(None, names, _RENAME)) is None:
         raise unrecognised(None, names, _RENAME)
-    stated = int(said) if vertices is None and said is not None else vertices
+    stated = int(metadata) if vertices is None and metadata is not None else vertices
     return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
 
 
@@ -193,13 +193,13 @@ def write_parquet(path: Path, stream: Stream) -> dict:
     schema = arrow.schema([(name, arrow.int32()) for name in ("source", "target")])
     edges = 0
     with outputs.atomic_file(path, seeks=True, follow=True) as file:
-        said = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
+        metadata = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
         with parquet.ParquetWriter(
-            file, schema.with_metadata(said), compression="none", use_dictionary=False
+            file, schema.with_metadata(metadata), compression="none", use_dictionary=False
         ) as writer:
             for sources, targets in stream.blocks():
                 columns = [np.ascontiguousarray(column, np.int32) for column in (sources, targets)]
-                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(said)))
+                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(metadata)))
                 edges += sources.size
     return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
 

@@ -1,6 +1,6 @@
 """The papers' tables as printed, with known errors.
 
-The CSV files (`grailbench.util.paths.published_dir()`) keep the printed digits, row and column order and column names.
+The CSV files (`results/published`) keep the printed digits, row and column order and column names.
 `errata.csv` says which cells are wrong or odd and why, `reasons.csv` why measured values are far from printed ones.
 """
 
@@ -12,7 +12,7 @@ from functools import cache
 from typing import NamedTuple
 
 from grailbench.errors import InputError
-from grailbench.util.paths import published_dir
+from grailbench.util.paths import shipped
 
 THESIS = "Caiazza, MSc thesis, Politecnico di Torino, 2019"
 COMPUTATION = "Quer, Calabrese, Computation 8(4), 2020"
@@ -126,7 +126,7 @@ def table(name: str) -> Published:
     captions = _CAPTIONS | DATALOG
     if name not in captions:
         raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(captions)}")
-    path = published_dir() / f"{stem(name)}.csv"
+    path = shipped("results/published") / f"{stem(name)}.csv"
     header, *lines = _read(path)
     rows = {}
     for number, line in enumerate(lines, start=2):
@@ -142,13 +142,13 @@ def table(name: str) -> Published:
 @cache
 def known_reasons() -> tuple[Note, ...]:
     """Every known reason for a ratio far from 1."""
-    lines = _read(published_dir() / "reasons.csv")[1:]
+    lines = _read(shipped("results/published") / "reasons.csv")[1:]
     return tuple(Note(*at, note, source, side) for *at, side, note, source in lines)
 
 
 @cache
 def _errata() -> tuple[Note, ...]:
-    return tuple(Note(*line) for line in _read(published_dir() / "errata.csv")[1:])
+    return tuple(Note(*line) for line in _read(shipped("results/published") / "errata.csv")[1:])
 
 
 def _read(path) -> list[list[str]]:

@@ -1,13 +1,8 @@
 """The caches of this machine: what each folder holds, who uses it now, their bound, and what may be removed.
 
-An entry is what this program wrote, by its name, its note or its content; other files in a cache are left alone.
-
-Whatever can be had again counts towards one bound: when something is added that makes it more, what was used longest
-ago is removed first, never what a running process uses. Graphs that were imported, and measured limits, are kept: only
-their owner removes them. Compiled kernels have a bound of their own (`kernelcache.STATES`).
-
-A process that uses an entry holds a lock on it (flock, together with others), which ends with the process; an entry is
-removed only by who has its lock alone. Where a file system has no locks, the time of last use decides.
+An entry is what this program wrote, by its name, its note or its content; other files in a cache are left alone. A
+process that uses an entry holds a lock on it (flock, together with others), which ends with the process. Above the
+bound, of what can be had again, that which was used longest ago is removed first.
 """
 
 from __future__ import annotations
@@ -185,13 +180,13 @@ def kernels() -> list[Entry]:
 def bound() -> int | None:
     """The most bytes of entries that can be had again; None for no bound. Raises InputError if the variable is no
     size."""
-    said = os.environ.get(SIZE, "").strip()
-    if said.casefold() == "none":
+    value = os.environ.get(SIZE, "").strip()
+    if value.casefold() == "none":
         return None
     try:
-        return memory.parsed(said) if said else USUAL
+        return memory.parsed(value) if value else USUAL
     except InputError:
-        raise InputError(f"{SIZE} is {said!r}", remedy="a size, such as 20GB, or none for no bound") from None
+        raise InputError(f"{SIZE} is {value!r}", remedy="a size, such as 20GB, or none for no bound") from None
 
 
 def added(path: Path) -> None:

@@ -1,15 +1,12 @@
 """The folders of this package's compiled kernels in numba's cache, so that an outdated kernel is never run.
 
-numba compiles a kernel anew when the kernel's own file changes. It does not notice a change in another file whose
-function is inlined or whose constant is read. Therefore kernels are in folders whose names contain a hash of the files
-with their code, of all files of this package that these import, and those import: after any change there, the kernels
-are compiled into a new folder.
+numba compiles a kernel anew when its own file changes, but not when another file does whose function is inlined or
+whose constant is read. So the name of a folder has a hash of the files with the code of its kernels, and of all files
+of this package that these import, at any depth. `adopt` puts our locator in front of those that numba asks for the
+folder of a function; it answers for files of this package alone, and not if `NUMBA_CACHE_DIR` is set.
 
-numba numbers the entries of a function, and two processes that compile it at once for different arguments give both the
-same number: one then finds the code of the other. So here an entry is named by a hash of what it was compiled for.
-
-numba asks a list of locators where the cache entries of a function are. `adopt` puts our locator in front of that list.
-It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, so that other kernels are unaffected.
+numba also numbers the entries of a function, and gives two processes that compile it at once for different arguments
+the same number. So here an entry is named by a hash of what it was compiled for.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -90,8 +87,9 @@ def _read(path: Path) -> tuple[bytes, frozenset[Path]]:
 # ------------------------------------------------------------------ folders
 
 
-def _places() -> tuple[Path, ...]:
-    return _PACKAGE / "__pycache__" / _FOLDER, paths.user_cache() / _FOLDER
+def _places() -> Iterator[Path]:
+    yield _PACKAGE / "__pycache__" / _FOLDER
+    yield paths.user_cache() / _FOLDER
 
 
 @functools.cache

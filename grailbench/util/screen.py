@@ -1,8 +1,7 @@
-"""Output for people on stdout: lines that are folded between words, and tables that fit the window. A line stays one
-line whatever names are in it, as it is shown by `visible`.
+"""Output for people on stdout: lines that are folded between words, and tables that fit the window.
 
-The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. Words
-are never broken: a word that is longer than the window makes its line longer.
+The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. A word
+that is longer than the window makes its line longer.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Temporary files and folders: their names, the lock that their process holds on them, and the removal of stale ones.
 
-One is stale when the process that made it is gone. That process holds a lock (flock) on it until it is renamed or
-removed, and the system releases the lock with the process, however that ends; process ids, which are given out again,
-and clocks, which are set, decide nothing. The name has a mark of this start of the system. With the mark of another
-start, which may be that of another machine on a shared file system, or where there are no locks, one is stale only if
-nothing was written to it for a long time, by the clock of its file system.
-
-Each folder that gets a temporary file is swept once by each process that puts one there.
+One is stale when the process that made it is gone, and with it the lock (flock); process ids and clocks decide nothing.
+With the mark of another start of the system, which may be that of another machine on a shared file system, or where
+there are no locks, one is stale only if nothing was written to it for a long time, by the clock of its file system.
 """
 
 from __future__ import annotations

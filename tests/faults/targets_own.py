@@ -22,6 +22,7 @@ from own_files import (
     pack_of,
     query_set,
     rows,
+    saved,
     stored_file,
 )
 from targets import mark
@@ -199,7 +200,7 @@ TARGETS = (
     Target("page", _page, "Markdown pages with blocks"),
     Target("graph-file", stored_file(graph_and_ids, graph_file), "imported graphs and their ids", lines=False, few=100),
     Target("dag-file", stored_file(dag, dag_file), "condensed graphs in the cache", lines=False, few=100),
-    Target("index-file", index_file, "saved indexes", lines=False, few=80),
+    Target("index-file", index_file, "saved indexes", lines=False, few=400, prepare=saved),
     Target("query-file", query_set, "query sets in the cache", names=None, lines=False, files=(), few=50),
     Target("rows", rows, "rows of runs", 1_500, files=(folder.ROWS,)),
     Target("pack", pack_of, "packs of runs", 1_500, files=(f"input{pack.SUFFIX}",), few=80),

@@ -154,7 +154,7 @@ def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Call
 
     def ask(threads: int) -> dict:
         params = problem.params(threads=threads, seed=1)
-        attempt = problem.attempt(implementation, replace(params, count=True), data, work.asked, dict)
+        attempt = problem.attempt(implementation, replace(params, count=True), data, work.batch, dict)
         left_out = (*BY_THREADS.get(f"{problem.name}/{name}", ()), *implementation.varying)
         counters = {key: value for key, value in attempt.counters.items() if key not in left_out}
         found = {"answers": attempt.answers, "counters": sorted(counters.items())}

@@ -78,9 +78,9 @@ def read_pairs(
         found = None if table == "csv" or columns or not ids.numeric else _of_numbers(shown, text, ids)
         if found is None:
             content = decoded(text)
-            said = rows(content) if table == "csv" else _as_named(words_of(content), ids)
-            said = _pairs_of_table(shown, said, ids, columns) if table else said
-            found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
+            lines = rows(content) if table == "csv" else _as_named(words_of(content), ids)
+            lines = _pairs_of_table(shown, lines, ids, columns) if table else lines
+            found = _of_texts(shown, ((line, words) for line, words in lines if not _is_comment(words[0], ids)), ids)
     if not found.sources.size:
         raise InputError("holds no query", path=shown, remedy=_LINE)
     return found

@@ -162,7 +162,7 @@ def remarks(graph: Profile) -> list[str]:
     if graph.dag_edges and graph.beyond_forest <= 0.05 * graph.dag_edges:
         but = f" but for {share(graph.beyond_forest, graph.dag_edges)} of its edges" if graph.beyond_forest else ""
         found.append(f"The condensed graph is a forest{but}.")
-    found += [_asked(graph)] if graph.vertices else []
+    found += [_answered_by(graph)] if graph.vertices else []
     if graph.reach is not None and graph.vertices > 1 and graph.reach.rate <= 0.01:
         found.append("At most 1 % of random pairs are reachable: they time little but saying no.")
     costs = {each.kind: each.scanned / each.pairs for each in graph.settled}
@@ -183,7 +183,7 @@ def remarks(graph: Profile) -> list[str]:
     return found
 
 
-def _asked(graph: Profile) -> str:
+def _answered_by(graph: Profile) -> str:
     """What the trees and the core of a graph ask of an index."""
     if graph.forest:
         return (
@@ -250,16 +250,16 @@ def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
     `index` is one of `Sequential`, built with `INDEX`. Pairs are asked in order, until their searches have scanned
     `PAIRS_BUDGET` edges.
     """
-    before, asked, positives = index.counters, 0, 0
-    while asked < u.size and index.counters["edges_scanned"] - before["edges_scanned"] < PAIRS_BUDGET:
-        some = slice(asked, asked + _TOGETHER)
+    before, done, positives = index.counters, 0, 0
+    while done < u.size and index.counters["edges_scanned"] - before["edges_scanned"] < PAIRS_BUDGET:
+        some = slice(done, done + _TOGETHER)
         answers = index.query_batch(np.ascontiguousarray(u[some]), np.ascontiguousarray(v[some]), NoTimer())
-        asked, positives = asked + answers.size, positives + int(answers.sum())
+        done, positives = done + answers.size, positives + int(answers.sum())
     work = {name: count - before[name] for name, count in index.counters.items()}
-    same = int(np.count_nonzero(u[:asked] == v[:asked]))
+    same = int(np.count_nonzero(u[:done] == v[:done]))
     return Settled(
         kind=kind,
-        pairs=asked,
+        pairs=done,
         positives=positives,
         component=same,
         level=work["excluded_by_level"] - same,  # a vertex is not above itself

@@ -367,19 +367,19 @@ def _surely_unreachable(offsets, children, levels, u, v):
         todo[0] = u[q]
         seen[u[q]] = q
         waiting, met = 1, 1
-        apart = u[q] != goal
-        while apart and waiting > 0:
+        unreached = u[q] != goal
+        while unreached and waiting > 0:
             waiting -= 1
             at = todo[waiting]
             for j in range(offsets[at], offsets[at + 1]):
                 w = children[j]
                 if w == goal or met == SEARCHED:
-                    apart = False
+                    unreached = False
                     break
                 if levels[w] < levels[goal] and seen[w] != q:  # levels rise along every edge
                     seen[w] = q
                     todo[waiting] = w
                     waiting += 1
                     met += 1
-        settled[q] = apart
+        settled[q] = unreached
     return settled

@@ -45,7 +45,7 @@ class Checker(Workload):
         return self.queries.method if known == self.size else f"sample of {known:,}"
 
     @property
-    def asked(self) -> tuple[np.ndarray, np.ndarray]:
+    def batch(self) -> tuple[np.ndarray, np.ndarray]:
         """Sources and targets as vertices of the `Dag`, int32[k] each."""
         return self.queries.u, self.queries.v
 
@@ -184,21 +184,21 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 
 
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
-    asked = dag, queries.u[which], queries.v[which], seconds
+    given = dag, queries.u[which], queries.v[which], seconds
     rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
-    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_FROM else None
+    found = _swept_on_device(*given) if dag.edges * rounds >= DEVICE_FROM else None
     queries.method = "sweep" if found is None else "sweep on the GPU"
-    queries.answers[which], queries.known[which] = swept_answers(*asked) if found is None else found
+    queries.answers[which], queries.known[which] = swept_answers(*given) if found is None else found
 
 
-def _swept_on_device(*asked) -> tuple[np.ndarray, np.ndarray] | None:
+def _swept_on_device(*given) -> tuple[np.ndarray, np.ndarray] | None:
     """The oracle's answers by a GPU; None if there is none, or it fails or has too little memory."""
     if device.simulating() or not gpus():
         return None
     try:
         from grailbench.cuda import oracle
 
-        return faults.freeing(oracle.swept_answers, *asked)
+        return faults.freeing(oracle.swept_answers, *given)
     except (MachineLacks, TooLittleMemory):
         return None
 

@@ -123,14 +123,14 @@ def _rate(impl: str, threads: int) -> Callable[[_Group], float | None]:
 def _seconds(impl: str, threads: int) -> Callable[[_Group], str]:
     """The seconds that all vertices take, or would take at the rate of those that were drawn."""
 
-    def said(group: _Group) -> str:
+    def text(group: _Group) -> str:
         cell, rate = group.cell(impl, threads), _rate(impl, threads)(group)
         if not rate or not group.size:
             return BLANK
         seconds = short(group.size / rate)
         return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
 
-    return said
+    return text
 
 
 def _unstable(group: _Group, verdicts: Mapping[tuple, Verdict]) -> list[str]:

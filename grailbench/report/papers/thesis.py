@@ -49,7 +49,7 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
         shown = (cell for graph in graphs if graph.removesuffix(LIKE) in printed.rows for cell in graphs[graph])
-        ours, said = our_columns(feeds, shown)
+        ours, remarks = our_columns(feeds, shown)
         columns = {**{each: feeds[each] for each in printed.values}, **ours}
     with_likes, rows = name in (*GPU_TABLES, *PAPER_TABLES), []
     for dataset in printed.rows:
@@ -63,7 +63,7 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
             entries = _entries(columns, graphs[like])
             entries = entries if feeds else _printed(entries, printed, dataset)
             rows.append(Row(like, f"{printed.title(dataset)}{LIKE} (generated)", entries))
-    notes += [*said, *_method_notes(rows)] if feeds else []
+    notes += [*remarks, *_method_notes(rows)] if feeds else []
     notes += [_GENERATED] if any(row.dataset.endswith(LIKE) for row in rows) else []
     return Filled(name, printed.caption, ("Data set", *columns), rows, "ratio" if feeds else "difference", notes)
 

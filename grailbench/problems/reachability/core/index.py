@@ -50,13 +50,13 @@ class CoreIndex(PeeledIndex):
         """The pairs asked, the form of the index (`size_counters`), and what was searched where the core has labels."""
         if not self._counts:
             return {}
-        k, held = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
+        k, sizes = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
         bits, labels = (0 if each is None else each.nbytes for each in (self.bits, self.inner))
-        shape = self.arrays["shape"][3:].tolist() if held else (k, k) if bits else (0, 0)
+        shape = self.arrays["shape"][3:].tolist() if sizes else (k, k) if bits else (0, 0)
         searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.counters
         return {
             "queries": self._queries,
-            **answer.size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(held), labels),
+            **answer.size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(sizes), labels),
             "queries_to_labels": searched["queries"],
             **{name: searched[name] for name in SEARCHED[1:]},
         }
@@ -89,8 +89,8 @@ def _decide(index: PeeledIndex, source: int, target: int) -> Decision:
         return Decision(answer, "core", f"{end} that lies outside of its trees", (source, target))
     gates = index.gates(source, target)
     whose = "the packed closure of the core" if index.inner is None else "labels, filters and searches on the core"
-    said = "yes" if answer else "no"
-    why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {said}"
+    word = "yes" if answer else "no"
+    why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {word}"
     return Decision(answer, "closure" if index.inner is None else "core", why, (source, target, *gates))
 
 

@@ -86,8 +86,8 @@ class Output:
             raise ProgramFailed(f"{self.name}: {what.match!r} fits {found[-1][:60]!r}, which is no number")
         return value, found[-1]
 
-    def answers(self, how: Answers, asked: int) -> np.ndarray | Count:
-        """The answers to `asked` pairs, bool[asked], or the number of reachable ones. Raises ProgramFailed."""
+    def answers(self, how: Answers, pairs: int) -> np.ndarray | Count:
+        """The answers to so many pairs, bool[pairs], or the number of reachable ones. Raises ProgramFailed."""
         if how.count is not None:
             return Count(int(self.number(how.count)))
         words = dict.fromkeys(how.yes, True) | dict.fromkeys(how.no, False)
@@ -99,8 +99,8 @@ class Output:
         expected = " or ".join(map(repr, words))
         if strange := next((word for word in found if word not in words), None):
             raise self._fault(f"an answer is {strange!r}, not {expected}", how.where)
-        if len(found) != asked:
-            raise self._fault(f"{len(found):,} answers in {how.where}, not {asked:,} lines of {expected}", how.where)
+        if len(found) != pairs:
+            raise self._fault(f"{len(found):,} answers in {how.where}, not {pairs:,} lines of {expected}", how.where)
         return np.array([words[word] for word in found], np.bool_)
 
     def last_words(self) -> str:
@@ -143,10 +143,10 @@ class Program(Implementation):
     @classmethod
     def place(cls) -> str:
         """The path of the program: from its environment variable or, without that, from PATH. Raises MachineLacks."""
-        does, said = cls.does, os.environ.get(cls.does.variable or "")
-        word = said or does.command[0].format(here=cls.described_by.parent)
+        does, output = cls.does, os.environ.get(cls.does.variable or "")
+        word = output or does.command[0].format(here=cls.described_by.parent)
         if (found := shutil.which(word)) is None:
-            what = f"{does.variable} names {said}" if said else f"{cls.described_by} names {word}"
+            what = f"{does.variable} names {output}" if output else f"{cls.described_by} names {word}"
             which = "an executable file there" if os.sep in word else "a program of that name on PATH"
             remedy = f"or have {does.variable} name the file" if does.variable else "or correct the name"
             raise MachineLacks(f"{cls.name}: {what}, which is not installed (there should be {which}; {remedy})")
@@ -204,14 +204,14 @@ class ProgramIndex(Index):
             with timer.phase("process", excluded=True):
                 ended = self.run(folder)
             with timer.phase("read", excluded=True):
-                said, times = Output(self.program.name, folder), self.does.times
-                timer.record("label", said.ms(times.build), excluded=True)
-                timer.record("query", said.ms(times.query), excluded=True)
+                output, times = Output(self.program.name, folder), self.does.times
+                timer.record("label", output.ms(times.build), excluded=True)
+                timer.record("query", output.ms(times.query), excluded=True)
                 timer.record("processor", ended.cpu_ms, excluded=True)
                 if self.does.index is not None:
-                    self._bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
+                    self._bytes = round(output.number(self.does.index) * BYTES[self.does.index.unit])
                 self.memory = {"host_peak_bytes": ended.peak}
-                return said.answers(self.does.answers, sources.size)
+                return output.answers(self.does.answers, sources.size)
         finally:
             with timer.phase("write", excluded=True):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -258,7 +258,7 @@ def described(name: str) -> type[Program] | None:
     """
     path = Path(name)
     if name.lower().startswith(PREFIX):
-        path = paths.configs_dir() / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
+        path = paths.shipped("configs") / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
         if not path.is_file():
             return None
     elif path.suffix != ".toml":

@@ -22,14 +22,14 @@ class Rows(NamedTuple):
     words   uint64[(k + 64 * width + 2) * width]: rows, in the order in which they were needed
     refs    int32[k]: the row that a vertex has, as first + place in `words`; less than `first`: no bit is set
     marks   uint64[k // 64 + 1]: a bit for each vertex with a bit set that the sweep has yet to come to
-    asked   uint64[width]: the bits of the sources that have targets ahead
+    wanted  uint64[width]: the bits of the sources that have targets ahead
     first   int64[1]: what names the full row; it grows from group to group, so that `refs` need not be cleared
     """
 
     words: np.ndarray
     refs: np.ndarray
     marks: np.ndarray
-    asked: np.ndarray
+    wanted: np.ndarray
     first: np.ndarray
 
 
@@ -63,15 +63,15 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
     offsets, children = down
     targets = pairs[0]
     sources, latest = ends
-    _, refs, marks, asked, first = rows
+    _, refs, marks, wanted, first = rows
     if first[0] > MOST - refs.shape[0] - sources.shape[0] - 2:
         refs[:] = 0
         first[0] = 1
     full = np.int32(first[0])
     top = full + np.int32(1)
-    asked[:] = _0
+    wanted[:] = _0
     for b in range(sources.shape[0]):
-        _set(asked, b)
+        _set(wanted, b)
         _set(marks, sources[b])
     source, pair, last = 0, 0, targets[targets.shape[0] - 1]
     for block in range(sources[0] >> 6, (last >> 6) + 1):
@@ -84,7 +84,7 @@ def sweep(down, up, pairs, ends, answers, rows, counts):
             ref, own, looked = _pulled(v, up, rows, full, top)
             if source < sources.shape[0] and sources[source] == v:
                 if ref != full:
-                    _add_source(rows.words, ref, own, source, full, top, np.uint64(asked.shape[0]))
+                    _add_source(rows.words, ref, own, source, full, top, np.uint64(wanted.shape[0]))
                     own = True
                 source += 1
             if own and ref != full:
@@ -111,7 +111,7 @@ def _pulled(v, up, rows, full, top):
     """The union of the rows of the parents of v: a reference, 0 for no bit; whether the union is no parent's row and
     stands where row `top` begins; and how many parents were looked at."""
     offsets, parents = up
-    words, refs, width = rows.words, rows.refs, np.uint64(rows.asked.shape[0])
+    words, refs, width = rows.words, rows.refs, np.uint64(rows.wanted.shape[0])
     ref, own = np.int32(0), False
     k = offsets[v + 1]
     while k > offsets[v]:
@@ -144,14 +144,14 @@ def _answered(v, pair, pairs, latest, answers, rows, full):
     """Answers the pairs that ask for v, and passes those of vertices that the sweep did not come to, whose answers stay
     as they are. Sources that have no target ahead are no longer asked for. Returns the next pair."""
     targets, bits, which = pairs
-    ref, width = rows.refs[v], np.uint64(rows.asked.shape[0])
+    ref, width = rows.refs[v], np.uint64(rows.wanted.shape[0])
     while pair < targets.shape[0] and targets[pair] <= v:
         b = bits[pair]
         if targets[pair] == v:
             word = rows.words[np.uint64(ref - full) * width + np.uint64(b >> 6)]
             answers[which[pair]] = ref == full or (word >> np.uint64(b & 63)) & _1 != _0
         if latest[b] == targets[pair]:
-            rows.asked[b >> 6] &= ~(_1 << np.uint64(b & 63))
+            rows.wanted[b >> 6] &= ~(_1 << np.uint64(b & 63))
         pair += 1
     return pair
 
@@ -186,9 +186,9 @@ def _joined(words, ref, other, top, full, width):
 @njit(cache=True)
 def _covers(rows, ref, full):
     """Whether a row has every bit that is asked for."""
-    words, asked, width = rows.words, rows.asked, np.uint64(rows.asked.shape[0])
+    words, wanted, width = rows.words, rows.wanted, np.uint64(rows.wanted.shape[0])
     a, missing = np.uint64(ref - full) * width, _0
     for w in range(np.uint64(0), width, np.uint64(LANES)):
         for j in range(np.uint64(LANES)):
-            missing |= asked[w + j] & ~words[a + w + j]
+            missing |= wanted[w + j] & ~words[a + w + j]
     return missing == _0

@@ -50,11 +50,11 @@ class SweepIndex(Index):
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers what levels tell; then, if that may be the shorter way, searches of bounded length; then sweeps."""
         answers = np.empty(sources.shape[0], np.bool_)
-        asked = self._settled_by_level(sources, targets, answers)
-        left = self._searched(sources, targets, asked, answers) if asked.size else asked
+        unsettled = self._settled_by_level(sources, targets, answers)
+        left = self._searched(sources, targets, unsettled, answers) if unsettled.size else unsettled
         if left.size:
             self._sweep(sources, targets, left, answers)
-        self._count(queries=sources.shape[0], searches=asked.size - left.size, queries_swept=left.size)
+        self._count(queries=sources.shape[0], searches=unsettled.size - left.size, queries_swept=left.size)
         return answers
 
     def _settled_by_level(self, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -73,20 +73,22 @@ class SweepIndex(Index):
         on_threads(threads, work, list(range(len(parts))))
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, np.int64)
 
-    def _searched(self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    def _searched(
+        self, sources: np.ndarray, targets: np.ndarray, unsettled: np.ndarray, answers: np.ndarray
+    ) -> np.ndarray:
         """Answers pairs by searches, and returns those that are better swept.
 
         A sample is searched. If all pairs at its mean would look at more edges than `sweeping` allows, all that the
         sample left open are swept; else all are searched, and swept are those whose own searches are long. The bounds
         are numbers of edges, so that no clock has a say.
         """
-        most = sweeping(self.dag.vertices, self.dag.edges, asked.size)
-        rest = np.ones(asked.size, np.bool_)
-        rest[:: -(-asked.size // SAMPLE)] = False
-        sample, others = asked[~rest], asked[rest]
+        most = sweeping(self.dag.vertices, self.dag.edges, unsettled.size)
+        rest = np.ones(unsettled.size, np.bool_)
+        rest[:: -(-unsettled.size // SAMPLE)] = False
+        sample, others = unsettled[~rest], unsettled[rest]
         left, looked = self._search(sources, targets, sample, most // (4 * sample.size), answers, 1)
         others = np.concatenate([left, others])
-        if looked * asked.size > most * sample.size:
+        if looked * unsettled.size > most * sample.size:
             return others
         threads = justified(self.workers, others.size * (ASKED * sample.size + looked) // sample.size)
         return self._search(sources, targets, others, most // 4, answers, threads)[0]

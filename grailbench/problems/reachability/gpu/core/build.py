@@ -58,7 +58,7 @@ class DeviceIndex(NamedTuple):
         return (self.targets if self.tree is None else self.tree).dtype == np.uint32
 
 
-def launch_of(held: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Prepared:
+def launch_of(index: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Prepared:
     """Returns the launch that answers pairs on the device: us, vs int32[k] to answers uint8[k].
 
     Without a closure, pairs of the core are left `records.OPEN`, with their ends there in rows and columns, int32[k].
@@ -66,32 +66,32 @@ def launch_of(held: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Pr
     pairs = us.shape[0]
     most = _BLOCKS * (1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT)
     shape = Shape(min(-(-pairs // _THREADS), most), _THREADS)
-    if held.tree is not None:
-        return Prepared(records.answer_tree, (us, vs, held.tree, held.above > 0, held.narrow, answers), shape)
-    own = us, vs, held.sources, held.targets, held.above
-    if held.bits is None:
-        return Prepared(records.settle, (*own, held.narrow, answers, rows, columns), shape)
-    kernel = records.answer_narrow if held.narrow else records.answer_wide
-    return Prepared(kernel, (*own, held.core // 64 + 1, held.bits, answers), shape)
+    if index.tree is not None:
+        return Prepared(records.answer_tree, (us, vs, index.tree, index.above > 0, index.narrow, answers), shape)
+    own = us, vs, index.sources, index.targets, index.above
+    if index.bits is None:
+        return Prepared(records.settle, (*own, index.narrow, answers, rows, columns), shape)
+    kernel = records.answer_narrow if index.narrow else records.answer_wide
+    return Prepared(kernel, (*own, index.core // 64 + 1, index.bits, answers), shape)
 
 
 class _Batch:
     """Pinned host memory and device memory for batches of k pairs, and the launch that answers them."""
 
-    def __init__(self, k: int, held: DeviceIndex):
+    def __init__(self, k: int, index: DeviceIndex):
         self.size = k
         self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
         self._found = cuda.pinned_array(k, np.uint8)
         ends = [cuda.device_array(k, np.int32) for _ in range(2)]
         answers = cuda.device_array(k, np.uint8)
-        self.inside = None if held.tree is not None or held.bits is not None else [
+        self.inside = None if index.tree is not None or index.bits is not None else [
             cleared(k, np.int32) for _ in range(2)  # only those of open pairs are written, and all are copied
         ]  # fmt: skip
         self._bring = [
             prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
         ]
         self._take = prepared_copy(self._found, answers)
-        self._launch = launch_of(held, *ends, answers, *(self.inside or ()))
+        self._launch = launch_of(index, *ends, answers, *(self.inside or ()))
         self._span = Span()
 
     def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -115,8 +115,8 @@ class _Batch:
 class Answerer:
     """Answers batches by one index on the device; `inner` answers pairs of the core where there is no closure."""
 
-    def __init__(self, held: DeviceIndex, inner: Index | None = None):
-        self.held, self._inner, self._batch = held, inner, None
+    def __init__(self, index: DeviceIndex, inner: Index | None = None):
+        self.index, self._inner, self._batch = index, inner, None
 
     def prepare(self, k: int) -> None:
         """Allocates for batches of k pairs, unless done before. Raises TooLittleMemory if the device has too little."""
@@ -124,7 +124,7 @@ class Answerer:
             self._batch = None
             need = (_BATCH_BYTES + (8 if self._inner is not None else 0)) * k
             require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
-            self._batch = _Batch(k, self.held)
+            self._batch = _Batch(k, self.index)
             cuda.synchronize()
 
     def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:

@@ -370,7 +370,7 @@ def kernel(dim: int, registers: int | None = None):
     walk_sizes, walk_ranks, walk_repair = _size_walk(dim), _rank_walk(dim), _repair_walk(dim)
     lay_out, finish = _sibling_offsets(dim), _finish(dim)
 
-    @kernel_of(registers, kept=registers == REGISTERS)
+    @kernel_of(registers, cached=registers == REGISTERS)
     def label(graph, wide, chosen, salts, trees, sums, written):
         """Writes the labels. Any cooperative grid.
 
