@@ -31,7 +31,6 @@ def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -
 def _elsewhere() -> list[tuple[object, dict]]:
     """Modules and functions, and what of them is set."""
     from grailbench.api import kernels
-    from grailbench.graph import leveled
     from grailbench.outofcore import index as streamed
     from grailbench.problems.closure import sweep, warshall
     from grailbench.problems.closure import sweep as blocks
@@ -42,7 +41,6 @@ def _elsewhere() -> list[tuple[object, dict]]:
 
     return [
         (kernels, {"PIECE": 64}),
-        (leveled, {"_SMALL": 1, "_MANY": 2}),
         (sweep, {"LEAST": 1}),
         (blocks, {"LEAST": 1, "PIECE": 64}),
         (warshall.close_bits, {"__defaults__": (1, 8)}),  # workers, and rows of one
