@@ -208,7 +208,7 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
     code, out, err = call(capsys, "profile", "mine.edges", "--out", "figures", "--format", "svg")
     assert code == 0, err
     for part in (
-        "mine: structure", "trees at the ends: an in-forest", "levels by longest path", "degrees of components",
+        "mine: structure", "Trees at the ends: an in-forest", "levels by longest path", "degrees of components",
         "what answers the pairs",
     ):  # fmt: skip
         assert part in out
