@@ -247,7 +247,7 @@ def test_a_renumbered_import_is_asked_by_the_ids_of_its_file(capsys, tmp_path):
 
 
 def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(capsys, tmp_path):
-    for text, stated, told in (("0 2\n", 5, "0 to 4"), ("1 5\n", 5, "1 to 5"), ("% asym un\n1 2\n", 4, "1 to 4")):
+    for text, stated, told in (("0 2\n", 5, "0..4"), ("1 5\n", 5, "1..5"), ("% asym un\n1 2\n", 4, "1..4")):
         (tmp_path / "v.txt").write_text(text)
         words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
         code, out, _ = call(capsys, *words)

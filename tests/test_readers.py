@@ -206,9 +206,9 @@ def test_what_is_known_of_the_ids_is_said(folder):
     (folder / "k.txt").write_text("% asym unweighted\n% 1 2 2\n1 2\n")
     (folder / "p.txt").write_text("# Nodes: 2 Edges: 1\n70 20\n")
     one = read(folder / "one.txt")
-    assert one.ids.describe() == "0 to 2, as in the file"
+    assert one.ids.describe() == "0..2, as in the file"
     assert one.notes == ("the least id of an edge is 1; those below are vertices without an edge",)
-    assert read(folder / "k.txt").ids.describe() == "1 to 2, as in the file (inside 0 to 1)"
+    assert read(folder / "k.txt").ids.describe() == "1..2, as in the file (inside 0 to 1)"
     assert read(folder / "p.txt").ids.describe() == "2 ids from 20 to 70, as in the file (inside 0 to 1)"
 
 

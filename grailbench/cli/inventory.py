@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import put_json, say, show, table, text
+from grailbench.cli.printing import sheet, show, table
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.util import paths
-from grailbench.util.screen import console, paired
-from grailbench.util.words import BLANK, gib
+from grailbench.util.words import BLANK
 
 #: kind -> columns of its table
 COLUMNS = {
@@ -65,12 +64,7 @@ def info(name, as_json):
       grailbench info parallel --json
     """
     found = known(name)
-    if as_json:
-        put_json(found)
-        return
-    for i, record in enumerate(found):
-        for line in [""] * bool(i) + list(paired(_lines(record), console().width)):
-            say(line)
+    show(as_json, found, [line for i, record in enumerate(found) for line in (*[""] * bool(i), *sheet(record))])
 
 
 def known(name: str) -> list[dict]:
@@ -157,25 +151,6 @@ def _catalogued(name: str) -> dict:
         "set": catalogue.set_of(name), "title": graph.title, "model": graph.model, "parameters": graph.parameters,
         "recorded": graph.measured.model_dump(), "about": catalogue.sets()[catalogue.set_of(name)].about,
     }  # fmt: skip
-
-
-def _lines(record: dict, indent: str = "") -> Iterator[tuple[str, str]]:
-    """Labels and values for people: nested records are indented, sentences and addresses have a line each, missing
-    values are left out."""
-    for key, value in record.items():
-        if value in (None, []) or (isinstance(value, dict) and all(v is None for v in value.values())):
-            continue
-        label = indent + key.removesuffix("_bytes").replace("_", " ")
-        if isinstance(value, dict):
-            yield label, ""
-            yield from _lines(value, indent + "  ")
-        elif isinstance(value, list) and any(isinstance(v, dict) or re.search(r"[\s/]", str(v)) for v in value):
-            for i, item in enumerate(value):
-                if isinstance(item, dict):
-                    item = ", ".join(f"{k.replace('_', ' ')} {text(v)}" for k, v in item.items() if v is not None)
-                yield "" if i else label, str(item)
-        else:
-            yield label, gib(value, 1) if key.endswith("_bytes") else text(value)
 
 
 def datasets() -> Iterator[dict]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from click.shell_completion import get_completion_class
 
 from grailbench.cli import options
 from grailbench.cli.measure import client
-from grailbench.cli.printing import note, show, table
+from grailbench.cli.printing import note, show, table, text
 from grailbench.errors import InputError
 from grailbench.util import caches, kernelcache, paths
 from grailbench.util.caches import KERNELS, KINDS, Entry
@@ -65,53 +64,33 @@ def limits(quick, only, again, simulate, out, as_json):
 
     scale = limits.QUICK if quick else limits.FULL
     found = ceilings.measure((only,) if only else None, scale, again=again, simulate=simulate, note=note)
-    show(as_json, ceilings.rows(found), [_limits(found, part) for part in ceilings.PARTS if part in found])
+    show(as_json, ceilings.rows(found), [_limits(found)])
     if out and not simulate:
         for path in ceilings.export(found, Path(out)):
             note(f"written: {path}")
 
 
-def _limits(document: dict, part: str) -> Table:
-    """The table of a part of the document of `ceilings.measure`."""
-    measured = document[part]["measurements"]
-    names = [f"{each['what']}, {each['variant']}" if each["variant"] else each["what"] for each in measured]
-    first = {at for at, name in enumerate(names) if at == 0 or names[at - 1] != name}  # lines that begin an operation
+def _limits(document: dict) -> Table:
+    """The measurements of a document of `ceilings.measure`, a line each."""
+    from grailbench.harness.limits.ceilings import PARTS, rows
 
-    def shape(each: dict) -> str:
-        threads, blocks = each["threads"], each["blocks"]
-        return "" if threads is None else f"{threads}" if blocks is None else f"{blocks} x {threads}"
-
-    def median(each: dict) -> str:
-        return "right" if each["median"] is None else brief(each["median"]) + "*" * _noisy(each)
+    def median(row: dict) -> str:
+        noisy = row["least"] and row["most"] / row["least"] > NOISY
+        return "right" if row["median"] is None else brief(row["median"]) + "*" * bool(noisy)
 
     columns = {
-        "operation": lambda line: names[line[0]] if line[0] in first else "",
-        "of": lambda line: "" if line[1]["bytes"] is None else size(line[1]["bytes"]),
-        "threads": lambda line: shape(line[1]), "median": lambda line: median(line[1]),
-        "": lambda line: "" if line[1]["median"] is None else line[1]["unit"],
-        "least": lambda line: brief(line[1]["least"]), "most": lambda line: brief(line[1]["most"]),
+        "on": "where", "operation": lambda row: ", ".join(filter(None, (row["what"], row["variant"]))),
+        "of": lambda row: "" if row["bytes"] is None else size(row["bytes"]), "blocks": "blocks", "threads": "threads",
+        "median": median, "": lambda row: "" if row["median"] is None else row["unit"],
+        "least": lambda row: brief(row["least"]), "most": lambda row: brief(row["most"]),
     }  # fmt: skip
-    if part == "cpu":
-        machine, quick = document["machine"], ", quick" if document["quick"] else ""
-        title = f"processor: {machine['cpu']}, {machine['cores']} cores ({document[part]['at']}{quick})"
-    else:
-        device = document[part]["device"]
-        of = (
-            "every operation checked, nothing timed"
-            if device["simulated"]
-            else f"{device['multiprocessors']} multiprocessors"
-        )
-        title = f"GPU: {device['name']}, {of} ({document[part]['at']})"
-    noisy = any(map(_noisy, measured))
-    notes = [f"*: the most is over {NOISY} times the least; measure again on an idle machine"] if noisy else []
-    return table(
-        title, columns, enumerate(measured), ["of", "threads", "median", "least", "most"],
-        ends=frozenset(at - 1 for at in first), notes=notes,
-    )  # fmt: skip
-
-
-def _noisy(each: dict) -> bool:
-    return bool(each["least"]) and each["most"] / each["least"] > NOISY
+    device = document.get("gpu", {}).get("device", {})
+    names = {"cpu": f"{document['machine']['cpu']}, {document['machine']['cores']} cores", "gpu": device.get("name")}
+    notes = [f"{part}: {names[part]} ({document[part]['at']})" for part in PARTS if part in document]
+    notes += ["Measured quickly."] if document["quick"] else []
+    notes += ["Simulated: every operation was checked, nothing timed."] if device.get("simulated") else []
+    notes.append(f"*: the most is over {NOISY} times the least; measure again on an idle machine")
+    return table("Limits", columns, rows(document), {*columns} - {"on", "operation", ""}, notes=notes)
 
 
 # ------------------------------------------------------------------ cluster
@@ -214,33 +193,16 @@ def cache(listed, prune, dry_run, as_json):
     if dry_run and not prune:
         raise InputError("--dry-run belongs to --prune")
     caches.bound()  # raises InputError
-    gone = pruned(dry_run) if prune else []
+    gone = list(pruned(dry_run)) if prune else []
     if prune:
-        show(as_json, (each.record(dry_run) for each in gone), removed(gone, dry_run))
+        show(as_json, gone, removed(gone, dry_run))
     if listed or not prune:
         found = list(records())
         show(as_json, found, listed_caches(found))
-    if failed := [each for each in gone if each.failed]:
+    if failed := [each["removed"] for each in gone if not (dry_run or each["done"])]:
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
-        raise InputError(f"cannot be removed{more}", path=failed[0].path,
-                         remedy="delete it by hand, or run this as its owner")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Removal:
-    """Something that was removed, or would be: where, of which cache, its bytes, why, and whether it is still there
-    although it should not."""
-
-    path: Path
-    cache: str
-    bytes: int
-    why: str
-    failed: bool = False
-
-    def record(self, dry: bool) -> dict:
-        """As JSON: removed (its path), cache, bytes, why, done (whether it is gone)."""
-        return {"removed": str(self.path), "cache": self.cache, "bytes": self.bytes, "why": self.why,
-                "done": not dry and not self.failed}  # fmt: skip
+        remedy = "delete it by hand, or run this as its owner"
+        raise InputError(f"cannot be removed{more}", path=failed[0], remedy=remedy)
 
 
 def records() -> Iterator[dict]:
@@ -296,45 +258,46 @@ def listed_caches(found: list[dict]) -> Iterator[Table | str]:
         yield f"'grailbench cache --prune' removes files {STALE}."
 
 
-def pruned(dry: bool) -> list[Removal]:
-    """Removes what no process needs, and what is above the bound; if `dry`, only lists it."""
+def pruned(dry: bool) -> Iterator[dict]:
+    """Removes what no process needs, and what is above the bound; if `dry`, only lists it. Gives a record for each:
+    removed (its path), cache, bytes, why, done (whether it is gone)."""
     from grailbench.graph import store
     from grailbench.problems.reachability import queries
 
-    def gone(found: list[Entry], why: str) -> list[Removal]:
-        return [Removal(each.path, each.kind, each.bytes, why, not dry and each.path.exists()) for each in found]
+    def record(path: Path, cache: str, size: int, why: str) -> dict:
+        return {"removed": str(path), "cache": cache, "bytes": size, "why": why, "done": not dry and not path.exists()}
 
-    def taken(wanted: list[Entry], why: str) -> list[Removal]:
-        done = {entry.path for entry in caches.remove(wanted, dry)}
-        return [Removal(entry.path, entry.kind, entry.bytes, why, entry.path not in done)
-                for entry in wanted if entry.path in done or not caches.in_use(entry.path)]  # fmt: skip
+    def taken(wanted: list[Entry], why: str) -> Iterator[dict]:
+        gone = {entry.path for entry in caches.remove(wanted, dry)}
+        for entry in wanted:
+            if entry.path in gone or not caches.in_use(entry.path):
+                yield record(entry.path, entry.kind, entry.bytes, why)
 
-    found = gone(caches.left_behind(dry), STALE)
-    former = {"dags": store.is_former, "queries": queries.is_former}
+    yield from (record(left.path, "temporary", left.bytes, STALE) for left in caches.left_behind(dry))
+    is_former = {"dags": store.is_former, "queries": queries.is_former}
     every = caches.entries()
-    found += taken([entry for entry in every if entry.kind in former and former[entry.kind](entry.path)], FORMER)
+    former = [entry for entry in every if entry.kind in is_former and is_former[entry.kind](entry.path)]
+    yield from taken(former, FORMER)
     outdated = {*kernelcache.former()}
     kernels = [entry for entry in caches.kernels() if entry.path in outdated]
     kernelcache.remove(() if dry else outdated)
-    found += gone(kernels, FORMER)
+    yield from (record(entry.path, KERNELS, entry.bytes, FORMER) for entry in kernels)
     if (most := caches.bound()) is not None:
-        removed = {each.path for each in found}
-        found += taken(caches.least_used([entry for entry in every if entry.path not in removed], most), ABOVE)
-    return found
+        yield from taken(caches.least_used([entry for entry in every if entry not in former], most), ABOVE)
 
 
-def removed(found: list[Removal], dry: bool) -> Iterator[Table | str]:
+def removed(found: list[dict], dry: bool) -> Iterator[Table | str]:
     """The removals as a table with a sum below it."""
-    done = [each for each in found if not each.failed]
+    done = [each for each in found if dry or each["done"]]
     if done:
-        columns = {"cache": "cache", "size": lambda each: decimal_size(each.bytes), "why": "why",
-                   "path": lambda each: paths.shown(each.path)}  # fmt: skip
+        columns = {"cache": "cache", "size": lambda each: decimal_size(each["bytes"]), "why": "why",
+                   "path": lambda each: paths.shown(Path(each["removed"]))}  # fmt: skip
         yield table("", columns, done, ["size"])
-    kinds = Counter(each.cache for each in done)
-    many = f" ({', '.join(f'{kinds[name]:,} {name}' for name in sorted(kinds))})" if len(kinds) > 1 else ""
-    verb = "would be removed" if dry else "removed"
+    kinds = Counter(each["cache"] for each in done)
+    many = f" ({text(dict(sorted(kinds.items())))})" if len(kinds) > 1 else ""
     things = count(len(done), "thing") if done else "nothing"
-    yield f"{things} {verb}{many}, {decimal_size(sum(each.bytes for each in done))}."
+    size = decimal_size(sum(each["bytes"] for each in done))
+    yield f"{things} {'would be ' * dry}removed{many}, {size}."
 
 
 # ------------------------------------------------------------------ completion

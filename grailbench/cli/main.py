@@ -23,6 +23,7 @@ from grailbench.util.words import did_you_mean
 #: section of `grailbench --help` -> command -> its module and what it does
 SECTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 COMMANDS = {name: each for section in SECTIONS.values() for name, each in section.items()}
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}  #: of the contexts of all commands
 INTERRUPTED = 130
 KEPT = "interrupted: finished results are kept"
 
@@ -67,7 +68,7 @@ class Commands(click.Group):
             return None
         module = importlib.import_module(f"grailbench.cli.{COMMANDS[name]['module']}")
         found = next(each for each in vars(module).values() if isinstance(each, click.Command) and each.name == name)
-        found.context_class = Command
+        found.context_class, found.context_settings = Command, SETTINGS
         return found
 
     def resolve_command(self, ctx, args):
@@ -89,8 +90,7 @@ class Commands(click.Group):
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.command(cls=Commands, invoke_without_command=True,
-               context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})  # fmt: skip
+@click.command(cls=Commands, invoke_without_command=True, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="grailbench")
 @click.pass_context
 def cli(ctx):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,6 @@ def tables(profile: Profile) -> Iterator[Table]:
     """The tables of a profile; those that would have no line are left out."""
     yield _structure(profile)
     if profile.vertices:
-        yield _ends(profile)
         yield _levels(profile)
         yield _degrees(profile)
         yield _settled(profile)
@@ -127,50 +126,50 @@ def _rate(rate: float, error: float) -> str:
     return f"{rate:.{places}f} ± {error:.{places}f}"
 
 
-#: lines that are a name, a number and its share in words
-_numbers = partial(
-    table, columns={"": lambda line: line[0], "number": lambda line: line[1], "share": lambda line: line[2]},
-    right=["number"],
-)  # fmt: skip
+#: a line of the first table: what is counted, its field of a profile, and the field of which it is a share
+STRUCTURE = (
+    ("vertices", "vertices", ""),
+    ("edges", "edges", ""),
+    ("  repeated", "duplicates", "edges"),
+    ("  self-loops", "loops", "edges"),
+    ("strong components", "components", ""),
+    ("  of more than one vertex", "nontrivial", ""),
+    ("  vertices in these", "cyclic", "vertices"),
+    ("  vertices of the largest", "largest", "vertices"),
+    ("edges between components, each once", "dag_edges", ""),
+    ("  beyond a forest", "beyond_forest", "dag_edges"),
+    ("components without parents (roots)", "roots", "components"),
+    ("  without children (sinks)", "sinks", "components"),
+    ("  without both", "isolated", "components"),
+    ("  with at most one parent", "parents.at_most_one", "components"),
+    ("  with at most one child", "children.at_most_one", "components"),
+    ("weak components", "weak", ""),
+    ("  components of the largest", "widest_weak", "components"),
+    ("trees above, peeled from the sources", "above", "components"),
+    ("trees below, peeled from the sinks", "below", "components"),
+    ("core", "core", "components"),
+)
+_WHOLE = {"dag_edges": "these edges"}  # in words, where that is not the name of the field
 
 
 def _structure(graph: Profile) -> Table:
-    def shares(whole: int, of: str, lines: dict[str, int]) -> list[tuple[str, int, str]]:
-        return [(what, number, f"{share(number, whole)} of {of}" if whole else "") for what, number in lines.items()]
-
-    edges = shares(graph.edges, "the edges", {"  repeated": graph.duplicates, "  self-loops": graph.loops})
-    vertices = {"  vertices in these": graph.cyclic, "  vertices of the largest": graph.largest}
-    components = {
-        "components without parents (roots)": graph.roots, "  without children (sinks)": graph.sinks,
-        "  without both": graph.isolated, "  with at most one parent": graph.parents.at_most_one,
-        "  with at most one child": graph.children.at_most_one,
-    }  # fmt: skip
-    widest = {"  components of the largest": graph.widest_weak}
-    lines = [
-        ("vertices", graph.vertices, ""), ("edges", graph.edges, ""), *edges,
-        ("strong components", graph.components, ""), ("  of more than one vertex", graph.nontrivial, ""),
-        *shares(graph.vertices, "the vertices", vertices),
-        ("edges between components, each once", graph.dag_edges, ""),
-        *shares(graph.dag_edges, "these edges", {"  beyond a forest": graph.beyond_forest}),
-        *shares(graph.components, "the components", components), ("weak components", graph.weak, ""),
-        *shares(graph.components, "the components", widest),
-    ]  # fmt: skip
-    return _numbers(f"{graph.name}: structure", things=lines, ends=frozenset({3, 7}))
-
-
-def _ends(graph: Profile) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
-    parts = {
-        "trees above, peeled from the sources": graph.above, "trees below, peeled from the sinks": graph.below,
-        "core": graph.core,
-    }  # fmt: skip
-    lines = [(what, number, f"{share(number, graph.components)} of the components") for what, number in parts.items()]
-    verdict = "fits `core` here" if graph.fits else "more than `core` takes here"
-    lines.append(("  closure of the core, as bits", size(graph.closure_bytes), verdict))
-    notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
+    def part(line: tuple[str, str, str]) -> str:
+        _, field, of = line
+        whole = getattr(graph, of) if of else 0
+        return f"{share(attrgetter(field)(graph), whole)} of {_WHOLE.get(of, f'the {of}')}" if whole else ""
+
+    columns = {"": lambda line: line[0], "number": lambda line: attrgetter(line[1])(graph), "share": part}
     kind = f"an {graph.forest}: {FORESTS[graph.forest]}" if graph.forest else "no forest"
-    return _numbers(f"trees at the ends: {kind}", things=lines, notes=notes)
+    fits = "fits `core` here" if graph.fits else "more than `core` takes here"
+    notes = [
+        f"Trees at the ends: {kind}. Peeled are sources with at most one child, again and again, then sinks with at "
+        "most one parent.",
+        f"Closure of the core, as bits: {size(graph.closure_bytes)}, {fits}.",
+    ]  # fmt: skip
+    return table(f"{graph.name}: structure", columns, STRUCTURE, ["number"], ends=frozenset({3, 7, 16}),
+                 notes=notes if graph.vertices else [])  # fmt: skip
 
 
 def _levels(graph: Profile) -> Table:

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import note, say, show
+from grailbench.cli.printing import note, put, sheet, show
 from grailbench.util import words
-from grailbench.util.screen import paired
-
-if TYPE_CHECKING:
-    from grailbench.harness.submission import Judged, Packed
-
-UNCLEAN = "NOT FROM A CLEAN COMMIT: nobody can repeat it"
 
 
 @click.command
@@ -47,59 +40,30 @@ def pack(run, out, redact, check, as_json):
       grailbench pack results/runs/2025-01-31-quickstart --redact
       grailbench pack --check mine.pack.zip
     """
-    from grailbench.harness import submission
+    from grailbench.harness import plugins, submission
 
+    if check and (out or redact):
+        raise click.UsageError("--check goes without --out and --redact")
+    found = submission.judge(run) if check else submission.submit(run, out, redact)
+    environment = found.run.environment
+    facts = {
+        "path": str(found.path), "run": found.run.name, "machine": found.run.machine,
+        "fingerprint": found.run.fingerprint, "cells": len(found.run.cells),
+        "statuses": Counter(cell.status for cell in found.run.cells), "commit": environment.get("commit"),
+        "plugins": plugins.sentences(environment), "clean": found.clean, "redacted": found.redacted,
+    }  # fmt: skip
+    unclean = [] if found.clean else ["NOT FROM A CLEAN COMMIT: nobody can repeat it"]
     if check:
-        if out or redact:
-            raise click.UsageError("--check goes without --out and --redact")
-        found = submission.judge(run)
-        put_judged(found, as_json)
+        facts |= {"verified": found.methods, "graphs": found.graphs, "faults": found.faults}
+        show(as_json, [facts], [f"{found.path}: a whole pack", *unclean, *sheet(facts)])
         found.check()
-    else:
-        put_packed(submission.submit(run, out, redact), as_json)
-
-
-def put_packed(found: Packed, as_json: bool) -> None:
-    """The file that was written, what is in it, and what it says of the user's machine."""
-    facts, lines = _facts(found)
-    record = {"path": str(found.path), "bytes": found.size, **facts, "says": found.says}
-    parts = [f"written: {found.path}, {words.size(found.size)}", *paired(lines)]
+        return
+    facts["bytes"] = found.size
+    parts = [f"written: {found.path}, {words.size(found.size)}", *unclean, *sheet(facts)]
     if found.says:
         parts += ["", "Read before you share it:", *(f"  {line}" for line in found.says)]
-        parts += [] if found.redacted else ["--redact leaves out folders, hosts and the user's name."]
-    show(as_json, [record], parts)
-
-
-def put_judged(found: Judged, as_json: bool) -> None:
-    """What is in a pack, and what was found of it."""
-    facts, lines = _facts(found)
-    record = {"path": str(found.path), **facts, "verified": found.methods, "graphs": found.graphs,
-              "faults": found.faults}  # fmt: skip
-    lines.append(("answers checked by", _counted(found.methods)))
-    for status in dict.fromkeys(found.graphs.values()):
-        names = [name for name, its in found.graphs.items() if its == status]
-        lines.append((f"graphs {status}", words.listing(names, 5)))
-    lines += [("FAULT", fault) for fault in found.faults]
-    show(as_json, [record], [f"{found.path}: a whole pack", *paired(lines)])
-
-
-def _facts(found: Packed | Judged) -> tuple[dict, list[tuple[str, str]]]:
-    """What is in a pack, for machines and for people."""
-    from grailbench.harness import plugins
-
-    run, statuses = found.run, Counter(cell.status for cell in found.run.cells)
-    extensions = plugins.sentences(run.environment)
-    facts = {"run": run.name, "machine": run.machine, "fingerprint": run.fingerprint, "cells": len(run.cells),
-             "statuses": statuses, "commit": run.environment.get("commit"), "plugins": extensions,
-             "clean": found.clean, "redacted": found.redacted}  # fmt: skip
-    lines = [("run", run.name), ("machine", run.machine), ("cells", f"{len(run.cells):,}: {_counted(statuses)}"),
-             ("code", "from clean commits" if found.clean else UNCLEAN),
-             *(("plug-in", each) for each in extensions), *(("left out", each) for each in found.redacted)]  # fmt: skip
-    return facts, lines
-
-
-def _counted(found: Counter) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in found.items())
+        parts += [] if redact else ["--redact leaves out folders, hosts and the user's name."]
+    show(as_json, [facts | {"says": found.says}], parts)
 
 
 @click.command
@@ -125,7 +89,7 @@ def record(run, name, replace):
     from grailbench.harness import provenance
 
     folder = provenance.record(run, name, replace)
-    say(f"recorded: {folder}")
+    put([f"recorded: {folder}"])
 
 
 @click.command

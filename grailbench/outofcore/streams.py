@@ -22,8 +22,9 @@ from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.cells import ends_of, needed, parsing, unrecognised
-from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
-from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
+from grailbench.graph.readers.edges import edge_fault, edge_header
+from grailbench.graph.readers.parsers import DONE, LINE, new_state, parse, parse_edges
+from grailbench.graph.readers.text import with_line_feeds
 from grailbench.util import outputs
 from grailbench.util.files import REFETCH
 

@@ -40,48 +40,19 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted, Ids, ids_from
+from grailbench.graph.readers import parsers
+from grailbench.graph.readers.parsers import DONE, check_stated, fault, new_state, parse, parse_edges, usable_weights
 from grailbench.graph.readers.text import (
-    COLUMNS,
-    COUNT,
-    DONE,
-    FEWEST,
-    FULL,
-    HASH,
-    LINE,
-    MOST,
-    NEWLINE,
-    NOT_A_NUMBER,
-    OUT_OF_RANGE,
-    PERCENT,
-    POS,
-    TOO_LONG,
-    VALUE,
-    VARIED,
-    WEIGHING_PARSER,
-    ZEROS,
     Found,
     are_counts,
-    at,
     check_memory,
-    check_stated,
     check_vertices,
-    fault,
     first_line,
-    is_blank,
-    is_space,
-    is_zero,
     lines,
-    new_state,
-    non_finite,
-    number,
-    parse,
-    store_weight,
-    usable_weights,
     zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
@@ -97,7 +68,7 @@ _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leadi
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
-#: what is wrong with the columns of an edge, by state[VALUE] of `parse_edges`
+#: what is wrong with the columns of an edge, by state[parsers.VALUE] of `parse_edges`
 _COLUMN_FAULTS = {
     -1: "an edge has a source and a target, only one number is here",
     0: "something that is no number follows the edge",
@@ -148,19 +119,19 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
         raise edge_fault(text, state, status, header.first)
-    if state[VARIED] and not named:
+    if state[parsers.VARIED] and not named:
         message = "this line has another number of columns than those before"
         remedy = f"--format edges if they are edges, some with a weight; {_ADJACENCY}"
-        raise InputError(message, line=int(state[VARIED]), remedy=remedy)
+        raise InputError(message, line=int(state[parsers.VARIED]), remedy=remedy)
     if header.edges is not None:
         remedy = "correct the header, or take it out"
         check_stated(state, sources.size, header.edges, "edges", header.line, remedy)
     if sources.size == 0 and header.vertices is None:
-        raise InputError("the file holds no edge", line=int(state[LINE]))
+        raise InputError("the file holds no edge", line=int(state[parsers.LINE]))
     numbered = _occurring(header, sources, targets) if renumber else _numbered(text, header, sources, targets)
     ids, sources, targets, notes = numbered
     weights, description = _weights_of(text, state, weights)
-    if state[MOST] == 2:
+    if state[parsers.MOST] == 2:
         notes.append("column 4 (a time) is not used")
     if header.undirected:
         sources, targets, weights = both_ways(sources, targets, weights)
@@ -172,15 +143,15 @@ def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, 
     """The number of columns after the first edge from byte `pos` on; the arrays have room for that edge only."""
     state, room = new_state(pos, 1), np.empty(1, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
-    return int(state[MOST])
+    return int(state[parsers.MOST])
 
 
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:
     """The weights of column 3 if they are usable, and a description of them; None if there is no such column."""
-    if state[MOST] < 1:
+    if state[parsers.MOST] < 1:
         return None, None
-    if state[FEWEST] < 1:
-        return None, f"not used: not every edge has one (line {int(state[VARIED])} differs from those before)"
+    if state[parsers.FEWEST] < 1:
+        return None, f"not used: not every edge has one (line {int(state[parsers.VARIED])} differs from those before)"
     return usable_weights(text, state, weights, "column 3")
 
 
@@ -303,17 +274,19 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2, False)
-    return int(state[LINE])
+    return int(state[parsers.LINE])
 
 
 def edge_fault(text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
     """The error for the status with which `parse_edges` stopped in an edge list."""
-    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[VALUE])
-    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE} | ({COLUMNS: _ADJACENCY} if value else {})
+    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[parsers.VALUE])
+    hints = {parsers.NOT_A_NUMBER: _NAMES, parsers.TOO_LONG: _LARGE, parsers.OUT_OF_RANGE: _LARGE}
+    if status == parsers.COLUMNS and value:
+        hints[status] = _ADJACENCY
     remedy += f"; {hints[status]}" if status in hints else ""
-    messages = {COLUMNS: _COLUMN_FAULTS[value]} if status == COLUMNS else {}
-    if status == OUT_OF_RANGE and first and value == 0:
-        messages = {OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
+    messages = {status: _COLUMN_FAULTS[value]} if status == parsers.COLUMNS else {}
+    if status == parsers.OUT_OF_RANGE and first and value == 0:
+        messages = {parsers.OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
         remedy = "take the '% sym' or '% asym' line out to count from 0"
     return fault(text, state, status, "a vertex id", MAX_VERTICES, first, messages, remedy)
 
@@ -330,9 +303,9 @@ def read_mtx(text: np.ndarray) -> Found:
         parse_edges, text, state, 1, vertices, columns, columns, True, weighted=columns == 1
     )
     if status != DONE:
-        messages = {COLUMNS: f"an entry has two indices and {columns} values after them"}
+        messages = {parsers.COLUMNS: f"an entry has two indices and {columns} values after them"}
         raise fault(text, state, status, "an index", vertices, 1, messages)
-    zeros = int(state[ZEROS])
+    zeros = int(state[parsers.ZEROS])
     check_stated(state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
     weights, description = _values_of(text, state, weights, symmetry)
     notes = zeros_left_out(zeros)
@@ -346,9 +319,9 @@ def _values_of(
     text: np.ndarray, state: np.ndarray, weights: np.ndarray, symmetry: bytes
 ) -> tuple[np.ndarray | None, str | None]:
     """The values of a matrix as weights if they are usable, and a description of them; None if it has no values."""
-    if state[MOST] < 1:
+    if state[parsers.MOST] < 1:
         return None, None
-    if state[MOST] == 2:
+    if state[parsers.MOST] == 2:
         return None, f"not used: the values are complex; {NEEDED}"
     if symmetry == b"skew-symmetric":
         return None, f"not used: half of the values of a skew-symmetric matrix are negative; {NEEDED}"
@@ -397,7 +370,7 @@ def read_tuwien(text: np.ndarray) -> Found:
     state = new_state(pos, line + 1)
     status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighted=True)
     if status != DONE:
-        messages = {COLUMNS: "an edge is 'source destination weight'"}
+        messages = {parsers.COLUMNS: "an edge is 'source destination weight'"}
         raise fault(text, state, status, "a vertex id", vertices, 0, messages, _MEND)
     check_stated(state, sources.size, edges, "edges", line, "correct the first line")
     weights, description = usable_weights(text, state, weights, "column 3")
@@ -421,102 +394,3 @@ def _tuwien_header(text: np.ndarray) -> tuple[int, int, bool, int, int]:
     check_vertices(int(words[0]), line)
     check_memory(int(words[0]), line)
     return int(words[0]), int(words[1]), _DIRECTED[words[2].lower()], after, line
-
-
-# ---------------------------------------------------------------------------------------- the parser
-
-
-@njit(cache=True)
-def _fault_of(value, first, last):
-    """The status code for a result of `number` that is not a valid vertex id."""
-    if value == -2:
-        return TOO_LONG
-    return NOT_A_NUMBER if first <= value <= last or value == -1 else OUT_OF_RANGE
-
-
-@njit(cache=True, inline="always")
-def _in_number(byte):
-    """Whether a byte can be part of a number: a digit, a sign, the decimal point, or the e of an exponent."""
-    return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
-
-
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"), cache=True)
-def parse_edges(text, state, sources, targets, weights, first, last, fewest, most, matrix):
-    """Parses edge lines from state[POS] on; returns a status code.
-
-    Ids of first..last are allowed and stored minus `first`. `fewest` to `most` numbers may follow an edge; the first
-    is its weight, which is stored unless `weights` is empty. If lines are entries of a `matrix`, those whose numbers
-    are all 0 are left out and counted in state[ZEROS]. With COLUMNS, state[VALUE] is -1 if the target is missing, 0 if
-    a column is not a number, and 1 if the number of columns is wrong.
-    """
-    end, room, weighted = text.size, targets.size, weights.size > 0
-    pos, line, count = state[POS], state[LINE], state[COUNT]
-    least, greatest = state[FEWEST], state[MOST]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_space(text[at(pos)]):
-            line += text[at(pos)] == NEWLINE
-            pos += 1
-        if pos == end:
-            status = DONE
-            break
-        if text[at(pos)] == HASH or text[at(pos)] == PERCENT:
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-            continue
-        if count == room:
-            status = FULL
-            break
-        start = pos
-        source, pos = number(text, pos)
-        if source < first or source > last or (pos < end and not is_space(text[at(pos)])):
-            status, state[VALUE], pos = _fault_of(source, first, last), source, start
-            break
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos == end or text[at(pos)] == NEWLINE:
-            status, state[VALUE], pos = COLUMNS, -1, start
-            break
-        start = pos
-        target, pos = number(text, pos)
-        if target < first or target > last or (pos < end and not is_space(text[at(pos)])):
-            status, state[VALUE], pos = _fault_of(target, first, last), target, start
-            break
-        columns = zeros = 0
-        while True:
-            while pos < end and is_blank(text[at(pos)]):
-                pos += 1
-            if pos == end or text[at(pos)] == NEWLINE:
-                break
-            start = pos
-            while pos < end and _in_number(text[at(pos)]):
-                pos += 1
-            columns += 1
-            if pos == start or (pos < end and not is_space(text[at(pos)])):
-                pos = non_finite(text, start)
-            if pos == start or (pos < end and not is_space(text[at(pos)])):
-                status, state[VALUE], pos = COLUMNS, 0, start
-                break
-            if matrix and is_zero(text, start, pos):
-                zeros += 1
-            elif weighted and columns == 1:
-                store_weight(text, start, pos, line, count, weights, state)
-        if status >= 0:
-            break
-        if columns < fewest or columns > most:
-            status, state[VALUE] = COLUMNS, 1
-            break
-        if columns != least or columns != greatest:
-            if least < 0:
-                least = greatest = columns
-            elif state[VARIED] == 0:
-                state[VARIED] = line
-            least, greatest = min(least, columns), max(greatest, columns)
-        if columns and zeros == columns:
-            state[ZEROS] += 1
-            continue
-        sources[at(count)] = source - first
-        targets[at(count)] = target - first
-        count += 1
-    state[POS], state[LINE], state[COUNT], state[FEWEST], state[MOST] = pos, line, count, least, greatest
-    return status

@@ -43,52 +43,15 @@ graph once and does not mark the graph as undirected, so every edge is read as d
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.ids import Counted, ids_from
+from grailbench.graph.readers import parsers
 from grailbench.graph.readers.edges import ranks
-from grailbench.graph.readers.text import (
-    AFTER_END,
-    COLON,
-    COLUMNS,
-    COUNT,
-    CURRENT,
-    CUT_OFF,
-    DONE,
-    FULL,
-    HASH,
-    LINE,
-    LINES,
-    NEWLINE,
-    NO_COLON,
-    NO_END,
-    NOT_A_NUMBER,
-    OUT_OF_RANGE,
-    PARSER,
-    PERCENT,
-    POS,
-    REFETCH,
-    TOO_LONG,
-    TWICE,
-    VALUE,
-    WEIGHING_PARSER,
-    Found,
-    are_counts,
-    at,
-    check_vertices,
-    fault,
-    first_line,
-    is_blank,
-    is_space,
-    lines,
-    new_state,
-    number,
-    parse,
-    store_weight,
-    usable_weights,
-)
+from grailbench.graph.readers.parsers import DONE, fault, new_state, parse, parse_gra, parse_rows, usable_weights
+from grailbench.graph.readers.text import Found, are_counts, check_vertices, first_line, lines
+from grailbench.util.files import REFETCH
 
 # ---------------------------------------------------------------------------------------- .gra
 
@@ -105,15 +68,23 @@ def read_gra(text: np.ndarray) -> Found:
     if vertices > max(_FEW, (text.size - pos + 1) // _SHORTEST):
         message = f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each"
         raise InputError(message, line=line - 1, remedy=REFETCH)
-    state = new_state(pos, line)
-    seen = np.zeros(vertices, np.uint8)
-    status, sources, targets = parse(_parse_gra, text, state, seen)
+    state, seen = new_state(pos, line), np.zeros(vertices, np.uint8)
+    status, sources, targets = parse(parse_gra, text, state, seen)
+    whole, current = int(state[parsers.LINES]), int(state[parsers.CURRENT])
     if status != DONE:
-        raise _gra_fault(text, state, status, vertices)
-    if state[LINES] != vertices:
-        missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # does not scan all of a `seen` of 2^31 bytes
-        message = f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)"
-        raise InputError(message, line=int(state[LINE]), remedy=REFETCH)
+        messages = {
+            parsers.CUT_OFF: f"the file ends inside a vertex line, after {whole} of {vertices} whole ones",
+            parsers.NO_COLON: "a colon expected after the vertex id",
+            parsers.NO_END: f"the line of vertex {current} does not end with '#'",
+            parsers.AFTER_END: "something follows the '#' that ends the line",
+            parsers.TWICE: f"vertex {int(state[parsers.VALUE])} has a second line",
+        }
+        what = "a child" if current >= 0 else "a vertex id"
+        raise fault(text, state, status, what, vertices, messages=messages)
+    if whole != vertices:
+        missing = int(np.argmin(seen[: whole + 1]))  # does not scan all of a `seen` of 2^31 bytes
+        message = f"the file ends after {whole} of {vertices} vertex lines (vertex {missing} has none)"
+        raise InputError(message, line=int(state[parsers.LINE]), remedy=REFETCH)
     return Found(Graph(vertices, sources, targets), Counted(vertices))
 
 
@@ -135,93 +106,6 @@ def _gra_header(text: np.ndarray) -> tuple[int, int, int]:
     raise InputError("the file ends before the vertex count", line=line, remedy=REFETCH)
 
 
-def _gra_fault(text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
-    messages = {
-        CUT_OFF: f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
-        NO_COLON: "a colon expected after the vertex id",
-        NO_END: f"the line of vertex {int(state[CURRENT])} does not end with '#'",
-        AFTER_END: "something follows the '#' that ends the line",
-        TWICE: f"vertex {int(state[VALUE])} has a second line",
-    }
-    what = "a child" if state[CURRENT] >= 0 else "a vertex id"
-    return fault(text, state, status, what, vertices, messages=messages)
-
-
-@njit(PARSER.format("uint8[::1]"), cache=True)
-def _parse_gra(text, state, sources, targets, seen):
-    """Parses vertex lines from state[POS] on; returns a status code.
-
-    seen: uint8[n], set to 1 for every vertex that has a line. There are two nested loops, because a single loop over
-    parser states takes twice as long.
-    """
-    end, room, n = text.size, targets.size, seen.size
-    pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]
-    status = np.int64(-1)
-    while status < 0:
-        if vertex < 0:  # before a vertex line
-            while pos < end and is_space(text[at(pos)]):
-                line += text[at(pos)] == NEWLINE
-                pos += 1
-            if pos == end:
-                status = DONE
-                break
-            start = pos
-            value, pos = number(text, pos)
-            while pos < end and is_blank(text[at(pos)]):
-                pos += 1
-            if pos == end:
-                status = CUT_OFF
-            elif value < 0:
-                status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
-            elif text[at(pos)] != COLON:
-                status = NO_COLON
-            elif value >= n:
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            elif seen[value]:
-                status, state[VALUE], pos = TWICE, value, start
-            if status >= 0:
-                break
-            vertex = value
-            pos += 1
-        while status < 0:  # its children
-            if pos == end:
-                status = CUT_OFF
-                break
-            byte = text[at(pos)]
-            if is_blank(byte):
-                pos += 1
-            elif byte == HASH:
-                break
-            elif byte == NEWLINE:
-                status = NO_END
-            else:
-                start = pos
-                value, pos = number(text, pos)
-                if value < 0:
-                    status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
-                elif value >= n:
-                    status, state[VALUE], pos = OUT_OF_RANGE, value, start
-                elif count == room:
-                    status, pos = FULL, start
-                else:
-                    sources[at(count)] = vertex
-                    targets[at(count)] = value
-                    count += 1
-        if status >= 0:
-            break
-        pos += 1
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos < end and text[at(pos)] != NEWLINE:
-            status = AFTER_END
-            break
-        seen[vertex] = 1
-        lines += 1
-        vertex = np.int64(-1)
-    state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES] = pos, line, count, vertex, lines
-    return status
-
-
 # ---------------------------------------------------------------------------------------- METIS
 
 
@@ -233,13 +117,18 @@ def read_metis(text: np.ndarray) -> Found:
     vertices, edges, skipped, stride, pos, line = _metis_header(text)
     state = new_state(pos, line)
     weighted = stride == 2
-    row = vertices, 1, vertices, PERCENT, skipped, stride
-    status, sources, targets, weights = parse(_parse_rows, text, state, *row, weighted=weighted)
+    row = vertices, 1, vertices, parsers.PERCENT, skipped, stride
+    status, sources, targets, weights = parse(parse_rows, text, state, *row, weighted=weighted)
     if status != DONE:
-        raise _metis_fault(text, state, status, vertices)
+        messages = {
+            parsers.CUT_OFF: f"the file ends after {int(state[parsers.LINES])} of {vertices} vertex lines",
+            parsers.COLUMNS: "the line of a vertex ends before the weights that fmt promises",
+            parsers.AFTER_END: f"something follows the lines of all {vertices} vertices",
+        }
+        raise fault(text, state, status, "a neighbour or weight", vertices, 1, messages)
     if sources.size != 2 * edges:
         message = f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}"
-        raise InputError(message, line=int(state[LINE]), remedy=_BOTH_ENDS)
+        raise InputError(message, line=int(state[parsers.LINE]), remedy=_BOTH_ENDS)
     out, into = (np.bincount(ids, minlength=vertices) for ids in (sources, targets))
     if (uneven := np.flatnonzero(out != into)).size:
         v = int(uneven[0])
@@ -267,15 +156,6 @@ def _metis_header(text: np.ndarray) -> tuple[int, int, int, int, int, int]:
     return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
 
 
-def _metis_fault(text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
-    messages = {
-        CUT_OFF: f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
-        COLUMNS: "the line of a vertex ends before the weights that fmt promises",
-        AFTER_END: f"something follows the lines of all {vertices} vertices",
-    }
-    return fault(text, state, status, "a neighbour or weight", vertices, 1, messages)
-
-
 # ---------------------------------------------------------------------------------------- adjacency lists
 
 
@@ -283,12 +163,12 @@ def read_adjlist(text: np.ndarray) -> Found:
     """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
     state = new_state(0, 1)
-    status, row, ids, _ = parse(_parse_rows, text, state, -1, 0, MAX_VERTICES - 1, HASH, 0, 1, weighted=False)
+    status, row, ids, _ = parse(parse_rows, text, state, -1, 0, MAX_VERTICES - 1, parsers.HASH, 0, 1, weighted=False)
     if status != DONE:
         remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
         raise fault(text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
     if ids.size == 0:
-        raise InputError("the file holds no vertex", line=int(state[LINE]))
+        raise InputError("the file holds no vertex", line=int(state[parsers.LINE]))
     begins = np.diff(row, prepend=-1) != 0
     vertices, edges = ids[begins], ~begins
     known, rank = ranks(vertices, ids)
@@ -298,66 +178,3 @@ def read_adjlist(text: np.ndarray) -> Found:
         remedy = "a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it"
         raise InputError(message, remedy=f"{remedy}; write_multiline_adjlist writes another format")
     return Found(Graph(known.size, rank(vertices[row[edges]]), rank(ids[edges])), ids_from(known))
-
-
-# ---------------------------------------------------------------------------------------- the parser of both
-
-
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, int64, int64"), cache=True)
-def _parse_rows(text, state, sources, targets, weights, rows, first, last, comment, skipped, stride):
-    """Parses rows of numbers from state[POS] on, a line each; returns a status code.
-
-    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id, one of first..last, which is stored
-    minus `first`, and, if `stride` is 2, the edge's weight. Sources are numbers of rows. There are `rows` of them, and
-    comments are lines of their own; or any number if it is -1: then empty lines are none, and comments may follow the
-    last number of a line. state[LINES] is the current row; state[CURRENT] is how many numbers of its line were read,
-    -1 at its start.
-    """
-    end, room = text.size, targets.size
-    pos, line, count, row, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if (read < 0 or rows < 0) and pos < end and text[at(pos)] == comment:
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-            if read < 0:
-                pos = min(pos + 1, end)
-                line += 1
-        elif pos == end and read < 0:
-            whole = rows < 0 or row == rows or (row == rows - 1 and skipped == 0)  # the last line may be empty
-            status = DONE if whole else CUT_OFF
-        elif pos == end or text[at(pos)] == NEWLINE:
-            if row < rows:
-                read = max(read, 0)
-                if read < skipped or (read - skipped) % stride:
-                    status = COLUMNS
-                    break
-            row += row < rows or read > 0
-            read = np.int64(-1)
-            line += pos < end
-            pos = min(pos + 1, end)
-        elif row >= rows >= 0:
-            status = AFTER_END
-        else:
-            start = pos
-            value, pos = number(text, pos)
-            read = max(read, 0)
-            neighbour = read >= skipped and (read - skipped) % stride == 0
-            if value < 0 or (pos < end and not is_space(text[at(pos)])):
-                status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
-            elif neighbour and (value < first or value > last):
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            elif neighbour and count == room:
-                status, pos = FULL, start
-            else:
-                if neighbour:
-                    sources[at(count)] = row
-                    targets[at(count)] = value - first
-                    count += 1
-                elif read >= skipped:
-                    store_weight(text, start, pos, line, count - 1, weights, state)
-                read += 1
-    state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, row, read
-    return status

@@ -24,7 +24,7 @@ obeyed. If all ids are numbers they stay numbers, otherwise they are names. The 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -45,10 +45,14 @@ from grailbench.graph.readers.cells import (
     words_of,
 )
 from grailbench.graph.readers.edges import with_reverses
-from grailbench.graph.readers.text import REFETCH, Found
+from grailbench.graph.readers.text import Found
 from grailbench.graph.weights import of_values
+from grailbench.util.files import REFETCH
 
-# ---------------------------------------------------------------------------------------- words
+_NAME_THEM = "--source COLUMN --target COLUMN"
+_NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
+_NO_EDGE = "the file holds no edge"
+_DIRECTED = np.empty(0, np.bool_)  #: which edges are undirected: none
 
 
 def read_names(text: np.ndarray) -> Found:
@@ -63,44 +67,29 @@ def read_names(text: np.ndarray) -> Found:
             continue
         if len(words) not in (2, 3) or not all(words):
             message = f"{len(words)} words, or an empty one: {' '.join(words)[:60]!r}"
-            remedy = "'source target [weight]'; in a line with a tab only tabs separate"
-            raise InputError(message, line=line, remedy=remedy)
+            raise InputError(
+                message, line=line, remedy="'source target [weight]'; in a line with a tab only tabs separate"
+            )
         sources.append(words[0])
         targets.append(words[1])
         if len(words) == 3:
-            weights.append(_weight(line, words[2]))
+            remedy = "names that hold blanks are separated by tabs; --format tsv --no-header --source 1 --target 3"
+            weights.append(_number(line, words[2], "after the edge is no weight", f"{remedy} reads other columns"))
         if not varied and len(weights) not in (0, len(sources)):
             varied = line
     if not sources:
-        raise InputError("the file holds no edge")
+        raise InputError(_NO_EDGE)
     found = found_of(sources, targets)
     if varied:
-        description = f"not used: not every edge has one (line {varied} differs from those before)"
-        return replace(found, weights=description)
-    if not weights:
-        return found
-    usable, description = of_values(np.array(weights), "column 3")
-    graph = found.graph
-    return replace(found, graph=Graph(graph.vertices, graph.sources, graph.targets, usable), weights=description)
+        return replace(found, weights=f"not used: not every edge has one (line {varied} differs from those before)")
+    return _made(found, weights, "column 3") if weights else found
 
 
-def _weight(line: int, word: str) -> float:
+def _number(line: int, cell: str, why: str, remedy: str | None = None) -> float:
     try:
-        return float(word)
+        return float(cell)
     except ValueError:
-        raise InputError(
-            f"{word[:60]!r} after the edge is no weight",
-            line=line,
-            remedy="names that hold blanks are separated by tabs; --format tsv --no-header --source 1 --target 3 "
-            "reads tables of other columns",
-        ) from None
-
-
-# ---------------------------------------------------------------------------------------- tables
-
-
-_NAME_THEM = "--source COLUMN --target COLUMN"
-_NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
+        raise InputError(f"{cell[:60]!r} {why}", line=line, remedy=remedy) from None
 
 
 def read_csv(text: np.ndarray, **options) -> Found:
@@ -117,34 +106,38 @@ def read_tsv(text: np.ndarray, **options) -> Found:
 
 
 def _read(
-    found: Iterator[tuple[int, list[str]]],
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    header: bool,
+    found: Iterator[tuple[int, list[str]]], source: str | None, target: str | None, weight: str | None, header: bool
 ) -> Found:
     line, first = first_row(found, header)
-    ends = ends_of(line, first, _NAME_THEM) if header and source is None else None
-    recognised = source is not None or ends is not None
-    if not recognised and len(first) != 2:
+    numbers = [str(column) for column in range(1, len(first) + 1)]
+    known = _ends(line, first if header else numbers, source, target) if header or source is not None else None
+    if known is None and len(first) != 2:
         raise unrecognised(line, first, _NO_HEADER)
-    names, body, notes = first, found, ()
-    if not (header and recognised):
-        names, body = [str(column) for column in range(1, len(first) + 1)], itertools.chain([(line, first)], found)
-    if source is not None:
-        ends = place_of(line, names, source), place_of(line, names, target)
-    source_at, target_at = ends = ends or (0, 1)
-    weight_at = None if weight is None else place_of(line, names, weight)
+    headed = header and known is not None
+    names, body = (first, found) if headed else (numbers, itertools.chain([(line, first)], found))
+    ends, weight_at = known or (0, 1), None if weight is None else place_of(line, names, weight)
     sources, targets, weights, types = _cells(names, ends, weight_at, _type_of(names), body)
     if not sources:
-        raise InputError("the file holds no edge", line=line)
-    if header and not recognised:
+        raise InputError(_NO_EDGE, line=line)
+    notes = []
+    if header and not headed:
         if not (all(map(is_number, first)) or {*first} & {*sources[1:], *targets[1:]}):
             raise unrecognised(line, first, _NO_HEADER)
-        notes = ("its first line is an edge and no header, because it looks like the others",)
-    notes += (f"edges go from column {names[source_at]!r} to column {names[target_at]!r}",)
-    undirected = _undirected(types)
-    return _made(found_of(sources, targets), weights, names, weight_at, undirected, notes)
+        notes = ["its first line is an edge and no header, because it looks like the others"]
+    notes.append(_direction(names, ends))
+    what = None if weight_at is None else f"column {names[weight_at]!r}"
+    return _made(found_of(sources, targets), weights, what, _undirected(types), notes)
+
+
+def _ends(line: int | None, names: list[str], source: str | None, target: str | None) -> tuple[int, int] | None:
+    """The places of source and target, by the names that the user gave, else as they are recognised."""
+    if source is None or target is None:
+        return ends_of(line, names, _NAME_THEM)
+    return place_of(line, names, source), place_of(line, names, target)
+
+
+def _direction(names: list[str], ends: tuple[int, int]) -> str:
+    return f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}"
 
 
 def _type_of(names: list[str]) -> int | None:
@@ -178,25 +171,17 @@ def _cells(
         sources.append(cells[source])
         targets.append(cells[target])
         if weight is not None:
-            weights.append(_number(line, names[weight], cells[weight]))
+            weights.append(_number(line, cells[weight], f"in column {names[weight]!r}: a number is expected"))
         if type is not None:
             types.append((line, cells[type]))
     return sources, targets, weights, types
-
-
-def _number(line: int, name: str, cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        message = f"{cell[:60]!r} in column {name!r}: a number is expected"
-        raise InputError(message, line=line) from None
 
 
 def _undirected(types: list[tuple[int | None, str]]) -> np.ndarray:
     """Which edges a column Type says to be undirected, bool[m]; [0] if it is none of Gephi's, which says only that."""
     kinds = [cell.strip().casefold() for _, cell in types]
     if not {"directed", "undirected"} & set(kinds):
-        return np.empty(0, np.bool_)
+        return _DIRECTED
     for (line, cell), word in zip(types, kinds, strict=True):
         if word not in ("directed", "undirected"):
             message = f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines"
@@ -205,12 +190,12 @@ def _undirected(types: list[tuple[int | None, str]]) -> np.ndarray:
 
 
 def _made(
-    found: Found, weights, names: list[str], weight: int | None, undirected: np.ndarray, notes: tuple[str, ...]
+    found: Found, weights, what: str | None, undirected: np.ndarray = _DIRECTED, notes: Sequence[str] = ()
 ) -> Found:
-    """The graph with weights, if a column of them was asked for, and the reverses of undirected edges."""
+    """The graph with weights, if there is a column `what` of them, and the reverses of undirected edges."""
     graph, description = found.graph, None
-    if weight is not None:
-        usable, description = of_values(np.asarray(weights), f"column {names[weight]!r}")
+    if what is not None:
+        usable, description = of_values(np.asarray(weights), what)
         graph = Graph(graph.vertices, graph.sources, graph.targets, usable)
     graph, more = with_reverses(graph, undirected)
     return replace(found, graph=graph, notes=(*notes, *more), weights=description)
@@ -225,26 +210,22 @@ def read_parquet(content: np.ndarray, source: str | None, target: str | None, we
     with parsing("a Parquet file", REFETCH):
         file = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(content)))
         names = list(file.schema_arrow.names)
-        if source is None:
-            ends = ends_of(None, names, _NAME_THEM)
-        else:
-            ends = place_of(None, names, source), place_of(None, names, target)
-        if ends is None:
+        if (ends := _ends(None, names, source, target)) is None:
             raise unrecognised(None, names, _NAME_THEM)
         weight_at = None if weight is None else place_of(None, names, weight)
         type_at = _type_of(names)
         places = [place for place in (*ends, weight_at, type_at) if place is not None]
         table = file.read(columns=[names[place] for place in places])
         if not table.num_rows:
-            raise InputError("the file holds no edge")
+            raise InputError(_NO_EDGE)
         labels = [_labels(names[place], table.column(names[place]), arrow) for place in ends]
         if not all(each.dtype.kind == "i" for each in labels):
             labels = [each if each.dtype == object else each.astype(str).astype(object) for each in labels]
         weights = None if weight_at is None else _values(names[weight_at], table.column(names[weight_at]), arrow)
         types = [] if type_at is None else table.column(names[type_at]).to_pylist()
     undirected = _undirected([(None, str(cell or "")) for cell in types])
-    notes = (f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}",)
-    return _made(found_of(*labels), weights, names, weight_at, undirected, notes)
+    what = None if weight_at is None else f"column {names[weight_at]!r}"
+    return _made(found_of(*labels), weights, what, undirected, [_direction(names, ends)])
 
 
 def _whole(name: str, column) -> None:

@@ -21,17 +21,8 @@ from grailbench.errors import InputError, in_file
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.cells import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
-from grailbench.graph.readers.text import (
-    HASH,
-    NEWLINE,
-    PERCENT,
-    is_blank,
-    is_space,
-    number,
-    refuse_wide,
-    with_line_feeds,
-    without_bom,
-)
+from grailbench.graph.readers.parsers import HASH, NEWLINE, PERCENT, is_blank, is_space, number
+from grailbench.graph.readers.text import refuse_wide, with_line_feeds, without_bom
 from grailbench.util import memory
 from grailbench.util.files import opened
 
