@@ -41,7 +41,7 @@ CELLS = [
 
 
 def test_every_table_has_its_printed_number_of_rows():
-    assert {name: len(published.table(name).rows) for name in published.names()} == ROWS
+    assert {name: len(published.table(name).rows) for name in published.CAPTIONS} == ROWS
 
 
 @pytest.mark.parametrize(("name", "dataset", "column", "printed"), CELLS)
@@ -88,7 +88,7 @@ def test_average_degree_is_edges_by_vertices_except_where_errata_say(name):
 
 def test_every_erratum_names_a_cell_that_is_printed():
     seen = 0
-    for name in published.names():
+    for name in published.CAPTIONS:
         for erratum in published.table(name).errata:
             seen += 1
             if erratum.row:
@@ -120,7 +120,7 @@ def test_unknown_table_names_those_there_are():
 
 def test_every_known_reason_names_a_printed_cell_a_side_and_a_page():
     for reason in published.known_reasons():
-        (name,) = [name for name in published.names() if published.stem(name) == reason.table]
+        (name,) = [name for name in published.CAPTIONS if published.stem(name) == reason.table]
         assert published.table(name).number(reason.row, reason.column) > 0
         assert reason.side in ("above", "below")
         assert reason.note
