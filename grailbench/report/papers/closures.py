@@ -282,8 +282,8 @@ def _sizes(graphs: list[_Graph]) -> Table:
         for graph in graphs
     ]  # fmt: skip
     notes = [
-        f"{sum(graph.word == EQUAL for graph in graphs)} of {len(graphs)} closures have exactly the printed size, which counts "
-        "a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
+        f"{sum(graph.word == EQUAL for graph in graphs)} of {len(graphs)} closures have exactly the printed size, "
+        "which counts a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
         "Medians in ms, from edges in the host's memory: to a counted closure on the device, to its bits in pinned "
         "memory that was allocated before, or to all its pairs as two 32-bit integers each, handed over and not kept; "
         "of threads with what they allocate.",
