@@ -380,9 +380,9 @@ def _synced(name: str):
 
 def _moved(name: str):
     def replace(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
-        to = _points.path(dst, dst_dir_fd)
-        if to is not None or _points.path(src, src_dir_fd) is not None:
-            _points.point("rename", to or os.fspath(dst), source=_points.path(src, src_dir_fd) or os.fspath(src))
+        watched = source, to = _points.path(src, src_dir_fd), _points.path(dst, dst_dir_fd)
+        if watched != (None, None) and os.path.lexists(source or src):
+            _points.point("rename", to or os.fspath(dst), source=source or os.fspath(src))
         return _true[name](src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     return replace
