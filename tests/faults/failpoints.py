@@ -369,10 +369,14 @@ def _synced(name: str):
     def fsync(handle):
         number = handle if isinstance(handle, int) else handle.fileno()
         if (path := _points.of(number)) is not None:
-            found = os.fstat(number)
+            found, more = os.fstat(number), {}
             if stat.S_ISREG(found.st_mode):
                 _points.unseen(number, path)
-            _points.point("fsync", path, named=False, inode=found.st_ino, folder=stat.S_ISDIR(found.st_mode))
+                if _points.order.mode == "record":  # what was written to a map of the file is seen only now
+                    with _true_open(f"/proc/self/fd/{number}", "rb") as file:
+                        more = _points.keep(number, 0, file.read())
+            more |= {"inode": found.st_ino, "folder": stat.S_ISDIR(found.st_mode)}
+            _points.point("fsync", path, named=False, **more)
         return _true[name](handle)
 
     return fsync
