@@ -77,7 +77,7 @@ def test_every_stage_answers_what_the_one_before_left(sizes, stage):
 
 
 def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
-    dag = dag_of(*layered(6, 20))
+    dag = dag_of(*layered(6, 10 if gateway.simulated else 20))
     ids = np.arange(dag.vertices, dtype=np.int32)
     u, v = (ends[:: 37 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
     for filters in ((), FILTERS):
