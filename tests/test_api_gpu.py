@@ -46,7 +46,7 @@ def test_what_streamed_saved_answers_on_a_gpu(tmp_path):
     assert np.array_equal(there.matrix(every, every), here.matrix(every, every))
     assert (there.explain(0, 1).by, here.explain(0, 1).by) == ("gpu-fused", "streamed")
     fused, streamed = there._engine, here._engine
-    (record,) = fused.run(lambda: fused.index._replicas.records)
+    (record,) = fused.run(lambda: fused.index.records)
     assert record.lanes.nbytes == streamed.index.records.lanes.nbytes
     assert there._engine.params.seed == 5
 

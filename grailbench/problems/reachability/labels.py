@@ -21,8 +21,6 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.csr import Dag
-
 NEVER = np.int32(2**31 - 1)
 _LINE = 16  # int32 lanes in a cache line
 _SHARE = 1 << 22  #: edges to look at from which another thread pays
@@ -142,12 +140,3 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
         if (starts[pair, n - 1], ends[pair, n - 1]) != (1, n):
             return f"pair {pair}: the root has [{starts[pair, n - 1]}, {ends[pair, n - 1]}], not [1, {n}]"
     return None
-
-
-class Labelled:
-    """Base class of indexes with label records, which subclasses hold as `labels`. It precedes `Index` in the bases."""
-
-    labels: Labels
-
-    def check_labels(self, dag: Dag) -> str | None:
-        return fault(self.labels, dag.offsets, dag.children)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.errors import MachineLacks
+from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.labels import Labelled
+from grailbench.problems.reachability.labels import fault
 
 #: the counters of both pipelines
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
@@ -18,7 +18,19 @@ COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "
 MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 
 
-class GpuIndex(Labelled, Index):
+def require_super_root(dag: Dag) -> None:
+    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
+    roots = np.flatnonzero(dag.levels == 0)
+    if roots.size != 1:
+        found = f"{roots.size} vertices have no parent"
+    elif roots[0] != dag.super_root:
+        found = f"vertex {roots[0]} has no parent, and is not the last vertex"
+    else:
+        return
+    raise InputError(found, remedy="condense() adds the one super-root that is needed, as the last vertex")
+
+
+class GpuIndex(Index):
     """Labels on host and device, the graph on the device, and a searcher."""
 
     def __init__(self, dag: Dag, params: Params, built, searcher):
@@ -68,6 +80,9 @@ class GpuIndex(Labelled, Index):
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: labels are made again on the GPU."""
         return {}
+
+    def check_labels(self, dag: Dag) -> str | None:
+        return fault(self.labels, dag.offsets, dag.children)
 
 
 class Pipeline(Implementation):
