@@ -15,6 +15,8 @@ from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
+from grailbench.harness.cells import load
+from grailbench.harness.folder import find_run
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import parents, pipeline, search
@@ -151,6 +153,8 @@ def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(tmp
     assert (code, out, err.count("\n")) == (4, "", 1), err
     assert "grailbench[gpu]" in err
     assert "--simulate" in err
+    recorded = err.partition("a recorded run has it: grailbench report ")[2].strip()
+    assert any((cell.impl, cell.dataset) == (impl, "kegg") for cell in load(find_run(recorded)).cells)
     assert list(tmp_path.iterdir()) == []  # nothing was fetched, nothing was begun
 
 

@@ -58,7 +58,7 @@ class CommandRunner:
             from grailbench.util import temporary  # here, as the runner has no packages
 
             self._folder = temporary.Folder("peers")
-            command = [sys.executable, "-I", "-S", __file__, self._folder.name]
+            command = [sys.executable, "-I", "-S", __file__, str(self._folder.path)]
             self._process = subprocess.Popen(  # noqa: S603 - this Python and this file
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
