@@ -154,7 +154,7 @@ def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(tmp
     assert "grailbench[gpu]" in err
     assert "--simulate" in err
     recorded = err.partition("a recorded run has it: grailbench report ")[2].strip()
-    assert any((cell.impl, cell.dataset) == (impl, "kegg") for cell in load(find_run(recorded)).cells)
+    assert any((cell.impl, cell.dataset) == ("gpu-path", "kegg") for cell in load(find_run(recorded)).cells)
     assert list(tmp_path.iterdir()) == []  # nothing was fetched, nothing was begun
 
 
