@@ -324,7 +324,7 @@ def test_a_geometric_network_joins_exactly_the_points_within_reach(vertices):
 
 
 def test_roads_are_a_grid_that_kept_seven_edges_of_ten():
-    u, v = networks.roads(60, 1)
+    u, v = networks.roads(60, networks.stream(1, networks._DRAWS))
     assert set(np.unique(v - u)) == {1, 60}
     assert np.all((v - u != 1) | (v % 60 != 0))
     assert u.size == pytest.approx(0.7 * 2 * 60 * 59, rel=0.05)
