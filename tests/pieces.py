@@ -35,9 +35,8 @@ def _elsewhere() -> list[tuple[object, dict]]:
     from grailbench.problems.closure import sweep, warshall
     from grailbench.problems.closure import sweep as blocks
     from grailbench.problems.counts import sweep as counted
-    from grailbench.problems.reachability.core import answer as core
+    from grailbench.problems.reachability.core import index as core
     from grailbench.problems.reachability.cpu import grail, traverse
-    from grailbench.problems.reachability.sweep import batch
     from grailbench.problems.reachability.sweep import index as swept
 
     return [
@@ -50,6 +49,5 @@ def _elsewhere() -> list[tuple[object, dict]]:
         (grail, {"ALONE": 0.0}),
         (traverse, {"_SHARE": 64}),
         (streamed, {"_BLOCK": 64}),
-        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64}),
-        (batch, {"PER_THREAD": 16}),
+        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64, "PER_THREAD": 16}),
     ]

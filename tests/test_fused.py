@@ -23,7 +23,7 @@ from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.gpu.fused.hubs import Chooser
-from grailbench.problems.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.problems.reachability.gpu.fused.replicas import Labeler, device_bytes
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -34,7 +34,8 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
     labeler = Labeler(graphs.Outline.of(graph), graphs.upload_leveled(graph, graph.parents()), dim, seed, **how)
-    found = labeler.run()
+    labeler.run()
+    found = labeler.records
     lanes = found.lanes.copy_to_host().reshape(dag.vertices, int(found.width))
     return graph, lanes, found.hubs.copy_to_host()
 

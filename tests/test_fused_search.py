@@ -190,7 +190,7 @@ def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(m
     from grailbench.problems.reachability.gpu.fused import batch, replicas
 
     monkeypatch.setattr(batch, "MOST_VERTICES", 30)
-    monkeypatch.setattr(replicas, "_Replica", None)
+    monkeypatch.setattr(replicas.Replicas, "_everywhere", None)
     dag = dag_of(*layered(5, 6))
     with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
         implementation("gpu-fused").build(dag, Params(), NoTimer())

@@ -15,12 +15,14 @@ from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag, transpose
+from grailbench.harness.cells import load
+from grailbench.harness.folder import find_run
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import parents, pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
-METHODS = {"gpu": pipeline.label, "gpu-path": pipeline.label_by_paths}
+METHODS = {"gpu": pipeline.ThesisWork, "gpu-path": pipeline.PathWork}
 both = pytest.mark.parametrize("method", METHODS)
 SEARCHES = {  # by implementation: who labels, what searches its graph and labels, queries in a group
     "gpu": ("gpu", lambda *made: search.Searcher(*made, 64), 64),
@@ -34,7 +36,7 @@ PHASES = {
 
 
 def labelled(method, dag, params, shape):
-    return METHODS[method](dag, params, NoTimer(), shape)
+    return pipeline.label(METHODS[method], dag, params, NoTimer(), shape)
 
 
 # ------------------------------------------------------------------ labels
@@ -62,10 +64,8 @@ def test_several_roots_without_a_super_root_are_refused(method):
 @both
 def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(method, monkeypatch):
     monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
-    for name in ("Work", "PathWork"):
-        monkeypatch.setattr(pipeline, name, None)
-    for name in ("device_bytes", "path_device_bytes"):
-        monkeypatch.setattr(pipeline, name, lambda *args: 5 << 30)
+    monkeypatch.setattr(pipeline, "upload_dag", None)
+    monkeypatch.setattr(pipeline, "device_bytes", lambda *args: 5 << 30)
     with pytest.raises(TooLittleMemory, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):
         labelled(method, dag_of(2, [(0, 1)]), Params(), SMALLEST)
 
@@ -151,6 +151,8 @@ def test_without_a_gpu_one_error_names_extra_and_simulator_and_the_code_is_4(com
     assert len(err.strip().splitlines()) == 1
     assert "grailbench[gpu]" in err
     assert "--simulate" in err
+    recorded = err.partition("a recorded run has it: grailbench report ")[2].strip()
+    assert any((cell.impl, cell.dataset) == (impl, "kegg") for cell in load(find_run(recorded)).cells)
     assert list(tmp_path.iterdir()) == []  # nothing was fetched, nothing was begun
 
 
@@ -200,7 +202,8 @@ LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
 
 
 def by_weights(dag, params, shape, ceiling=pipeline.CEILING):
-    return pipeline.label(dag, params, NoTimer(), shape, ceiling)
+    work = type("Work", (pipeline.ThesisWork,), {"ceiling": ceiling})
+    return pipeline.label(work, dag, params, NoTimer(), shape)
 
 
 # ------------------------------------------------------------------ labels of the thesis: weights that saturate
@@ -229,14 +232,14 @@ def test_the_number_of_settled_comparisons_is_exact_for_a_graph():
     assert found.pop() > 0
 
 
-@pytest.mark.parametrize("label", [pipeline.label, pipeline.label_by_paths])
-def test_labels_hold_where_64_bits_overflow(label):
+@both
+def test_labels_hold_where_64_bits_overflow(method):
     """22 times eight ways in a row: 2**66 paths; then a diamond apart, whose costs are all beyond the ceiling."""
     starts = range(0, 198, 9)
     ladder = [edge for a in starts for way in range(1, 9) for edge in ((a, a + way), (a + way, a + 9))]
     dag = dag_of(203, ladder + [(199, 200), (199, 201), (200, 202), (201, 202)])
     params = Params(dim=1, order="lexicographic")
-    built = label(dag, params, NoTimer(), SMALLEST)
+    built = labelled(method, dag, params, SMALLEST)
     assert_as_sequential(built, dag, params)
     assert {built.counts.get(name, 1) for name in ("saturated_pairs", "settled_comparisons")} == {1}  # of the thesis's
 
@@ -315,7 +318,7 @@ def test_impossible_launches_are_refused(wrong):
 
 
 def by_paths(dag, params, shape):
-    return pipeline.label_by_paths(dag, params, NoTimer(), shape)
+    return labelled("gpu-path", dag, params, shape)
 
 
 # ------------------------------------------------------------------ labels of Computation 2020
@@ -417,7 +420,7 @@ class TestMemory:
         allocator.restart()
         before = allocator.in_use()
         implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
-        need = pipeline.path_device_bytes(dag, 2, Enterprise())
+        need = pipeline.device_bytes(pipeline.PathWork, dag, 2, Enterprise())
         assert 0.9 * need < allocator.peak() - before < 1.1 * need
 
 

@@ -168,11 +168,6 @@ class Help(click.HelpFormatter):
             first = f"{indent}{term}".ljust(left) if beside else rest
             self._write_lines(_wrapped(text, self.width, first, rest) or [first.rstrip()])
 
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Writes the line of how a command is called."""
-        line = f"{'Usage: ' if prefix is None else prefix}{prog} {args}"
-        self._write_lines(_wrapped(line, self.width, rest="    "))
-
     def _write_lines(self, lines: Iterable[str]) -> None:
         self.write("".join(f"{line}\n" for line in lines))
 

@@ -7,6 +7,7 @@ unpacked to a temporary file, which is checked (or read completely where no chec
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +83,7 @@ def fetch(
     datasets = list(datasets)
     if jobs < 1:
         raise InputError(f"{jobs} jobs: at least one is needed")
-    mirror = mirror if mirror is not None else paths.mirror()
+    mirror = mirror if mirror is not None else os.environ.get("GRAILBENCH_MIRROR") or None
     if mirror is not None:
         folder = folder_of(mirror)
         mirror = mirror if folder is None else str(folder.absolute())
@@ -147,8 +148,13 @@ class _Fetch:
         for form in dataset.forms if self.mirror is not None else ():
             if (folder := folder_of(self.mirror)) is None:
                 yield form, f"{self.mirror.rstrip('/')}/{form.archive}"
-            else:
-                yield from ((form, str(path)) for path in _in_mirror(folder, form, dataset.set))
+                continue
+            for place in (folder, folder / dataset.set):
+                for inside in dict.fromkeys((form.member, form.graph_file)):
+                    if inside is not None and (place / inside).is_file():
+                        yield form, str(place / inside)
+            of_set = folder / dataset.set / form.archive
+            yield form, str(of_set if of_set.is_file() else folder / form.archive)
         for form in dataset.forms:
             yield from ((form, url) for url in dataset.archives[form.archive].urls)
 
@@ -196,16 +202,6 @@ class _Fetch:
             transfer(place, into, most, self.hosts, progress, self._stop.is_set)
         finally:
             progress.close()
-
-
-def _in_mirror(folder: Path, form: Form, part: str) -> Iterator[Path]:
-    """Files of a mirror that may have a form of a graph of the set `part`."""
-    for place in (folder, folder / part):
-        for inside in dict.fromkeys((form.member, form.graph_file)):
-            if inside is not None and (place / inside).is_file():
-                yield place / inside
-    of_set = folder / part / form.archive
-    yield of_set if of_set.is_file() else folder / form.archive
 
 
 def _install(dataset: Dataset, form: Form, made: temporary.File, note: dict) -> CachedFile:

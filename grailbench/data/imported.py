@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.errors import InputError
-from grailbench.util import paths
 from grailbench.util.visible import quoted
 
 if TYPE_CHECKING:
@@ -78,13 +77,14 @@ def import_graph(
     taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
     or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
+    from grailbench.data.locate import Location
     from grailbench.graph.readers import Options, opened, read_source
     from grailbench.graph.readers import reading as reading_of
     from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)
-    stored = _stored_at(name)
+    stored = Location(name, "imported").path
     given = Options(**options).given()
     with opened(path, format) as source:
         reading = read_source(source, format, **options)
@@ -131,7 +131,7 @@ def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chose
     Raises InputError when there is neither a graph nor a file of that name, when the stem is not free, and when the
     file is faulty.
     """
-    from grailbench.data.locate import locate, look_up
+    from grailbench.data.locate import Location, locate, look_up
     from grailbench.graph.readers import opened
 
     if not os.path.exists(text):
@@ -143,7 +143,7 @@ def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chose
     if not (os.path.isfile(text) or os.path.isdir(text)):
         raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
     check_name(name, remedy=by_hand)
-    meta = _meta_of(_stored_at(name))
+    meta = _meta_of(Location(name, "imported").path)
     if meta is None:
         meta = import_graph(text, name).meta
         tell(f"imported as {name}")
@@ -167,10 +167,6 @@ def stem(path: str) -> str:
         own = own.removesuffix(".gz")
         own = own.removeprefix("out.") if konect else Path(own).stem
     return re.sub(r"[^A-Za-z0-9._-]+", "-", own).strip("._-")[:100]
-
-
-def _stored_at(name: str) -> Path:
-    return paths.cache_dir() / "imported" / f"{name}.npz"
 
 
 def _meta_of(stored: Path) -> dict | None:

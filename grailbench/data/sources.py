@@ -71,12 +71,6 @@ class Hosts:
     total: float = 3600.0
     failed: dict[str, str] = field(default_factory=dict)
 
-    def check(self, url: str) -> None:
-        """Raises OutOfReach if the host of `url` failed before."""
-        host = urlsplit(url).hostname or ""
-        if (reason := self.failed.get(host)) is not None:
-            raise OutOfReach(f"{host} is out of reach: {reason}")
-
     def give_up(self, url: str, reason: str) -> SourceFailed:
         """Remembers that the host of `url` failed. Returns the error to raise."""
         self.failed[urlsplit(url).hostname or ""] = reason
@@ -107,7 +101,9 @@ def transfer(
     with into.open("wb") as file:
         out = _Metered(file, most, progress, cancelled)
         if path is None:
-            hosts.check(source)
+            host = urlsplit(source).hostname or ""
+            if (reason := hosts.failed.get(host)) is not None:
+                raise OutOfReach(f"{host} is out of reach: {reason}")
             _download(source, out, hosts)
             return
         try:

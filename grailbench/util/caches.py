@@ -12,10 +12,8 @@ import json
 import logging
 import os
 import re
-import struct
 import time
 import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,6 +24,7 @@ from typing import IO
 
 from grailbench.errors import InputError
 from grailbench.util import kernelcache, memory, paths, temporary
+from grailbench.util.files import FAULTS
 from grailbench.util.records import opened
 from grailbench.util.words import count, decimal_size
 
@@ -33,10 +32,6 @@ SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
 _MOST_USED = 32  # entries that a process holds locks on, the last it used: a process may open few files
 _MOST_META = 1 << 20  # bytes of what a stored graph says of itself
-_DAMAGED = (
-    OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
-    zipfile.BadZipFile,
-)  # fmt: skip
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +147,7 @@ def _meta(path: Path) -> dict[str, object]:
             archive.open("meta.json") as member,
         ):
             found = json.loads(member.read(_MOST_META))  # a damaged directory may say any size
-    except _DAMAGED:
+    except FAULTS:
         return {}
     return found if isinstance(found, dict) else {}
 

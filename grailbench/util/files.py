@@ -13,6 +13,8 @@ import mmap
 import os
 import select
 import stat
+import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -27,6 +29,11 @@ from grailbench.util import memory, outputs
 
 REFETCH = "the file is not whole: fetch or copy it again"
 SILENCE_S = 30.0  #: how long to wait for the next bytes of a pipe
+#: the exceptions that reading a damaged archive or array can raise
+FAULTS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, AttributeError,
+    RuntimeError, OverflowError, OSError,
+)  # fmt: skip
 SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
 RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
 _SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest

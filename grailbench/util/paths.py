@@ -118,11 +118,6 @@ def shown(path: Path) -> Path:
     return path.relative_to(here) if path.is_relative_to(here) else path
 
 
-def mirror() -> str | None:
-    """The mirror (folder or URL) named by the environment, if any."""
-    return os.environ.get("GRAILBENCH_MIRROR") or None
-
-
 # ------------------------------------------------------------------ folders that a user names and this program fills
 #
 # One is used only if it is empty or bears a mark: a file that is written before anything else. So in a folder without

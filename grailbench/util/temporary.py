@@ -109,7 +109,7 @@ class File:
         os.replace(self.path, path)
         flock(self.handle, fcntl.LOCK_SH)
 
-    def close(self) -> None:
+    def close(self, *raised: object) -> None:
         """Removes the file unless it was renamed."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -120,8 +120,7 @@ class File:
     def __enter__(self) -> File:
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        self.close()
+    __exit__ = close
 
 
 class Folder:
@@ -144,16 +143,7 @@ class Folder:
             if lock(handle) and os.fstat(handle).st_nlink and self.path.is_dir():
                 break
             os.close(handle)
-        self._end = weakref.finalize(self, _remove, self.path, handle, os.getpid())
-
-    @property
-    def name(self) -> str:
-        """The path as text."""
-        return str(self.path)
-
-    def close(self) -> None:
-        """Removes the folder with all that is in it."""
-        self._end()
+        self.close = weakref.finalize(self, _remove, self.path, handle, os.getpid())
 
     def __enter__(self) -> Path:
         return self.path

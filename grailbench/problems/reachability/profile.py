@@ -8,19 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.data.library import BenchGraph
+from grailbench.graph import profile as structure
 from grailbench.graph.csr import Dag
-from grailbench.graph.profile import (
-    Degrees,
-    Outline,
-    Reach,
-    bits,
-    component_sizes,
-    degrees,
-    level_bins,
-    reach,
-    repeated,
-    weak_components,
-)
+from grailbench.graph.profile import Degrees, Outline, Reach, bits
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import fits, needed
 from grailbench.problems.reachability.core.peel import peel
@@ -202,14 +192,18 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
     vertices are asked as with `--queries random` and as many as with `balanced`. Raises InputError if its file is no
     longer the one that was opened."""
     raw, dag = graph.raw, graph.dag
-    sizes, weak, widths = component_sizes(dag), weak_components(dag), np.bincount(dag.levels[:-1])[1:]
-    parents, children = degrees(dag)
+    sizes, weak, widths = (
+        structure.component_sizes(dag),
+        structure.weak_components(dag),
+        np.bincount(dag.levels[:-1])[1:],
+    )
+    parents, children = structure.degrees(dag)
     peeled = peel(dag)
     core = int(peeled.core.shape[0])
-    reached = reach(dag, seed) if raw.vertices else None
+    reached = structure.reach(dag, seed) if raw.vertices else None
     return Profile(
         name=graph.name, kind=graph.kind, sha256=graph.sha256, seed=seed,
-        vertices=raw.vertices, edges=raw.edges, duplicates=repeated(raw),
+        vertices=raw.vertices, edges=raw.edges, duplicates=structure.repeated(raw),
         loops=int(np.count_nonzero(raw.sources == raw.targets)),
         components=sizes.size, largest=int(sizes.max(initial=0)),
         nontrivial=int(np.count_nonzero(sizes > 1)), cyclic=int(sizes[sizes > 1].sum()),
@@ -218,7 +212,7 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
         isolated=int(np.count_nonzero((parents == 0) & (children == 0))),
         depth=widths.size, widest=int(widths.max(initial=0)),
         median_level=float(np.median(widths)) if widths.size else 0.0,
-        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(widths)))[level_bins(widths.size)]).tolist()),
+        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(widths)))[structure.level_bins(widths.size)]).tolist()),
         parents=Degrees.of(parents), children=Degrees.of(children),
         incoming=bits(np.bincount(raw.targets, minlength=raw.vertices)),
         outgoing=bits(np.bincount(raw.sources, minlength=raw.vertices)),

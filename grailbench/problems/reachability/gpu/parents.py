@@ -222,7 +222,7 @@ _expand = by_edges(_offer, _cost_of)
 
 
 def parent_sssp(work, children, parents, ceiling) -> None:
-    """Finds the DFS parent of each vertex, in `work.parent`. After `work.keep_paths`, ties of saturated costs are
+    """Finds the DFS parent of each vertex, in `work.parent`. With the rows of `work.path`, ties of saturated costs are
     decided by paths, and `work.compared` counts their comparisons."""
     visited, _, status = start(work, parents.cards)
     costs = typed(

@@ -24,17 +24,7 @@ from grailbench.graph.csr import Dag
 from grailbench.problems import contract
 from grailbench.problems.reachability.index import Count, Implementation, Index, Params, Timer
 from grailbench.problems.reachability.peers import description
-from grailbench.problems.reachability.peers.description import (
-    BYTES,
-    MS,
-    Answers,
-    Description,
-    Format,
-    Number,
-    Time,
-    write_graph,
-    write_pairs,
-)
+from grailbench.problems.reachability.peers.description import BYTES, MS, Answers, Description, Format, Number, Time
 from grailbench.problems.reachability.peers.runner import CommandRunner, Ended
 from grailbench.util import paths
 from grailbench.util.words import gib
@@ -177,7 +167,7 @@ class _Files:
     def __init__(self, how: Format, vertices: int, sources: np.ndarray, targets: np.ndarray):
         self.folder = _RUNNER.folder()
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        write_graph(self.graph, how, vertices, sources, targets)
+        description.write_graph(self.graph, how, vertices, sources, targets)
 
     @property
     def graph(self) -> Path:
@@ -187,10 +177,11 @@ class _Files:
 class ProgramIndex(Index):
     """A graph that was written for a program, and what the program said of its index when it was last run."""
 
+    index_bytes: int | None = None  #: None until the program says it
+
     def __init__(self, program: type[Program], place: str, params: Params, files: _Files):
         self.program, self.does, self.place, self.params, self.files = program, program.does, place, params, files
         self.memory: dict[str, int] = {}
-        self._bytes: int | None = None
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray | Count:
         """Runs the command. Returns its answers or, from a program that gives only this, the number of reachable pairs.
@@ -209,24 +200,19 @@ class ProgramIndex(Index):
                 timer.record("query", output.ms(times.query), excluded=True)
                 timer.record("processor", ended.cpu_ms, excluded=True)
                 if self.does.index is not None:
-                    self._bytes = round(output.number(self.does.index) * BYTES[self.does.index.unit])
+                    self.index_bytes = round(output.number(self.does.index) * BYTES[self.does.index.unit])
                 self.memory = {"host_peak_bytes": ended.peak}
                 return output.answers(self.does.answers, sources.size)
         finally:
             with timer.phase("write", excluded=True):
                 shutil.rmtree(folder, ignore_errors=True)
 
-    @property
-    def index_bytes(self) -> int | None:
-        """Bytes of the index as the program says; None if it does not."""
-        return self._bytes
-
     def write_queries(self, folder: Path, sources: np.ndarray, targets: np.ndarray) -> None:
         """Writes the pairs for the program, int32[k] each, as `queries` in a folder."""
         how = self.does.queries
         with open(folder / "queries", "w", encoding="utf-8") as stream:
             stream.write(how.header.format(count=sources.size))
-            write_pairs(stream, how.line + "\n", sources, targets, how.ids)
+            description.write_pairs(stream, how.line + "\n", sources, targets, how.ids)
             if not how.last_newline:
                 stream.truncate(stream.tell() - 1)
 

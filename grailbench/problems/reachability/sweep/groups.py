@@ -1,5 +1,9 @@
 """Sweeps groups of sources through a DAG, one bit each, in topological order. A vertex has a reference to a row of
-bits, and a row of its own only if no parent has the same one."""
+bits, and a row of its own only if no parent has the same one.
+
+What is swept is the part of the DAG between the sources and the targets of a batch, renumbered in topological order: a
+vertex is kept if some source reaches it and it reaches some target. No path from a source to its target leaves these.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.graph.csr import Dag
 from grailbench.graph.instructions import lowest
 
 WORD = 64  #: bits of a word
@@ -192,3 +197,174 @@ def _covers(rows, ref, full):
         for j in range(np.uint64(LANES)):
             missing |= wanted[w + j] & ~words[a + w + j]
     return missing == _0
+
+
+class Between(NamedTuple):
+    """A DAG of k vertices and e edges, all of which lead to a greater number.
+
+    offsets, children   int64[k + 1], int32[e]: CSR
+    sources, targets    int32[q]: the ends of the pairs
+    which               int64[q]: the places of these pairs in the batch; all others are unreachable
+    """
+
+    offsets: np.ndarray
+    children: np.ndarray
+    sources: np.ndarray
+    targets: np.ndarray
+    which: np.ndarray
+
+    @property
+    def vertices(self) -> int:
+        return self.offsets.shape[0] - 1
+
+
+def between(dag: Dag, sources: np.ndarray, targets: np.ndarray, which: np.ndarray) -> Between:
+    """Keeps what lies between the ends of the pairs `which` (int64[k]) of a batch (int32[q] each)."""
+    number, vertices, edges = _numbered(dag.offsets, dag.children, dag.order, sources, targets, which)
+    offsets, children = _rows(dag.offsets, dag.children, dag.order, number, vertices, edges)
+    return Between(offsets, children, *_ends(number, sources, targets, which))
+
+
+@njit(cache=True, inline="always")
+def _bit(bits, v):
+    return (bits[v >> 6] >> np.uint64(v & 63)) & np.uint64(1)
+
+
+@njit(cache=True, nogil=True)
+def _numbered(offsets, children, order, sources, targets, which):
+    """The new number of each vertex, int32[n], -1 for those left out; how many vertices and edges are kept (at most).
+
+    A pass down the order marks what sources reach; a pass up marks what of that reaches a target.
+    """
+    n = order.shape[0]
+    reached, needed = np.zeros((n >> 6) + 1, np.uint64), np.zeros((n >> 6) + 1, np.uint64)
+    for i in range(which.shape[0]):
+        _set(reached, sources[which[i]])
+        _set(needed, targets[which[i]])
+    met, count = np.empty(n, np.int32), 0
+    for i in range(n):
+        u = order[i]
+        if _bit(reached, u):
+            met[count] = u
+            count += 1
+            for k in range(offsets[u], offsets[u + 1]):
+                _set(reached, children[k])
+    number = np.full(n, -1, np.int32)
+    vertices, edges = 0, 0
+    for i in range(count - 1, -1, -1):
+        u = met[i]
+        some = _bit(needed, u)
+        for k in range(offsets[u], offsets[u + 1]):
+            some |= _bit(reached, children[k]) & _bit(needed, children[k])
+        if some:
+            _set(needed, u)
+            number[u] = vertices
+            vertices += 1
+            edges += offsets[u + 1] - offsets[u]
+    for u in range(n):
+        if number[u] >= 0:
+            number[u] = vertices - 1 - number[u]
+    return number, vertices, edges
+
+
+@njit(cache=True, nogil=True)
+def _rows(offsets, children, order, number, vertices, edges):
+    """The CSR (int64[vertices + 1], int32[at most edges]) of the vertices that have a number."""
+    starts, kept = np.empty(vertices + 1, np.int64), np.empty(edges, np.int32)
+    at, row = 0, 0
+    for i in range(order.shape[0]):
+        u = order[i]
+        if number[u] >= 0:
+            starts[row] = at
+            row += 1
+            for k in range(offsets[u], offsets[u + 1]):
+                v = number[children[k]]
+                if v >= 0:
+                    kept[at] = v
+                    at += 1
+    starts[vertices] = at
+    return starts, kept[:at]
+
+
+@njit(cache=True, nogil=True)
+def _ends(number, sources, targets, which):
+    """The ends of the pairs both of whose ends have a number, and the places of these pairs."""
+    u, v, kept = np.empty(which.shape[0], np.int32), np.empty(which.shape[0], np.int32), np.empty_like(which)
+    count = 0
+    for i in range(which.shape[0]):
+        a, b = number[sources[which[i]]], number[targets[which[i]]]
+        if a >= 0 and b > a:
+            u[count], v[count], kept[count] = a, b, which[i]
+            count += 1
+    return u[:count], v[:count], kept[:count]
+
+
+@njit(cache=True, nogil=True)
+def mirrored(offsets, targets):
+    """The CSR (int64[k + 1], int32[e]) whose vertex v is vertex k - 1 - v of another one."""
+    k, at = offsets.shape[0] - 1, 0
+    starts, found = np.empty_like(offsets), np.empty_like(targets)
+    for v in range(k):
+        starts[v] = at
+        for i in range(offsets[k - v] - 1, offsets[k - 1 - v] - 1, -1):
+            found[at] = k - 1 - targets[i]
+            at += 1
+    starts[k] = at
+    return starts, found
+
+
+def grouped(
+    vertices: int, sources: np.ndarray, targets: np.ndarray, which: np.ndarray, size: int
+) -> list[tuple[tuple[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]]:
+    """Divides pairs (int32[q], int32[q], and their places, int64[q]) of a DAG of so many vertices among groups of
+    `size` sources, the earliest first; returns `pairs` and `ends` of each (see `sweep`)."""
+    *pairs, distinct, latest, begins = _grouped(vertices, sources, targets, which, size)
+    cuts, found = begins.tolist(), []
+    for turn, (low, high) in enumerate(zip(cuts, cuts[1:], strict=False)):
+        own = slice(turn * size, (turn + 1) * size)
+        found.append((tuple(each[low:high] for each in pairs), (distinct[own], latest[own])))
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _grouped(vertices, sources, targets, which, size):
+    pairs = sources.shape[0]
+    number, starts = np.zeros(vertices, np.int32), np.zeros(vertices + 1, np.int64)
+    for q in range(pairs):
+        number[sources[q]] = 1
+        starts[targets[q] + 1] += 1
+    distinct, count = np.empty(min(pairs, vertices), np.int32), 0
+    for v in range(vertices):
+        starts[v + 1] += starts[v]
+        if number[v]:
+            number[v], distinct[count] = count, v
+            count += 1
+    by_target = np.empty(pairs, np.int64)
+    for q in range(pairs):
+        by_target[starts[targets[q]]] = q
+        starts[targets[q]] += 1
+    begins = np.zeros((count + size - 1) // size + 1, np.int64)
+    for q in range(pairs):
+        begins[number[sources[q]] // size + 1] += 1
+    for group in range(begins.shape[0] - 1):
+        begins[group + 1] += begins[group]
+    at, latest = begins.copy(), np.empty(count, np.int32)
+    ends, bits, places = np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(pairs, np.int64)
+    for i in range(pairs):
+        q = by_target[i]
+        source = number[sources[q]]
+        group = source // size
+        ends[at[group]], bits[at[group]], places[at[group]] = targets[q], source - group * size, which[q]
+        at[group] += 1
+        latest[source] = targets[q]
+    return ends, bits, places, distinct[:count], latest, begins
+
+
+@njit(cache=True, nogil=True)
+def distinct(vertices, ends):
+    """The number of different values in int32[q] of numbers below `vertices`."""
+    seen, count = np.zeros(vertices, np.bool_), 0
+    for q in range(ends.shape[0]):
+        count += not seen[ends[q]]
+        seen[ends[q]] = True
+    return count

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
+from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.sweep.batch import (
-    Group,
-    blocks,
+from grailbench.problems.reachability.sweep.groups import (
+    LANES,
+    WORD,
+    Between,
+    between,
     distinct,
-    justified,
-    on_threads,
-    settle_by_level,
-    shared,
+    grouped,
+    memory_of,
+    mirrored,
+    rows_for,
+    sweep,
 )
-from grailbench.problems.reachability.sweep.between import Between, between, mirrored
-from grailbench.problems.reachability.sweep.groups import LANES, WORD, memory_of, rows_for, sweep
 from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
 from grailbench.util import memory
 
@@ -126,10 +131,9 @@ class SweepIndex(Index):
         number = distinct(part.vertices, ends[0])
         size = -(-number // -(-number // (WORD * most)))  # of groups as equal as can be
         width = -(-size // (WORD * LANES)) * LANES
-        shares = shared(part.vertices, *ends, part.which, size)
-        groups = list(shares.groups())
+        groups = grouped(part.vertices, *ends, part.which, size)
 
-        def work(groups: Iterator[Group]) -> None:
+        def work(groups: Iterator[tuple]) -> None:
             counts = None if self.counts is None else np.zeros(2, np.int64)
             rows = rows_for(part.vertices, width)
             for group in groups:
@@ -184,6 +188,60 @@ class SweepIndex(Index):
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: the graph is all that is needed."""
         return {}
+
+
+@njit(cache=True, nogil=True)
+def settle_by_level(levels, sources, targets, answers, first):
+    """Answers pairs, bool[q], as far as levels tell: a vertex reaches itself, and none that is not on a greater level;
+    the super-root, alone on level 0, reaches every vertex. Returns the places of the other pairs plus `first`, int64.
+
+    levels             int32[n]: every edge leads to a greater level
+    sources, targets   int32[q]
+    """
+    pairs = sources.shape[0]
+    left, count = np.empty(pairs, np.int64), 0
+    for q in range(pairs):
+        top, bottom = levels[sources[q]], levels[targets[q]]
+        answers[q] = (sources[q] == targets[q]) | (top == 0)
+        left[count] = first + q
+        count += (top < bottom) & (top > 0)
+    return left[:count]
+
+
+PER_THREAD = 1 << 16  #: work that justifies one more thread, in edges of a search: half a millisecond or more
+_PARTS = 8  #: parts for each of several threads, so that none waits long for the last
+
+Part = TypeVar("Part")
+
+
+def justified(workers: int, work: int) -> int:
+    """Returns how many of `workers` threads get `PER_THREAD` of so much work each, at least 1."""
+    return max(1, min(workers, work // PER_THREAD))
+
+
+def blocks(size: int, threads: int, most: int) -> list[slice]:
+    """Divides 0 .. size - 1 into blocks of at most `most`, several for each thread if there is more than one."""
+    length = most if threads == 1 else max(1, min(most, -(-size // (_PARTS * threads))))
+    return [slice(first, min(first + length, size)) for first in range(0, size, length)]
+
+
+def on_threads(threads: int, work: Callable[[Iterator[Part]], None], parts: list[Part]) -> None:
+    """Calls `work` on at most so many threads, of which the calling one is the first. Each call is given an iterator;
+    together they give every part once, the first parts first."""
+    todo = deque(parts)
+
+    def taken() -> Iterator[Part]:
+        while todo:
+            try:
+                part = todo.popleft()
+            except IndexError:  # another thread has taken the last one
+                return
+            yield part
+
+    others = [helpers(threads - 1).submit(work, taken()) for _ in range(1, min(threads, len(parts)))]
+    work(taken())
+    for other in others:
+        other.result()
 
 
 def sweeping(vertices: int, edges: int, pairs: int) -> int:

@@ -5,6 +5,7 @@ Builds the index of `core` on the device: peel, close, write the records; `core.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -21,8 +22,8 @@ from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import SHARE, SMALL
 from grailbench.problems.reachability.core.peel import Peeled
 from grailbench.problems.reachability.gpu.core import records
-from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE, Peeler, peeling_bytes, upload
-from grailbench.problems.reachability.gpu.core.records import Closer, fill_records, fill_tree
+from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE, peeling, peeling_bytes, upload
+from grailbench.problems.reachability.gpu.core.records import closing, fill_records, fill_tree
 from grailbench.problems.reachability.index import Index, NoTimer, Timer
 
 _BATCH_BYTES = 9  #: of a pair: two ids and an answer
@@ -101,10 +102,7 @@ class _Batch:
             own[:] = given
             bring()
         timed = not isinstance(timer, NoTimer)
-        if timed:
-            with self._span:
-                self._launch.launch()
-        else:
+        with self._span if timed else nullcontext():
             self._launch.launch()
         self._take()
         if timed:
@@ -169,47 +167,41 @@ class Builder:
             self._graph = upload(dag)
             cuda.synchronize()
         with timer.phase("allocate", excluded=True):
-            self._peeler, self._span = Peeler(dag, self._graph), Span()
+            (self._peel, self._parts), self._span = peeling(dag, self._graph), Span()
             self._totals = cuda.pinned_array(3, np.int64)
             cuda.synchronize()
         self._vertices, self._budget = n, budget
 
     def run(self, timer: Timer) -> DeviceIndex:
         """Returns the index, without a closure if its bits do not fit; `on_device` is the time of the launches."""
-        with self._span:
-            parts = self._peeler.run()
+        parts = self._parts
+        self._launch(timer, self._peel)
         parts.totals.copy_to_host(self._totals)
-        timer.record("on_device", self._span.ms)
-        above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
-        n = self._vertices - 1
-        if n in (above, n - above - core):
-            return self._forest(parts, n, above, timer)
-        size = words(core)
+        above, core, n = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE]), self._vertices - 1
+        shape = Shape(1 if simulated else min(-(-self._vertices // _THREADS), _MOST_BLOCKS), _THREADS)
+        tree = sources = targets = bits = None
         with timer.phase("allocate", excluded=True):
-            short = n + above + core + 2 < of_cpu.SHORT
-            closer = Closer(self._graph, parts, size) if not core or self._fits(8 * size) else None
-            sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
-            targets = cuda.device_array(n + 1, np.uint32 if short else np.int64)
-            fill = Prepared(fill_records, (parts, short, sources, targets), self._shape())
-        with self._span:
-            if closer is not None:
-                closer.run()
-            fill.launch()
-        timer.record("on_device", self._span.ms)
-        return DeviceIndex(None, sources, targets, None if closer is None else closer.bits, above, core)
+            if n in (above, n - above - core):
+                short = n < of_cpu.SHORT - 1
+                tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
+                steps = (Prepared(fill_tree, (parts, short, tree), shape),)
+            else:
+                short, size = n + above + core + 2 < of_cpu.SHORT, words(core)
+                steps = ()
+                if not core or self._fits(8 * size):
+                    close, bits = closing(self._graph, parts, size)
+                    steps = (close,)
+                sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
+                targets = cuda.device_array(n + 1, np.uint32 if short else np.int64)
+                steps += (Prepared(fill_records, (parts, short, sources, targets), shape),)
+        self._launch(timer, *steps)
+        return DeviceIndex(tree, sources, targets, bits, above, core)
 
-    def _forest(self, parts, n: int, above: int, timer: Timer) -> DeviceIndex:
-        short = n < of_cpu.SHORT - 1
-        with timer.phase("allocate", excluded=True):
-            tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
-            fill = Prepared(fill_tree, (parts, short, tree), self._shape())
+    def _launch(self, timer: Timer, *steps: Prepared) -> None:
         with self._span:
-            fill.launch()
+            for step in steps:
+                step.launch()
         timer.record("on_device", self._span.ms)
-        return DeviceIndex(tree, None, None, None, above, 0)
-
-    def _shape(self) -> Shape:
-        return Shape(1 if simulated else min(-(-self._vertices // _THREADS), _MOST_BLOCKS), _THREADS)
 
     def _fits(self, size: int) -> bool:
         free, _ = memory()
@@ -217,10 +209,9 @@ class Builder:
 
     def peeled(self) -> Peeled:
         """Returns the forests and the core, on the host."""
-        parts = self._peeler.parts
-        above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
+        parts, core = self._parts, int(self._totals[OF_CORE])
         place = [getattr(parts, name).copy_to_host() for name in ("position", "end", "gate")]
-        return Peeled(above, parts.core[:core].copy_to_host(), *place)
+        return Peeled(int(self._totals[OF_ABOVE]), parts.core[:core].copy_to_host(), *place)
 
 
 def upload_index(arrays: dict[str, np.ndarray]) -> DeviceIndex:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.core import answer, checked
-from grailbench.problems.reachability.core.index import CoreIndex
+from grailbench.problems.reachability.core.index import SIZES, CoreIndex, edge_fault, fault, size_counters
 from grailbench.problems.reachability.core.inner import core_dag
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
@@ -45,7 +44,7 @@ class CoreGpuIndex(Index):
             return {}
         device, bits = self._device, 0 if self._device.bits is None else self._device.bits.nbytes
         shape, labels = (device.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
-        counters = answer.size_counters(self._dag.vertices - 1, device.above, device.core, shape, bits, labels=labels)
+        counters = size_counters(self._dag.vertices - 1, device.above, device.core, shape, bits, labels=labels)
         return {"queries": self._queries, "positives": self._positives, **counters}
 
     @property
@@ -56,8 +55,8 @@ class CoreGpuIndex(Index):
     def check_labels(self, dag: Dag) -> str | None:
         """Checks answers to every edge, and the arrays, or the labels of the core, on the host."""
         if self._inner is not None:
-            return self._inner.check_labels(self._inner_dag) or checked.edge_fault(self.query_batch, dag)
-        return checked.fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
+            return self._inner.check_labels(self._inner_dag) or edge_fault(self.query_batch, dag)
+        return fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
 
     def fetch(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `core.index.CoreIndex` from the device."""
@@ -87,8 +86,8 @@ class CoreGpu(Implementation):
     name = "core-gpu"
     source = "as `core`; pointer jumping of Wyllie 1979"
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
-    counts = ("queries", "positives", *answer.SIZES)
-    neutral = (*Implementation.neutral, *answer.SIZES)
+    counts = ("queries", "positives", *SIZES)
+    neutral = (*Implementation.neutral, *SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
     label_free = True

@@ -84,21 +84,13 @@ def close(levels, parts, most, bits):
             grid.sync()
 
 
-class Closer:
-    """Fills the closure of one core on the device; allocates once, for any number of runs."""
-
-    def __init__(self, graph: Given, parts: Parts, words: int):
-        self.bits = cuda.device_array(words, np.uint64)
-        most = cuda.device_array(parts.bounds.shape[0] - 1, np.int32)
-        args = graph.levels, parts, most, self.bits
-        self._launch = Prepared(close, args, cooperative_shape(close, args, CLOSING_THREADS))
-
-    def run(self) -> None:
-        """Fills `bits`, uint64[words]; does not wait."""
-        self._launch.launch()
+def closing(graph: Given, parts: Parts, words: int) -> tuple[Prepared, object]:
+    """Returns the launch that fills the closure of one core, and its bits, uint64[words]."""
+    bits = cuda.device_array(words, np.uint64)
+    args = graph.levels, parts, cuda.device_array(parts.bounds.shape[0] - 1, np.int32), bits
+    return Prepared(close, args, cooperative_shape(close, args, CLOSING_THREADS)), bits
 
 
-THREADS = 256
 _SHORT, LONG = np.int64(2**16 - 1), np.int64(2**32 - 1)
 OPEN = np.uint8(2)  #: an answer that only the index of the core can give
 

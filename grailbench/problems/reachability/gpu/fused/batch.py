@@ -8,6 +8,7 @@ WIDTH` queries. A group is one cooperative launch from its highest source to its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -188,32 +189,43 @@ def _late_size(vertices: int, sizes: SearchSizes) -> int:
     return min(sizes.late_size, 1 << (int(vertices) + 2 * block_group.WIDTH).bit_length())
 
 
-def kind_of(level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> tuple:
-    """Returns what indexes that one searcher can serve have in common, on one device."""
-    types = adjacency.child_starts.dtype.char, adjacency.parent_starts.dtype.char
-    return *types, len(records.pairs), _late_size(int(level_starts[-1]), usual())
+class Labelled(NamedTuple):
+    """A labelled graph on the device, whose vertices are numbered by level.
+
+    rank          int32: the number of each id that queries have
+    level_starts  int32[depth + 1], on the host
+    """
+
+    rank: object
+    level_starts: np.ndarray
+    adjacency: Adjacency
+    records: Records
+
+    @property
+    def vertices(self) -> int:
+        return int(self.level_starts[-1])
+
+    @property
+    def kind(self) -> tuple:
+        """What graphs that one searcher can serve have in common, on one device."""
+        types = self.adjacency.child_starts.dtype.char, self.adjacency.parent_starts.dtype.char
+        return *types, len(self.records.pairs), _late_size(self.vertices, usual())
+
+    @property
+    def arrays(self) -> tuple:
+        """The device arrays."""
+        return self.rank, *self.adjacency, self.records.lanes, self.records.hubs
 
 
 class Searcher:
     """Answers batches on one labelled graph on the device, whose vertices are numbered by level. Its memory and
     launches can serve another index after that (`serve`)."""
 
-    def __init__(
-        self,
-        rank,
-        level_starts: np.ndarray,
-        adjacency: Adjacency,
-        records: Records,
-        sizes: SearchSizes | None = None,
-        counting: bool = False,
-        vertices: int | None = None,
-    ):
-        """rank int32 (the number of each id that queries have), adjacency, records: on the device; level_starts
-        int32[depth + 1]: on the host.
+    def __init__(self, graph: Labelled, sizes: SearchSizes | None = None, counting: bool = False, most: int = 0):
+        """counting: whether searches count the edges that they scan (`scanned`); most: vertices of the largest graph
+        that this shall serve, if it is not this one.
 
-        counting: whether searches count the edges that they scan (`scanned`); vertices: of the largest graph that this
-        shall serve, None for those of this one. Raises MachineLacks if the graph has more vertices than the keys of a
-        search's table can represent.
+        Raises MachineLacks if the graph has more vertices than the keys of a search's table can represent.
         """
         self.sizes = sizes or usual()
         self.counting, self.device = counting, describe.current_device()
@@ -222,7 +234,7 @@ class Searcher:
         self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
-        blocks, late_size = self._late_shape.blocks, _late_size(vertices or int(level_starts[-1]), self.sizes)
+        blocks, late_size = self._late_shape.blocks, _late_size(most or graph.vertices, self.sizes)
         self._queues, self._tables = device_arrays.allocate(
             ((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32)
         )
@@ -230,22 +242,22 @@ class Searcher:
         Prepared(clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
-        self._moving = [Moving(row) for row in (rank, *adjacency, records.lanes, records.hubs)]
-        self.serve(rank, level_starts, adjacency, records)
+        self._moving = [Moving(row) for row in graph.arrays]
+        self.serve(graph)
 
-    def serve(self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> None:
-        """Answers from now on for another index: one for which `kind_of` is the same."""
-        require_few(int(level_starts[-1]))
-        self.rank, self.adjacency, self.records, self.level_starts = rank, adjacency, records, level_starts
+    def serve(self, graph: Labelled) -> None:
+        """Answers from now on for another graph of the same kind."""
+        require_few(graph.vertices)
+        self.graph: Labelled | None = graph
         #: numbers of queries that each stage left open, and of groups of sweeps
         self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
-        rows = moved(self._moving, (rank, *adjacency, records.lanes, records.hubs))
+        rows = moved(self._moving, graph.arrays)
         for stage in self._batch.stages if self._batch is not None else ():
             stage.move(rows)
 
     def rest(self) -> None:
         """Lets go of the index, and of the memory of a large batch."""
-        self.rank = self.adjacency = self.records = self.level_starts = None
+        self.graph = None
         for row in self._moving:
             row.now = None
         if self._batch is not None and self._batch.size > LARGE:
@@ -323,7 +335,7 @@ class Searcher:
             self._lists = Open(*columns[:3]), Open(*columns[3:])
         (one, other), sizes = self._lists, self.sizes
         rank, lanes, hubs = self._moving[0], *self._moving[5:]
-        records, outcome = self.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
+        records, outcome = self.graph.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
         index = Adjacency(*self._moving[1:5]), records, outcome
         blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
         filtering = Shape(blocks, self._filter_threads)
@@ -351,21 +363,21 @@ class Searcher:
         already: the first pass wrote 'no'.
         """
         sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
-        high, low = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
+        high, low = (np.searchsorted(self.graph.level_starts, ends, "right") - 1 for ends in (sources, targets))
         order = np.lexsort((places, low, high))
         order = order[high[order] < low[order]]
         if not order.size:
             return
         groups = [order[first : first + GROUP] for first in range(0, order.size, GROUP)]
         spans = [(int(high[group].min()), int(low[group].max())) for group in groups]
-        vertices = max(int(self.level_starts[last + 1] - self.level_starts[first]) for first, last in spans)
+        vertices = max(int(self.graph.level_starts[last + 1] - self.graph.level_starts[first]) for first, last in spans)
         need = 8 * warp_group.WIDTH * vertices
         require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
         rows, level_starts = (
             cuda.device_array(warp_group.WIDTH * vertices, np.uint64),
-            cuda.to_device(self.level_starts),
+            cuda.to_device(self.graph.level_starts),
         )
         for group, span in zip(groups, spans, strict=True):
             queries = Open(*(cuda.to_device(column[group]) for column in (sources, targets, places)))
-            launch_cooperative(sweep, (queries, level_starts, self.adjacency, rows, span, answers), 512)
+            launch_cooperative(sweep, (queries, level_starts, self.graph.adjacency, rows, span, answers), 512)
         self.groups += len(groups)

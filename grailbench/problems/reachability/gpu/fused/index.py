@@ -120,7 +120,7 @@ class Fused(Implementation):
 
         with timer.phase("renumber", excluded=True):
             graph = by_level(dag)
-        replicas = Replicas.of_host(graph, params.dim, params.seed, params.devices, timer, params.count)
+        replicas = Replicas.of_host(graph, params, timer)
         return FusedIndex(lambda: graph, graph.sources.shape[0], replicas, params)
 
     @classmethod

@@ -1,41 +1,147 @@
-"""`gpu-fused` on one or several GPUs of a host: each copies and labels the graph, and takes a share of the queries.
-Searchers serve one index after the other.
+"""`gpu-fused` on one or several GPUs of a host: each copies the graph, labels it by the kernel that suits its size, and
+takes a share of the queries. Searchers serve one index after the other.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from functools import partial
 
 import numpy as np
 
-from grailbench.cuda import describe, graphs
+from grailbench.cuda import describe, device_arrays, graphs
 from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
-from grailbench.cuda.gateway import cuda
-from grailbench.cuda.graphs import DeviceLeveled, Outline
+from grailbench.cuda.edges import library, staging
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
+from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape
 from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
 from grailbench.graph.leveled import Leveled
-from grailbench.problems.reachability.gpu.fused.batch import Searcher, kind_of, require_few
-from grailbench.problems.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
-from grailbench.problems.reachability.gpu.fused.records import Records
+from grailbench.problems.reachability.gpu.fused import grid, host, small
+from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher, require_few
+from grailbench.problems.reachability.gpu.fused.host import record_width, salts
+from grailbench.problems.reachability.gpu.fused.hubs import Chooser, HubArrays
+from grailbench.problems.reachability.gpu.fused.records import Records, records_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
-from grailbench.problems.reachability.index import NoTimer, Timer
+from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
 _reusable = Reused()
 
 
-def searcher_of(rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records, counting: bool) -> Searcher:
-    """Returns a searcher of an index, as `Searcher` makes it, on the current device."""
-    found = (
-        None if counting else _reusable.take((describe.current_device(), *kind_of(level_starts, adjacency, records)))
-    )
+def launches(
+    graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, edge_starts=None, wide=None,
+    shape: Shape | None = None, registers: int | None = None, moving: Sequence[Moving] = (),
+) -> tuple:  # fmt: skip
+    """Returns the launches that label a graph of at most so many vertices on the device: one in shared memory or, given
+    the `wide` levels (`grid.wide_levels`), two on the grid.
+
+    edge_starts int32[depth + 1]: where the edges of each level begin; salt, lanes, hubs: as in the kernels; shape,
+    registers: for that of the grid; moving: arrays that may be replaced (`launch.Moving`).
+    """
+    if wide is None:
+        args = graph, edge_starts, HubArrays.make(2), salt, lanes, hubs.view(np.int32)
+        shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
+        return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(vertices), moving=moving),)
+    chooser, (trees, sums) = Chooser(graph, moving=moving), grid.rooms(vertices, dim)
+    written = grid.Written(lanes, lanes.view(np.int64), hubs)
+    args, code = (graph, wide, chooser.chosen, salt, trees, sums, written), grid.kernel(dim, registers)
+    shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
+    return chooser, Prepared(code, args, shape, moving=moving)
+
+
+class Labeler:
+    """Labels one graph with `dim` pairs; allocates the device arrays once, for any number of runs.
+
+    `device` is the graph on the device, with its rows of parents; `graph` is what the host knows of it. The others are
+    for tests: `shared` forces or forbids the kernel in shared memory; `shape` and `narrow` are for that of the grid.
+    """
+
+    def __init__(
+        self,
+        graph: Outline,
+        device: DeviceLeveled,
+        dim: int,
+        seed: int,
+        shared: bool | None = None,
+        shape: Shape | None = None,
+        narrow: int = grid.NARROW,
+    ):
+        n = graph.vertices
+        lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
+        self.records, self._span = records_of(lanes, dim, hubs), Span()
+        if shared if shared is not None else small.fits(n):
+            edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salts(seed, range(dim)))
+            self._launches, barriers = launches(device, dim, n, salt, lanes, hubs, edge_starts), 0
+        else:
+            wide = grid.wide_levels(graph, narrow)
+            there, salt = device_arrays.copied(wide, salts(seed, range(dim)))
+            self._launches = launches(
+                device, dim, n, salt, lanes, hubs, wide=there, shape=shape, registers=grid.REGISTERS
+            )
+            barriers = grid.barriers(wide)
+        self.work = {"label_launches": len(self._launches), "label_barriers": barriers}
+
+    def release(self) -> None:
+        """Frees all device arrays but the labels."""
+        self._launches = ()
+
+    def run(self) -> float:
+        """Labels, and returns the milliseconds of the device."""
+        with self._span:
+            for launch in self._launches:
+                launch.launch()
+        return self._span.ms
+
+
+@cuda.jit(cache=True)
+def _interleave(column, lanes, width, lane):
+    """Copies a column, int32[n], to a lane of the records, int32[n * width]."""
+    for v in range(cuda.grid(1), column.shape[0], cuda.gridsize(1)):
+        lanes[np.int64(v) * width + lane] = column[v]
+
+
+class HostLabeler:
+    """As `Labeler`, for a deep graph: `host` makes the labels, which are copied to the device."""
+
+    work = {"label_launches": 0, "label_barriers": 0}
+
+    def __init__(self, graph: Leveled, dim: int, seed: int):
+        self._graph, self._dim, self._seed = graph, dim, seed
+
+    def release(self) -> None:
+        """Nothing on the device but the labels is held."""
+
+    def run(self) -> None:
+        """Labels, and waits for the copies."""
+        n, dim = self._graph.vertex.shape[0], self._dim
+        width = record_width(dim)
+        columns, words = host.labels_on_host(self._graph, dim, salts(self._seed, range(dim)))
+        (lanes,), (hubs,) = device_arrays.allocate((n * width, np.int32)), device_arrays.copied(words.view(np.int64))
+        columns = staging.to_device(*columns)
+        for lane in range(width):
+            column = columns[lane] if lane < len(columns) else library.full(n, 0, np.int32)
+            library.launch(_interleave, n, column, lanes, width, lane)
+        self.records = records_of(lanes, dim, hubs)
+        cuda.synchronize()
+
+
+def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
+    """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
+    and sweeps."""
+    graph = leveled_bytes(vertices, edges, edges, depth, True)
+    return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
+
+
+def searcher_of(graph: Labelled, counting: bool) -> Searcher:
+    """Returns a searcher of a graph on the current device: one whose graph is gone, or a new one."""
+    found = None if counting else _reusable.take((describe.current_device(), *graph.kind))
     if found is None:
-        return Searcher(rank, level_starts, adjacency, records, counting=counting)
-    found.serve(rank, level_starts, adjacency, records)
+        return Searcher(graph, counting=counting)
+    found.serve(graph)
     return found
 
 
@@ -43,7 +149,7 @@ def give_back(searchers: list[Searcher]) -> None:
     """Keeps the searchers of an index that is gone, unless they count."""
     for each in searchers:
         if not each.counting:
-            kind = each.device, *kind_of(each.level_starts, each.adjacency, each.records)
+            kind = each.device, *each.graph.kind
             each.rest()
             _reusable.give(kind, each)
 
@@ -57,37 +163,11 @@ class _Sum(NoTimer):
         self.ms += ms
 
 
-class _Replica:
-    """The part of one GPU: the graph, its labels and a searcher."""
-
-    def __init__(self, graph: Outline, bring, make_labeler, dim: int, seed: int):
-        """bring: returns the graph on the current device; make_labeler: a `Labeler`, given graph, dim and seed."""
-        self._graph, self._bring, self._make_labeler, self._dim, self._seed = graph, bring, make_labeler, dim, seed
-
-    def upload(self) -> None:
-        self._there = self._bring()
-        cuda.synchronize()
-        del self._bring
-
-    def allocate(self) -> None:
-        self._labeler = self._make_labeler(self._graph, self._there, self._dim, self._seed)
-        self._span = Span()
-        self.work = self._labeler.work
-        cuda.synchronize()
-
-    def label(self) -> float:
-        with self._span:
-            self.records = self._labeler.run()
-        return self._span.ms
-
-    def make_searcher(self, counting: bool, numbers) -> Searcher:
-        self._labeler.release()
-        there = self._there
-        adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-        rank = there.rank if numbers is None else numbers
-        searcher = searcher_of(rank, self._graph.level_starts, adjacency, self.records, counting)
-        cuda.synchronize()
-        return searcher
+def _waited(work: Callable, *args):
+    """Calls `work(*args)` and waits for the device."""
+    done = work(*args)
+    cuda.synchronize()
+    return done
 
 
 def on_host(graph: Leveled) -> Callable:
@@ -102,21 +182,19 @@ class Replicas:
         self,
         graph: Outline,
         bring: Callable[[], DeviceLeveled],
-        dim: int,
-        seed: int,
-        devices: int,
+        params: Params,
         timer: Timer,
-        counting: bool = False,
         make_labeler: Callable = Labeler,
         numbers=None,
     ):
-        """Has `bring` give the graph of each device, labels there, and makes searchers, `counting` edges or not.
+        """Has `bring` give the graph of each device, labels there, and makes searchers, counting edges or not.
 
         numbers: int32 on the device, the place of each id that queries have; None for the ids of the DAG.
 
         Raises MachineLacks if the host has too few devices, one has too little memory, or the graph has too many
         vertices to be searched.
         """
+        dim, devices = params.dim, params.devices
         with timer.phase("allocate", excluded=True):
             require_few(graph.vertices)
             self._threads: list[DeviceThread] = device_threads(devices) if devices > 1 else []
@@ -124,23 +202,31 @@ class Replicas:
             what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
             need = device_bytes(n, m, depth, dim)
             self._everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
-        replicas = [_Replica(graph, bring, make_labeler, dim, seed) for _ in range(devices)]
         with timer.phase("transfer", excluded=True):
-            self._everywhere([each.upload for each in replicas])
-            del bring  # freeing what it holds takes time too
+            there = self._everywhere([partial(_waited, bring)] * devices)
         with timer.phase("allocate", excluded=True):
-            self._everywhere([each.allocate for each in replicas])
+            labelers = self._everywhere(
+                [partial(_waited, make_labeler, graph, each, dim, params.seed) for each in there]
+            )
+        works = [each.run for each in labelers]
         if make_labeler is Labeler:
-            timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
+            timer.record("on_device", max(self._everywhere(works)))
         else:
             with timer.phase("on_host"):
-                self._everywhere([each.label for each in replicas])
+                self._everywhere(works)
+
+        def searcher(rows: DeviceLeveled, labeler) -> Searcher:
+            labeler.release()
+            adjacency = Adjacency(rows.starts, rows.targets, rows.parent_starts, rows.parents)
+            rank = rows.rank if numbers is None else numbers
+            return searcher_of(Labelled(rank, graph.level_starts, adjacency, labeler.records), params.count)
+
         with timer.phase("allocate", excluded=True):
-            making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
+            making = [partial(_waited, searcher, *each) for each in zip(there, labelers, strict=True)]
             self.searchers: list[Searcher] = self._everywhere(making)
         weakref.finalize(self, give_back, self.searchers).atexit = False
-        self.records: list[Records] = [each.records for each in replicas]
-        self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
+        self.records: list[Records] = [each.records for each in labelers]
+        self.work = {name: sum(each.work[name] for each in labelers) for name in labelers[0].work}
 
     @classmethod
     def alone(cls, searcher: Searcher, records: Records, work: dict[str, int]) -> Replicas:
@@ -150,15 +236,13 @@ class Replicas:
         return made
 
     @classmethod
-    def of_host(
-        cls, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False
-    ) -> Replicas:
+    def of_host(cls, graph: Leveled, params: Params, timer: Timer) -> Replicas:
         """Copies a graph by levels from the host to each device, and labels it on the host if it is deep."""
         with timer.phase("renumber", excluded=True):
             bring = partial(graphs.upload_leveled, graph, graph.parents())
             outline = Outline.of(graph)
         make_labeler = on_host(graph) if outline.deep else Labeler
-        return cls(outline, bring, dim, seed, devices, timer, counting, make_labeler)
+        return cls(outline, bring, params, timer, make_labeler)
 
     def _everywhere(self, works: list[Callable]) -> list:
         """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""
