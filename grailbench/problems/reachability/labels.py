@@ -21,6 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.errors import InputError
+from grailbench.graph.csr import Dag
+
 NEVER = np.int32(2**31 - 1)
 _LINE = 16  # int32 lanes in a cache line
 _SHARE = 1 << 22  #: edges to look at from which another thread pays
@@ -140,3 +143,15 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
         if (starts[pair, n - 1], ends[pair, n - 1]) != (1, n):
             return f"pair {pair}: the root has [{starts[pair, n - 1]}, {ends[pair, n - 1]}], not [1, {n}]"
     return None
+
+
+def require_super_root(dag: Dag) -> None:
+    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
+    roots = np.flatnonzero(dag.levels == 0)
+    if roots.size != 1:
+        found = f"{roots.size} vertices have no parent"
+    elif roots[0] != dag.super_root:
+        found = f"vertex {roots[0]} has no parent, and is not the last vertex"
+    else:
+        return
+    raise InputError(found, remedy="condense() adds the one super-root that is needed, as the last vertex")

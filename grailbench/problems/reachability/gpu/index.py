@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import fault
@@ -16,18 +16,6 @@ from grailbench.problems.reachability.labels import fault
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
           "label_generations")  # fmt: skip
 MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
-
-
-def require_super_root(dag: Dag) -> None:
-    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
-    roots = np.flatnonzero(dag.levels == 0)
-    if roots.size != 1:
-        found = f"{roots.size} vertices have no parent"
-    elif roots[0] != dag.super_root:
-        found = f"vertex {roots[0]} has no parent, and is not the last vertex"
-    else:
-        return
-    raise InputError(found, remedy="condense() adds the one super-root that is needed, as the last vertex")
 
 
 class GpuIndex(Index):

@@ -22,7 +22,6 @@ from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_dag, uplo
 from grailbench.cuda.launch import typed
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
-from grailbench.problems.reachability.gpu.index import require_super_root
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
 from grailbench.problems.reachability.gpu.ranks import (
     CEILING,
@@ -34,7 +33,7 @@ from grailbench.problems.reachability.gpu.ranks import (
 )
 from grailbench.problems.reachability.gpu.search import PathSearcher, Searcher
 from grailbench.problems.reachability.index import Params, Timer
-from grailbench.problems.reachability.labels import NEVER, Labels, empty
+from grailbench.problems.reachability.labels import NEVER, Labels, empty, require_super_root
 
 
 class Built(NamedTuple):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from grailbench.cuda import simulating
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import by_level
-from grailbench.problems.reachability.gpu.index import require_super_root
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.labels import require_super_root
 
 FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, the host is ready before
 MOST = 1 << 28  #: vertices that `cuda.edges.walk` can count
