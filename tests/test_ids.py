@@ -251,7 +251,7 @@ def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(c
         (tmp_path / "v.txt").write_text(text)
         words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
         code, out, _ = call(capsys, *words)
-        assert (code, f"ids: {told}, as in the file" in out) == (0, True)
+        assert (code, f"{told}, as in the file" in out) == (0, True)
 
 
 def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
