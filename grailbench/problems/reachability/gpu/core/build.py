@@ -24,7 +24,7 @@ from grailbench.problems.reachability.core.peel import Peeled
 from grailbench.problems.reachability.gpu.core import records
 from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE, peeling, peeling_bytes, upload
 from grailbench.problems.reachability.gpu.core.records import closing, fill_records, fill_tree
-from grailbench.problems.reachability.index import Index, NoTimer, Timer
+from grailbench.problems.reachability.index import NoTimer, Timer
 
 _BATCH_BYTES = 9  #: of a pair: two ids and an answer
 _THREADS = 4 if simulated else 256
@@ -76,24 +76,31 @@ def launch_of(index: DeviceIndex, us, vs, answers, rows=None, columns=None) -> P
     return Prepared(kernel, (*own, index.core // 64 + 1, index.bits, answers), shape)
 
 
-class _Batch:
-    """Pinned host memory and device memory for batches of k pairs, and the launch that answers them."""
+class Batch:
+    """Pinned host memory and device memory for batches of k pairs, and the launch that answers them.
+
+    inside  the ends of open pairs in the core, int32[k] each on the device, where there is no closure; else None
+    """
 
     def __init__(self, k: int, index: DeviceIndex):
+        """Raises TooLittleMemory if the device has too little."""
+        open_ = index.tree is None and index.bits is None
+        need = (_BATCH_BYTES + (8 if open_ else 0)) * k
+        require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
         self.size = k
         self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
         self._found = cuda.pinned_array(k, np.uint8)
         ends = [cuda.device_array(k, np.int32) for _ in range(2)]
         answers = cuda.device_array(k, np.uint8)
-        self.inside = None if index.tree is not None or index.bits is not None else [
-            cleared(k, np.int32) for _ in range(2)  # only those of open pairs are written, and all are copied
-        ]  # fmt: skip
+        # only those of open pairs are written, and all are copied
+        self.inside = [cleared(k, np.int32) for _ in range(2)] if open_ else None
         self._bring = [
             prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
         ]
         self._take = prepared_copy(self._found, answers)
         self._launch = launch_of(index, *ends, answers, *(self.inside or ()))
         self._span = Span()
+        cuda.synchronize()
 
     def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers, and returns uint8[k] that the next batch overwrites. The targets are copied into pinned memory while
@@ -108,40 +115,6 @@ class _Batch:
         if timed:
             timer.record("on_device", self._span.ms)
         return self._found
-
-
-class Answerer:
-    """Answers batches by one index on the device; `inner` answers pairs of the core where there is no closure."""
-
-    def __init__(self, index: DeviceIndex, inner: Index | None = None):
-        self.index, self._inner, self._batch = index, inner, None
-
-    def prepare(self, k: int) -> None:
-        """Allocates for batches of k pairs, unless done before. Raises TooLittleMemory if the device has too little."""
-        if k and (self._batch is None or self._batch.size != k):
-            self._batch = None
-            need = (_BATCH_BYTES + (8 if self._inner is not None else 0)) * k
-            require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
-            self._batch = _Batch(k, self.index)
-            cuda.synchronize()
-
-    def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Returns bool[k] for int32[k] sources and targets, all on the host."""
-        k = sources.shape[0]
-        if k == 0:
-            return np.empty(0, np.bool_)
-        self.prepare(k)
-        found = self._batch.answer(sources, targets, timer)
-        answers = np.empty(k, np.bool_)
-        if self._inner is None:
-            answers[:] = found.view(np.bool_)
-            return answers
-        np.equal(found, 1, out=answers)
-        opened = np.flatnonzero(found == records.OPEN)
-        if opened.size:
-            rows, columns = (array.copy_to_host()[opened] for array in self._batch.inside)
-            answers[opened] = self._inner.query_batch(rows, columns, timer)
-        return answers
 
 
 _MOST_BLOCKS = 4096
@@ -188,7 +161,8 @@ class Builder:
             else:
                 short, size = n + above + core + 2 < of_cpu.SHORT, words(core)
                 steps = ()
-                if not core or self._fits(8 * size):
+                free, _ = memory()
+                if not core or 8 * size <= (self._budget or max(SMALL, free // SHARE)) and 8 * size < free:
                     close, bits = closing(self._graph, parts, size)
                     steps = (close,)
                 sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
@@ -202,10 +176,6 @@ class Builder:
             for step in steps:
                 step.launch()
         timer.record("on_device", self._span.ms)
-
-    def _fits(self, size: int) -> bool:
-        free, _ = memory()
-        return size <= (self._budget or max(SMALL, free // SHARE)) and size < free
 
     def peeled(self) -> Peeled:
         """Returns the forests and the core, on the host."""
