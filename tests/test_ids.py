@@ -243,7 +243,7 @@ def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(c
         (tmp_path / "v.txt").write_text(text)
         words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
         code, out, _ = call(capsys, *words)
-        assert (code, f"ids: {told}, as in the file" in out) == (0, True)
+        assert (code, f"{told}, as in the file" in out) == (0, True)
 
 
 def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():

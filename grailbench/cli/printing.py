@@ -40,15 +40,12 @@ def table(
     """
     from grailbench.report.table import Table
 
+    def value(thing: Any, of: Of) -> Any:
+        return of(thing) if callable(of) else thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
+
     heads, values = zip(*(columns.items() if isinstance(columns, Mapping) else columns), strict=True)
-    lines = [[text(_value(thing, of), none) for of in values] for thing in things]
+    lines = [[text(value(thing, of), none) for of in values] for thing in things]
     return Table("", title, list(heads), lines, frozenset(right), **more)
-
-
-def _value(thing: Any, of: Of) -> Any:
-    if callable(of):
-        return of(thing)
-    return thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
 
 
 def text(value: Any, none: str = "") -> str:
