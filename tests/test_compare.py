@@ -33,6 +33,14 @@ def test_a_run_compared_with_itself_gives_no_alarm(stored):
     assert found.exit_code == 0
 
 
+@pytest.mark.parametrize("problem", ["bfs", "closure", "counts"])
+def test_the_phases_of_other_problems_are_compared_by_the_same_rule(stored, problem):
+    runs = [stored(side, cell(ms=ms, phase="solve", problem=problem)) for side, ms in (
+        ("a", steady()), ("b", steady(12.0, 1)))]  # fmt: skip
+    found = compare.of_runs(*runs)
+    assert [(each.phase, each.verdict) for each in found.times] == [("solve", "regression")]
+
+
 WIDE = [5.0, 25.0] * 10
 PAIRS = {
     "within the gate": (steady(), steady(10.6, 1, scale=0.001), {}, "same"),
@@ -176,7 +184,7 @@ def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(s
         assert f"2 cells in both; 80 only in {side}, not compared" in out
         assert "no regression in the 2 cells of both" in out
         assert "Geometric means" not in out
-        assert "graph-0, graph-1, graph-2 and 37 more graphs" in out
+        assert "75 more cells: --all shows them." in out
         assert len(out.splitlines()) < 20
         assert "graph-39" in call(capsys, "compare", base, new, "--all")[1]
 

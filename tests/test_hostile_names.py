@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 from io import StringIO
 
 import attacks
@@ -15,7 +13,7 @@ import click
 import pandas
 import pytest
 from attacks import ATTACKS, EVERY, file_name
-from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_a_terminal, in_python
+from commands import PATIENCE, call, call_apart, in_a_terminal, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -322,12 +320,9 @@ def test_what_libraries_print_is_filtered_and_bytes_are_not():
     assert "a\\x9b\tb\\x1b\n\x07" in said
 
 
-def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world):
+def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world, capfdbinary):
     words = ["ask", "ids", "--ancestors", "c"]
-    env = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "grailbench", *words]
-    piped = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE, cwd=world)
-    assert ID.encode() in piped.stdout
+    assert ID.encode() in call(capfdbinary, *words)[1]
     code, said = in_a_terminal(*words, cwd=world)
     assert code == 0
     assert attacks.terminal(said) == []

@@ -233,7 +233,7 @@ matrix = _bundle(
     *(_axis(axis) for axis in axes.shown()),
     many("--queries", QUERIES, "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"),
     click.option("--count", type=Whole(1), help="Query pairs [default: 100000] or sources [default: 16]."),
-    click.option("--seed", type=Whole(0), help="Of queries, child orders, trial orders. [default: 1]"),
+    many("--seed", Whole(0), "Of queries, child orders, trial orders; may repeat. [default: 1]"),
     click.option("--time-limit", type=float, metavar="SECONDS", help="The most that one cell may take."),
     click.option("--memory-limit", type=float, metavar="GIB",
                  help="The most that a cell with a process of its own may allocate."),

@@ -201,7 +201,8 @@ def _require(plan: Plan) -> None:
         else:
             return
     if lacking is not None:
-        raise lacking
+        found = results.recorded_with({cell.impl for cell in plan.cells}, {cell.dataset for cell in plan.cells})
+        raise MachineLacks(f"{lacking}; a recorded run has it: grailbench report {found}") if found else lacking
 
 
 def _run_graphs(session: Session, plan: Plan) -> None:
