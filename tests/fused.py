@@ -6,7 +6,7 @@ from grailbench.cuda import graphs
 from grailbench.cuda.gateway import cuda
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
-from grailbench.problems.reachability.gpu.fused.records import record_width, records_of
+from grailbench.problems.reachability.gpu.fused.filter import record_width, records_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, implementation
 

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from commands import call, in_python
 from stored import row, store
 
+from grailbench import __version__
 from grailbench.cli.graphs import account
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.registry import registry
@@ -21,6 +22,7 @@ def test_help_lists_every_command_and_the_exit_codes_also_without_a_command(caps
     assert all(f"  {name} " in out for name in COMMANDS)
     assert "3 nothing was measured" in out
     assert call(capsys) == shown
+    assert __version__ in call(capsys, "--version")[1]
 
 
 def test_help_starts_without_the_heavy_libraries():

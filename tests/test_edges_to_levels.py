@@ -150,7 +150,7 @@ def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
 def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
     params = Params(dim=dim, seed=seed)
     dag = dag_of(*graph)
-    want = Fused.build(dag, params, NoTimer())._replicas.fetch()
+    want = Fused.build(dag, params, NoTimer()).fetch()
     ways = {"edges": lambda: Fused.ready(graph_of(*graph), params, NoTimer()),
             "rows": lambda: Fused.build(dag, params, NoTimer())}  # fmt: skip
     for way, deep, wide in (("edges", True, False), ("rows", False, True)):
@@ -161,9 +161,9 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
                 patch.setattr(graphs, "DEEP_LEVELS", 0)
                 patch.setattr(graphs, "DEEP_EDGES", 10**6)
             found = ways[way]()
-        starts = library.to_host(found._replicas.searchers[0].graph.adjacency.child_starts)
+        starts = library.to_host(found.searchers[0].graph.adjacency.child_starts)
         assert starts.dtype == (np.int64 if wide else np.int32)
-        assert all(map(np.array_equal, found._replicas.fetch(), want))
+        assert all(map(np.array_equal, found.fetch(), want))
         assert found.check_labels(dag) is None
         vertices = np.arange(graph[0], dtype=np.int32)
         pairs = np.repeat(vertices, graph[0])[:200], np.tile(vertices, graph[0])[:200]

@@ -131,14 +131,6 @@ def test_verify_takes_pairs_by_the_ids_of_a_konect_file(capsys, tmp_path):
     assert "vertex 0 is out of range: the graph has 1..5" in call(capsys, *words, tmp_path / "low.txt")[2]
 
 
-def test_an_id_that_a_renumbered_file_has_not_is_out_of_range(tmp_path):
-    made(tmp_path, "# Nodes: 3 Edges: 2\n70 20\n20 90\n", "gaps")
-    (tmp_path / "q.txt").write_text("70 90\n1 2\n")
-    opened = open_graph("gaps")
-    with pytest.raises(InputError, match=r"line 2: vertex 1 is out of range: the graph has 3 ids from 20 to 90"):
-        query_set(QuerySpec.parse(str(tmp_path / "q.txt"), 0, 0), opened.dag, opened.sha256, lambda: opened.ids)
-
-
 def test_a_wrong_answer_is_told_by_the_ids_of_the_file(tmp_path):
     made(tmp_path, K3)
     (tmp_path / "q.txt").write_text("5 2\n2 3\n")
@@ -251,16 +243,7 @@ def test_vertices_that_the_caller_states_count_from_the_first_id_of_the_format(c
         (tmp_path / "v.txt").write_text(text)
         words = ["import", tmp_path / "v.txt", "--name", "stated", "--vertices", stated, "--replace"]
         code, out, _ = call(capsys, *words)
-        assert (code, f"ids: {told}, as in the file" in out) == (0, True)
-
-
-def test_ids_that_were_damaged_on_disk_are_found(tmp_path):
-    path = made(tmp_path, "# Nodes: 3 Edges: 2\n70 20\n20 90\n", "gaps").path
-    content = path.read_bytes()
-    place = content.index(np.array([20, 70, 90], np.int64).tobytes())
-    path.write_bytes(content[:place] + b"\x15" + content[place + 1 :])
-    with pytest.raises(store.Damaged):
-        store.load_ids(path)
+        assert (code, f"{told}, as in the file" in out) == (0, True)
 
 
 def test_a_dataset_read_from_an_edge_list_has_the_ids_of_that_file():

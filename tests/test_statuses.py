@@ -45,26 +45,18 @@ def readers(folder, problem):
     }
 
 
+@pytest.mark.parametrize(
+    ("trials", "lost", "status", "reason"),
+    [
+        (3, (), "ok", ""), (2, (), "incomplete", "2 of 3 trials"),
+        *((2, (each,), each, f"it was {each}") for each in ("wrong", "failed", "out of memory", "timeout", "skipped")),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("problem", LAST)
-def test_a_cell_cut_short_is_incomplete_for_every_reader(tmp_path, problem):
-    found = readers(store(tmp_path / "run", cell(problem, 2)), problem)
-    assert found.pop("exit code") == found.pop("list runs") == "incomplete"
-    assert set(found.values()) == {("incomplete", "2 of 3 trials")}
-
-
-@pytest.mark.parametrize("status", ["wrong", "failed", "out of memory", "timeout", "skipped"])
-@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
-def test_a_cell_lost_after_some_trials_is_lost_for_every_reader(tmp_path, problem, status):
-    found = readers(store(tmp_path / "run", cell(problem, 2, status)), problem)
+def test_a_cell_has_one_status_and_reason_for_every_reader(tmp_path, problem, trials, lost, status, reason):
+    found = readers(store(tmp_path / "run", cell(problem, trials, *lost)), problem)
     assert found.pop("exit code") == found.pop("list runs") == status
-    assert set(found.values()) == {(status, f"it was {status}")}
-
-
-@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
-def test_a_whole_cell_is_ok_for_every_reader(tmp_path, problem):
-    found = readers(store(tmp_path / "run", cell(problem, 3)), problem)
-    assert found.pop("exit code") == found.pop("list runs") == "ok"
-    assert set(found.values()) == {("ok", "")}
+    assert set(found.values()) == {(status, reason)}
 
 
 def test_the_gravest_status_stands_whatever_the_order():

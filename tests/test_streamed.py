@@ -8,9 +8,6 @@ import gzip
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -40,18 +37,6 @@ from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
 SMALL = 500_000_000  #: bytes of memory that every graph here fits
 MANY = settings(max_examples=8)
-DEEP = [(v, v + 1) for v in range(149)]
-SHAPES = {
-    "empty": (0, []),
-    "chain": (150, DEEP),
-    "chain upwards": (150, [(149 - u, 149 - v) for u, v in DEEP]),
-    "star": (201, [(200, v) for v in range(200)]),
-    "hub": (401, [(v, 200) for v in range(200)] + [(200, v) for v in range(201, 401)]),
-    "duplicates and loops": (4, [(0, 1), (0, 1), (2, 2), (1, 3), (0, 1), (3, 3)]),
-    "random": (200, np.sort(np.random.default_rng(4).integers(0, 200, (800, 2))).tolist()),
-}
-
-
 def params(dim=2, **others):
     return Params(dim=dim, filters=FILTERS, memory=SMALL, **others)
 
@@ -97,13 +82,6 @@ def test_labels_are_the_twins_and_answers_the_oracles(tmp_path_factory, drawn, d
         assert_is_a_cycle(str(error), {pair for pair in drawn[1] if pair[0] != pair[1]})
     else:
         assert_as_the_twin(index, drawn, dim, seed)
-
-
-@pytest.mark.parametrize("name", SHAPES)
-def test_shapes(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(levels, "NARROW", 1)
-    index, _ = built(blocks_of(SHAPES[name][1], 7), params(), tmp_path / "build", SHAPES[name][0], block=16)
-    assert_as_the_twin(index, SHAPES[name], 2, 1)
 
 
 def assert_is_a_cycle(said, pairs):
@@ -312,21 +290,6 @@ def test_what_was_ended_at_any_moment_goes_on(tmp_path, monkeypatch, undisturbed
     built(path, params(), tmp_path / "build", resume=True, block=64)
     assert file_of(tmp_path / "build").read_bytes() == whole
     assert {*kept} & {*stages.STAGES} == {*stages.STAGES[: len({*kept} & {*stages.STAGES})]}
-
-
-def test_a_killed_process_goes_on(tmp_path, undisturbed):
-    path, whole = undisturbed
-    code = (
-        "import os, signal, sys\nfrom grailbench.outofcore import labels\n"
-        "labels._sum_sizes = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from grailbench.cli.main import main\nmain(sys.argv[1:])"
-    )
-    words = ["build", str(path), "--impl", "streamed", "--memory", "500MB", "--out", str(tmp_path / "x")]
-    killed = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert [path.name for path in tmp_path.iterdir()] == ["x.build"]
-    built(path, params(), tmp_path / "x.build", resume=True)
-    assert file_of(tmp_path / "x.build").read_bytes() == whole
 
 
 def test_another_build_or_other_files_in_the_folder_are_refused(tmp_path, undisturbed):

@@ -87,7 +87,7 @@ def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, o
             "queries": queries, "updates": updates,
         }])  # fmt: skip
         return
-    put([_table(entry, outcome, found, records), *_steps(found), *lines])
+    put([_table(entry, outcome, found, records), *lines])
     put(["", *(f"  {line}" for line in program), ""])
     put([f"rows: {paths.shown(outcome.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
@@ -184,18 +184,6 @@ def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -
     return table(f"Candidates on {entry.graph}", columns, timed, list(columns)[1:-1], notes=notes)
 
 
-def _steps(found: Advice) -> Iterator[Table]:
-    """What is cheapest for how many queries, if that is not the same for all."""
-    columns = {
-        "from so many queries": "since", "cheapest": lambda step: step.option.name,
-        "build ms": lambda step: short(step.option.cost.once),
-        "ns a query": lambda step: short(NS * step.option.cost.each),
-    }  # fmt: skip
-    if len(found.steps) > 1:
-        notes = ["A change of the row is where the dearer build has paid."]
-        yield table("The cheapest by number of queries", columns, found.steps, {*columns} - {"cheapest"}, notes=notes)
-
-
 # ------------------------------------------------------------------ sentences
 
 
@@ -208,7 +196,7 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
     from grailbench.api.advise import unindexed
     from grailbench.compare.ratios import EQUAL
 
-    best, steps = found.best, found.steps
+    best = found.best
     index = f"an index of {size(best.index_bytes)}" if best.index_bytes else "no index"
     builds = -(-queries // (updates or queries))
     changing = f" with a change after every {updates:,} are {builds:,} builds and" if builds > 1 else ""
@@ -226,11 +214,10 @@ def sentences(found: Advice, dropped: list[Option], queries: int, updates: int |
         option, ratio = others[0]
         equal = "" if ratio.order else f"is {EQUAL} to it in time: it "
         lines.append(f"Next comes {option.name}, which {equal}takes {ratio} times as long.")
-    at = max(i for i, step in enumerate(steps) if step.since <= found.queries)
-    if at > 0 and (before := steps[at - 1].option) not in found.level:
-        lines.append(f"For fewer than {steps[at].since:,} queries {before.name} costs less.")
-    if at + 1 < len(steps) and (after := steps[at + 1]).option not in found.level:
-        lines.append(f"From {after.since:,} queries on the dearer build of {after.option.name} pays.")
+    if len(found.steps) > 1:
+        first, *later = found.steps
+        pays = "; ".join(f"from {step.since:,} on {step.option.name}" for step in later)
+        lines.append(f"The cheapest by number of queries: {first.option.name}; {pays}.")
     if against := unindexed(found.ratios, best):
         since = "never pays" if against.since == math.inf else f"pays from {max(1, against.since):,} queries on"
         lines.append(f"Against {against.option.name}, which keeps no index, its build {since}.")

@@ -14,7 +14,7 @@ import click
 from grailbench.cli import options, printing
 from grailbench.cli.printing import note, put_json
 from grailbench.errors import InputError, NothingMeasured
-from grailbench.util.words import brief, count, fine_ratio, grouped, listing
+from grailbench.util.words import brief, count, fine_ratio, grouped
 
 if TYPE_CHECKING:
     from grailbench.compare.history import History
@@ -92,7 +92,7 @@ _WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear",
 _WORK = {"regression": "MORE WORK", "improvement": "less work", "changed": "changed", "note": "new"}
 _CELLS = {"regression": "LOST", "note": "noted"}
 ONE_SIDE = "Cells that only one run has"
-_FEW = 10  #: the most lines of the table of cells that only one run has
+_FEW = 5  #: the most lines of the table of cells that only one run has
 _NUMBERS = frozenset({"cells", "base", "new", "new / base", "95 %", "of least", "gate", "change", "graphs", "lost"})
 _table = partial(printing.table, right=_NUMBERS, keys=2)
 _PLACE = {"Data set": "dataset", "implementation": "label"}  #: the first columns of most tables
@@ -172,23 +172,16 @@ def _worst_first(changes: list) -> list:
 
 
 def _one_side(changes: list[CellChange], everything: bool) -> Table:
-    """A line for each configuration with its number of cells and some of their graphs; if `everything`, all."""
+    """The first cells that only one run has; all of them if `everything`."""
     from grailbench.compare.runs import ABSENT
 
-    groups: dict[tuple[str, str, str], list[str]] = {}
-    for each in changes:
-        run = "new" if each.base == ABSENT else "base" if each.new == ABSENT else "both, other graphs"
-        groups.setdefault((run, each.label, _CELLS[each.verdict]), []).append(each.dataset)
-    most, lines = (len(changes) if everything else 3), list(groups.items())
-    shown = lines if everything else lines[:_FEW]
-    hidden = lines[len(shown) :]
-    cells = count(sum(len(graphs) for _, graphs in hidden), "cell")
-    notes = [f"{cells} of {len(hidden)} more configurations: --all shows them."] if hidden else []
+    shown = changes if everything else changes[:_FEW]
     columns = {
-        "run": lambda line: line[0][0], "implementation": lambda line: line[0][1], "cells": lambda line: len(line[1]),
-        "Data sets": lambda line: listing(dict.fromkeys(line[1]), most, "graph"), "verdict": lambda line: line[0][2],
+        "run": lambda c: "new" if c.base == ABSENT else "base" if c.new == ABSENT else "both, other graphs", **_PLACE,
+        "verdict": lambda c: _CELLS[c.verdict],
     }  # fmt: skip
-    return _table(ONE_SIDE, columns, shown, notes=notes)
+    hidden = count(len(changes) - len(shown), "more cell")
+    return _table(ONE_SIDE, columns, shown, notes=[f"{hidden}: --all shows them."] if len(changes) > len(shown) else [])
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import note, show, table
+from grailbench.cli.printing import note, sheet, show, table
 from grailbench.errors import CheckFailed, InputError
 from grailbench.util.visible import quoted, visible
-from grailbench.util.words import BLANK, count, grouped, listing
+from grailbench.util.words import BLANK, grouped, listing
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from grailbench.data.fetch import FetchResult
-    from grailbench.data.imported import ImportResult
     from grailbench.data.sources import Progress
     from grailbench.report.table import Table
 
@@ -228,28 +227,8 @@ def import_(path, name, format, replace, as_json, no_header, **how):
 
     if how["vertices"] is not None and how["renumber"]:
         raise click.UsageError("--vertices and --renumber: one of them")
-    result = import_graph(path, name, format, replace, header=not no_header, **how)
-    show(as_json, [result.record()], _imported(result))
-
-
-def _imported(result: ImportResult) -> Iterator[Table | str]:
-    """What was read, what it became, and what to do next."""
-    row = result.record()
-    columns = {header: lambda row, key=key: grouped(row[key]) for header, key in COLUMNS.items()}
-    yield table(f"{result.name}, with the super-root", columns, [row], columns, keys=0)
-    yield (
-        f"read as {row['format']}: {row['file_vertices']:,} vertices, {row['file_edges']:,} edges, "
-        f"{row['read_ms']:.0f} ms, {row['mb_per_s']:.0f} MB/s"
-    )
-    yield f"ids: {row['ids']}"
-    if row["weights"] is not None:
-        yield f"weights: {row['weights']}"
-    yield from row["notes"]
-    yield (
-        f"condensed: {count(row['components'], 'component')}, "
-        f"{row['duplicates']:,} duplicate edges, {row['loops']:,} edges inside components"
-    )
-    yield f"next: grailbench run --dataset {quoted(result.name)}"
+    record = import_graph(path, name, format, replace, header=not no_header, **how).record()
+    show(as_json, [record], [*sheet(record), f"next: grailbench run --dataset {quoted(name)}"])
 
 
 # ------------------------------------------------------------------ generate

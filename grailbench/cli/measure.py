@@ -155,13 +155,13 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
 
 def client(workers: int | None, scheduler: str | None) -> AbstractContextManager:
     """A client of dask for --workers or --scheduler, as long as its block; None if neither is given."""
-    from grailbench.distributed import connection
-
     if workers is not None and scheduler is not None:
         raise click.UsageError("--workers starts workers here, --scheduler uses running ones: give only one of them")
-    if scheduler is not None:
-        return connection.connected(scheduler)
-    return nullcontext() if workers is None else connection.started(workers)
+    if workers is None and scheduler is None:
+        return nullcontext()
+    from grailbench.distributed import connection
+
+    return connection.started(workers) if scheduler is None else connection.connected(scheduler)
 
 
 class Answers:

@@ -40,15 +40,12 @@ def table(
     """
     from grailbench.report.table import Table
 
+    def value(thing: Any, of: Of) -> Any:
+        return of(thing) if callable(of) else thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
+
     heads, values = zip(*(columns.items() if isinstance(columns, Mapping) else columns), strict=True)
-    lines = [[text(_value(thing, of), none) for of in values] for thing in things]
+    lines = [[text(value(thing, of), none) for of in values] for thing in things]
     return Table("", title, list(heads), lines, frozenset(right), **more)
-
-
-def _value(thing: Any, of: Of) -> Any:
-    if callable(of):
-        return of(thing)
-    return thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
 
 
 def text(value: Any, none: str = "") -> str:
@@ -167,11 +164,6 @@ class Help(click.HelpFormatter):
                 self._write_lines(_wrapped(term, self.width, indent, rest))
             first = f"{indent}{term}".ljust(left) if beside else rest
             self._write_lines(_wrapped(text, self.width, first, rest) or [first.rstrip()])
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Writes the line of how a command is called."""
-        line = f"{'Usage: ' if prefix is None else prefix}{prog} {args}"
-        self._write_lines(_wrapped(line, self.width, rest="    "))
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         self.write("".join(f"{line}\n" for line in lines))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from operator import attrgetter
@@ -126,41 +127,18 @@ def _rate(rate: float, error: float) -> str:
     return f"{rate:.{places}f} ± {error:.{places}f}"
 
 
-#: a line of the first table: what is counted, its field of a profile, and the field of which it is a share
-STRUCTURE = (
-    ("vertices", "vertices", ""),
-    ("edges", "edges", ""),
-    ("  repeated", "duplicates", "edges"),
-    ("  self-loops", "loops", "edges"),
-    ("strong components", "components", ""),
-    ("  of more than one vertex", "nontrivial", ""),
-    ("  vertices in these", "cyclic", "vertices"),
-    ("  vertices of the largest", "largest", "vertices"),
-    ("edges between components, each once", "dag_edges", ""),
-    ("  beyond a forest", "beyond_forest", "dag_edges"),
-    ("components without parents (roots)", "roots", "components"),
-    ("  without children (sinks)", "sinks", "components"),
-    ("  without both", "isolated", "components"),
-    ("  with at most one parent", "parents.at_most_one", "components"),
-    ("  with at most one child", "children.at_most_one", "components"),
-    ("weak components", "weak", ""),
-    ("  components of the largest", "widest_weak", "components"),
-    ("trees above, peeled from the sources", "above", "components"),
-    ("trees below, peeled from the sinks", "below", "components"),
-    ("core", "core", "components"),
-)
-_WHOLE = {"dag_edges": "these edges"}  # in words, where that is not the name of the field
-
-
 def _structure(graph: Profile) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
-    def part(line: tuple[str, str, str]) -> str:
-        _, field, of = line
-        whole = getattr(graph, of) if of else 0
-        return f"{share(attrgetter(field)(graph), whole)} of {_WHOLE.get(of, f'the {of}')}" if whole else ""
+    def part(line: dict[str, str]) -> str:
+        whole = getattr(graph, line["of"]) if line["of"] else 0
+        return f"{share(number(line), whole)} of {line['whole']}" if whole else ""
 
-    columns = {"": lambda line: line[0], "number": lambda line: attrgetter(line[1])(graph), "share": part}
+    def number(line: dict[str, str]) -> int:
+        return attrgetter(line["field"])(graph)
+
+    with open(Path(__file__).with_name("profile.csv"), encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))  # what is counted, its field of a profile, and of what it is a share
     kind = f"an {graph.forest}: {FORESTS[graph.forest]}" if graph.forest else "no forest"
     fits = "fits `core` here" if graph.fits else "more than `core` takes here"
     notes = [
@@ -168,7 +146,8 @@ def _structure(graph: Profile) -> Table:
         "most one parent.",
         f"Closure of the core, as bits: {size(graph.closure_bytes)}, {fits}.",
     ]  # fmt: skip
-    return table(f"{graph.name}: structure", columns, STRUCTURE, ["number"], ends=frozenset({3, 7, 16}),
+    columns = {"": "what", "number": number, "share": part}
+    return table(f"{graph.name}: structure", columns, lines, ["number"], ends=frozenset({3, 7, 16}),
                  notes=notes if graph.vertices else [])  # fmt: skip
 
 

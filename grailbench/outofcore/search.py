@@ -1,6 +1,6 @@
 """Answers on the CPU from the records of `gpu-fused`: filters, then a depth-first search that the labels prune.
 
-The records (`gpu.fused.records.Records`) are by vertex of the `Dag` here, so that they stand beside its rows.
+The records (`gpu.fused.filter.Records`) are by vertex of the `Dag` here, so that they stand beside its rows.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ import numpy as np
 
 from grailbench.data.library import BenchGraph
 from grailbench.graph import profile as structure
-from grailbench.graph.csr import Dag
 from grailbench.graph.profile import Degrees, Outline, Reach, bits
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import fits, needed
@@ -200,7 +199,10 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
     parents, children = structure.degrees(dag)
     peeled = peel(dag)
     core = int(peeled.core.shape[0])
-    reached = structure.reach(dag, seed) if raw.vertices else None
+    reached, drawn, index = structure.reach(dag, seed) if raw.vertices else None, {}, None
+    if raw.vertices and pairs:
+        index = Sequential.build(dag, INDEX, NoTimer())
+        drawn = {"random": draw_random(raw.vertices, pairs, seed), "balanced": draw_balanced(dag, pairs, seed)[:2]}
     return Profile(
         name=graph.name, kind=graph.kind, sha256=graph.sha256, seed=seed,
         vertices=raw.vertices, edges=raw.edges, duplicates=structure.repeated(raw),
@@ -220,22 +222,14 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
         above=peeled.above, below=peeled.below, core=core,
         closure_bytes=8 * words(core) if core else 0, needed_bytes=needed(dag, peeled),
         rate=reached and _rounded(reached.rate), rate_error=reached and _rounded(reached.rate_error),
-        reach=reached, settled=_all_settled(dag, pairs, seed) if raw.vertices and pairs else (),
+        reach=reached,
+        settled=tuple(settle(index, kind, *dag.component[np.stack(ends)]) for kind, ends in drawn.items()),
     )  # fmt: skip
 
 
 def _rounded(value: float) -> float:
     """To six digits, so that sums in another order give the same."""
     return float(f"{value:.6g}")
-
-
-def _all_settled(dag: Dag, pairs: int, seed: int) -> tuple[Settled, ...]:
-    index = Sequential.build(dag, INDEX, NoTimer())
-    drawn = {
-        "random": draw_random(dag.component.size, pairs, seed),
-        "balanced": draw_balanced(dag, pairs, seed)[:2],
-    }
-    return tuple(settle(index, kind, *(dag.component[ends] for ends in each)) for kind, each in drawn.items())
 
 
 def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:

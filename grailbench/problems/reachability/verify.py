@@ -67,28 +67,25 @@ class Checker(Workload):
         """
         answers = attempt.answers
         if isinstance(answers, Count):
-            fault = self._count_fault(answers.reachable) or attempt.fault
-            method = f"their number, by {self.queries.method}"
-            return attempt.verdict(fault, answers.reachable, checksum(answers), method=method)
+            if not self.queries.known.all():
+                what = "only the number of reachable pairs is known, and the oracle answered a part of the queries"
+                raise InputError(what, remedy="leave out --sample and --oracle-seconds")
+            number, right, fault = answers.reachable, self.queries.positives, attempt.fault
+            if number != right:
+                fault = f"{number:,} pairs of {self.size:,} are said to be reachable: it is {right:,}"
+            return attempt.verdict(fault, number, checksum(answers), method=f"their number, by {self.queries.method}")
         fault = self.check(key, answers) or attempt.fault
         if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
             return Verdict(fault, 0, "", 0, {})
         return attempt.verdict(fault, int(answers.sum()), checksum(answers))
 
-    def _count_fault(self, reachable: int) -> str | None:
-        """Returns what is wrong with a number of reachable pairs, or None."""
-        if not self.queries.known.all():
-            what = "only the number of reachable pairs is known, and the oracle answered a part of the queries"
-            raise InputError(what, remedy="leave out --sample and --oracle-seconds")
-        if reachable == self.queries.positives:
-            return None
-        return f"{reachable:,} pairs of {self.size:,} are said to be reachable: it is {self.queries.positives:,}"
-
     def check(self, name: str, answers) -> str | None:
         """Returns what is wrong with the answers of `name`, or None."""
-        fault = _shape_fault(answers, self.queries.size)
-        if fault:
-            return fault
+        if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
+            kind = answers.dtype if isinstance(answers, np.ndarray) else type(answers).__name__
+            return f"the answers are {kind}, not a bool array"
+        if answers.shape != (self.size,):
+            return f"{answers.shape} answers to {self.size} queries"
         wrong = np.flatnonzero(self.queries.known & (answers != self.queries.answers))
         if wrong.size:
             return self._describe(wrong, answers)
@@ -143,13 +140,6 @@ class Checker(Workload):
         ]
         more = ", ..." if wrong.size > _SHOWN else ""
         return f"{wrong.size:,} of {queries.size:,} answers are wrong: {', '.join(shown)}{more}"
-
-
-def _shape_fault(answers, size: int) -> str | None:
-    if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
-        kind = answers.dtype if isinstance(answers, np.ndarray) else type(answers).__name__
-        return f"the answers are {kind}, not a bool array"
-    return None if answers.shape == (size,) else f"{answers.shape} answers to {size} queries"
 
 
 def checksum(answers: np.ndarray | Count) -> str:

@@ -14,13 +14,13 @@ from grailbench.problems.reachability.cpu.single import OnePair
 from grailbench.problems.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.problems.reachability.hubs import choose, seeded, sweep_backward, sweep_forward
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.labels import Labelled, Labels, empty, width
+from grailbench.problems.reachability.labels import Labels, empty, fault, width
 
 ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
 _FEW = 64  #: queries of its first block
 
 
-class GrailIndex(Labelled, Index):
+class GrailIndex(Index):
     """d label pairs on a DAG, and the scratch memory of its search threads.
 
     levels: those of the level filter, in as few bytes as possible; None to make them.
@@ -117,6 +117,9 @@ class GrailIndex(Labelled, Index):
         end = "it arrived at {1}" if answer else "no vertex was left that could reach {1}"
         return Decision(answer, "search", f"the filters left it open; a {order} search from {{0}} ended when {end}",
                         (source, target), looked)  # fmt: skip
+
+    def check_labels(self, dag: Dag) -> str | None:
+        return fault(self.labels, dag.offsets, dag.children)
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns the label records, the levels of the level filter, and the hubs' words if there are some."""

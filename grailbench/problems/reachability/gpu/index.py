@@ -10,7 +10,7 @@ import numpy as np
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.labels import Labelled
+from grailbench.problems.reachability.labels import fault
 
 #: the counters of both pipelines
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
@@ -18,7 +18,7 @@ COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "
 MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 
 
-class GpuIndex(Labelled, Index):
+class GpuIndex(Index):
     """Labels on host and device, the graph on the device, and a searcher."""
 
     def __init__(self, dag: Dag, params: Params, built, searcher):
@@ -68,6 +68,9 @@ class GpuIndex(Labelled, Index):
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: labels are made again on the GPU."""
         return {}
+
+    def check_labels(self, dag: Dag) -> str | None:
+        return fault(self.labels, dag.offsets, dag.children)
 
 
 class Pipeline(Implementation):

@@ -20,7 +20,6 @@ from grailbench.cuda.frontier import Enterprise, Frontier, Schedule, usual
 from grailbench.cuda.gateway import cuda, require
 from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_dag, upload_rows
 from grailbench.cuda.launch import typed
-from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
@@ -34,7 +33,7 @@ from grailbench.problems.reachability.gpu.ranks import (
 )
 from grailbench.problems.reachability.gpu.search import PathSearcher, Searcher
 from grailbench.problems.reachability.index import Params, Timer
-from grailbench.problems.reachability.labels import NEVER, Labels, empty
+from grailbench.problems.reachability.labels import NEVER, Labels, empty, require_super_root
 
 
 class Built(NamedTuple):
@@ -203,7 +202,7 @@ def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enter
     shape, dim, n = shape or usual(), params.dim, dag.vertices
     what = f"labeling {n:,} vertices and {dag.edges:,} edges on the GPU, d = {dim},"
     require_memory(device_bytes(kind, dag, dim, shape), what)
-    _require_super_root(dag)
+    require_super_root(dag)
     phase = partial(_phase, timer)
     with phase("allocate", excluded=True):
         work = kind(dag, dim, shape)
@@ -225,16 +224,6 @@ def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enter
     cuda.synchronize()
     timer.record("overhead", 0.0)  # the timer adds the time outside the phases
     return Built(labels, pairs, graph, counts, shape)
-
-
-def _require_super_root(dag: Dag) -> None:
-    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
-    roots = np.flatnonzero(np.diff(dag.parent_offsets) == 0)
-    fault = f"{roots.size} vertices have no parent" if roots.size != 1 else None
-    if fault is None and roots[0] != dag.vertices - 1:
-        fault = f"vertex {roots[0]} has no parent, and is not the last vertex"
-    if fault:
-        raise InputError(fault, remedy="condense() adds the one super-root that is needed, as the last vertex")
 
 
 def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:

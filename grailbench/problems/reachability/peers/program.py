@@ -24,7 +24,7 @@ from grailbench.graph.csr import Dag
 from grailbench.problems import contract
 from grailbench.problems.reachability.index import Count, Implementation, Index, Params, Timer
 from grailbench.problems.reachability.peers import description
-from grailbench.problems.reachability.peers.description import BYTES, MS, Answers, Description, Format, Number, Time
+from grailbench.problems.reachability.peers.description import BYTES, MS, Answers, Description, Number, Time
 from grailbench.problems.reachability.peers.runner import CommandRunner, Ended
 from grailbench.util import paths
 from grailbench.util.words import gib
@@ -123,7 +123,7 @@ class Program(Implementation):
     from_edges = False
     repeats = False
     process = "own"  # its row has a peak memory then, which is that of the command
-    _kept: ClassVar[tuple[weakref.ref, _Files] | None] = None  # the last DAG, and its file
+    _kept: ClassVar[tuple[weakref.ref, Path] | None] = None  # the last DAG, and its file, which is removed with it
 
     @classmethod
     def require(cls) -> None:
@@ -155,23 +155,13 @@ class Program(Implementation):
         """Writes the DAG without the super-root, once for all cells and trials; the command comes with the queries."""
         with timer.phase("write", excluded=True):
             place = cls.place()
-            if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].graph.exists():
-                files = _Files(cls.does.graph.how, dag.vertices - 1, *dag.edges_without_super_root())
-                cls._kept = weakref.ref(dag), files
+            if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].exists():
+                folder = _RUNNER.folder()
+                weakref.finalize(dag, shutil.rmtree, folder, ignore_errors=True)
+                ends = dag.edges_without_super_root()
+                description.write_graph(folder / "graph", cls.does.graph.how, dag.vertices - 1, *ends)
+                cls._kept = weakref.ref(dag), folder / "graph"
             return ProgramIndex(cls, place, params, cls._kept[1])
-
-
-class _Files:
-    """A folder with the file of a graph, which is removed with this object."""
-
-    def __init__(self, how: Format, vertices: int, sources: np.ndarray, targets: np.ndarray):
-        self.folder = _RUNNER.folder()
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        description.write_graph(self.graph, how, vertices, sources, targets)
-
-    @property
-    def graph(self) -> Path:
-        return self.folder / "graph"
 
 
 class ProgramIndex(Index):
@@ -179,8 +169,8 @@ class ProgramIndex(Index):
 
     index_bytes: int | None = None  #: None until the program says it
 
-    def __init__(self, program: type[Program], place: str, params: Params, files: _Files):
-        self.program, self.does, self.place, self.params, self.files = program, program.does, place, params, files
+    def __init__(self, program: type[Program], place: str, params: Params, graph: Path):
+        self.program, self.does, self.place, self.params, self.graph = program, program.does, place, params, graph
         self.memory: dict[str, int] = {}
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray | Count:
@@ -218,7 +208,7 @@ class ProgramIndex(Index):
 
     def run(self, folder: Path) -> Ended:
         """Runs the command in a folder that has the pairs. Raises ProgramFailed or TooLittleMemory if it fails."""
-        known = {"graph": self.files.graph, "queries": folder / "queries", "here": self.program.described_by.parent}
+        known = {"graph": self.graph, "queries": folder / "queries", "here": self.program.described_by.parent}
         known |= {"dim": self.params.dim, "threads": self.params.workers, "seed": self.params.seed}
         words = [word.format(**known) for word in self.does.command[1:]]
         ended = _RUNNER.run([self.place, *words], folder)
@@ -232,9 +222,6 @@ class ProgramIndex(Index):
             how = f"died of {signal.Signals(-ended.code).name}" if ended.code < 0 else f"ended with code {ended.code}"
             raise ProgramFailed(f"{name} {how}; {Output(name, folder).last_words()}")
         return ended
-
-
-# ------------------------------------------------------------------ from a name to a class
 
 
 def described(name: str) -> type[Program] | None:

@@ -92,9 +92,6 @@ class CommandRunner:
             self._folder.close()
 
 
-# ------------------------------------------------------------------ in the runner
-
-
 def _serve() -> None:
     """Run the commands that arrive as lines of input, and end at the end of the input; then remove the folder for their
     files, which is the argument. The first line of output says that signals do not end it any more."""

@@ -10,6 +10,7 @@ import numpy as np
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.core.index import SIZES, CoreIndex, edge_fault, fault, size_counters
 from grailbench.problems.reachability.core.inner import core_dag
+from grailbench.problems.reachability.core.records import OPEN
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
@@ -18,25 +19,38 @@ class CoreGpuIndex(Index):
     """The records and the closure on the device; `inner` is a `gpu-fused` index of the core if there is no closure."""
 
     def __init__(self, dag: Dag, params: Params, device, inner: Index | None = None, inner_dag: Dag | None = None):
-        from grailbench.problems.reachability.gpu.core.build import Answerer
-
         self._dag, self._params, self._device, self._inner, self._inner_dag = dag, params, device, inner, inner_dag
         self._queries = self._positives = 0
-        self.answerer = Answerer(device, inner)
+        self._batch = None
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Copies the pairs to the device, answers them in one launch, and copies the answers back."""
-        self.expect(sources.shape[0], timer)
-        answers = self.answerer.answer(sources, targets, timer)
+        k = sources.shape[0]
+        self.expect(k, timer)
+        answers = np.empty(k, np.bool_)
+        if k:
+            found = self._batch.answer(sources, targets, timer)
+            if self._inner is None:
+                answers[:] = found.view(np.bool_)
+            else:
+                np.equal(found, 1, out=answers)
+                opened = np.flatnonzero(found == OPEN)
+                if opened.size:
+                    rows, columns = (array.copy_to_host()[opened] for array in self._batch.inside)
+                    answers[opened] = self._inner.query_batch(rows, columns, timer)
         if self._params.count:
-            self._queries += sources.shape[0]
+            self._queries += k
             self._positives += int(np.count_nonzero(answers))
         return answers
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates pinned and device memory for a batch (phase `allocate`), unless done before."""
+        from grailbench.problems.reachability.gpu.core.build import Batch
+
         with timer.phase("allocate", excluded=True):
-            self.answerer.prepare(queries)
+            if queries and (self._batch is None or self._batch.size != queries):
+                self._batch = None
+                self._batch = Batch(queries, self._device)
 
     @property
     def counters(self) -> dict[str, int]:

@@ -18,25 +18,10 @@ from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
 from grailbench.cuda.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.problems.reachability.gpu.fused.filter import (
-    COUNTS,
-    KEPT,
-    LATE,
-    LOST,
-    OPEN,
-    Open,
-    Outcome,
-    filter_queries,
-)
-from grailbench.problems.reachability.gpu.fused.records import Records
-from grailbench.problems.reachability.gpu.fused.search import (
-    MOST_VERTICES,
-    Adjacency,
-    clear,
-    explore_kernel,
-    explore_late_kernel,
-    peek_kernel,
-)
+from grailbench.problems.reachability.gpu.fused import filter as stages
+from grailbench.problems.reachability.gpu.fused import search
+from grailbench.problems.reachability.gpu.fused.filter import COUNTS, Open, Outcome, Records
+from grailbench.problems.reachability.gpu.fused.search import MOST_VERTICES, Adjacency
 from grailbench.problems.reachability.index import Timer
 
 GROUP = 64 * warp_group.WIDTH  #: queries per group
@@ -231,7 +216,7 @@ class Searcher:
         self.counting, self.device = counting, describe.current_device()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._filter_threads = warp_group.WIDTH if simulated else 256
-        self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
+        self._explore = search.explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
         blocks, late_size = self._late_shape.blocks, _late_size(most or graph.vertices, self.sizes)
@@ -239,7 +224,7 @@ class Searcher:
             ((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32)
         )
         (self._scanned,) = device_arrays.copied(np.zeros(1, np.int64))
-        Prepared(clear, (self._tables,), self._late_shape).launch()
+        Prepared(search.clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
         self._moving = [Moving(row) for row in graph.arrays]
@@ -314,7 +299,11 @@ class Searcher:
         with batch.span:
             batch.launch()
         batch.take()
-        lost = self._count(batch.host_counts)
+        counts = batch.host_counts
+        self.opened += int(counts[stages.OPEN])
+        self.searched += int(counts[stages.KEPT])
+        self.searched_again += int(counts[stages.LATE])
+        self.swept += (lost := int(counts[stages.LOST]))
         if timer is not None:
             timer.record("on_device", batch.span.ms)
         if lost:
@@ -340,21 +329,14 @@ class Searcher:
         blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
         filtering = Shape(blocks, self._filter_threads)
         peeking = Shape(min(blocks, 8 * self._multiprocessors), self._filter_threads)
-        late = explore_late_kernel(self.counting)
+        late = search.explore_late_kernel(self.counting)
         steps = (
-            (filter_queries, (sources, targets, rank, records, outcome, one), filtering),
-            (peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
+            (stages.filter_queries, (sources, targets, rank, records, outcome, one), filtering),
+            (search.peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
             (self._explore, (other, one, *index, sizes.budget), self._shape),
             (late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
         )
         return tuple(Prepared(*step, moving=self._moving) for step in steps)
-
-    def _count(self, counts: np.ndarray) -> int:
-        self.opened += int(counts[OPEN])
-        self.searched += int(counts[KEPT])
-        self.searched_again += int(counts[LATE])
-        self.swept += int(counts[LOST])
-        return int(counts[LOST])
 
     def _sweep(self, lost: int, answers) -> None:
         """Sweeps the first `lost` queries of the second list, in groups of neighbouring levels.

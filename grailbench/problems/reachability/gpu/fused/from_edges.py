@@ -7,7 +7,6 @@ for that are kept and serve one index after the other. Importing this module imp
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -21,13 +20,14 @@ from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
 from grailbench.cuda.launch import Moving, moved
 from grailbench.cuda.timers import Span
 from grailbench.graph import numbering
+from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.leveled import Leveled
+from grailbench.graph.leveled import Leveled, by_level
 from grailbench.problems.reachability.gpu.fused import grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
+from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.records import records_of
-from grailbench.problems.reachability.gpu.fused.replicas import Labeler, Replicas, launches, on_host
+from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, Labeler, labelled, launches, on_host
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
@@ -46,11 +46,9 @@ def _most_in_shared_memory(_device: int) -> int:
     return small.most_vertices()
 
 
-def built_at_once(graph: Graph, params: Params, timer: Timer) -> tuple[int, Replicas] | None:
-    """Builds the index of a graph that `fits`, with vertices. None if it is deep: other ways are faster.
-
-    Returns the number of edges of its DAG, and the index, which is asked vertices of `graph`.
-    """
+def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | None:
+    """Returns the index of a graph that `fits_at_once`, with vertices, which is asked vertices of `graph`. None if it
+    is deep: other ways are faster."""
     with timer.phase("allocate"):
         device = describe.current_device()
         kind = device, params.dim, params.seed, graph.vertices < _most_in_shared_memory(device)
@@ -66,10 +64,12 @@ def built_at_once(graph: Graph, params: Params, timer: Timer) -> tuple[int, Repl
         _workspaces.give(space.kind, space)
         return None
     with timer.phase("label"):
-        replicas, ms = space.label(fields, outline, component)
+        searcher, work, ms = space.label(fields, outline, component)
         timer.record("on_device", ms)
-    weakref.finalize(replicas, _workspaces.give, space.kind, space).atexit = False
-    return outline.edges, replicas
+    records = [searcher.graph.records]
+    index = FusedIndex(lambda: by_level(condense(graph)), outline.edges, [searcher], records, work, params)
+    weakref.finalize(index, _workspaces.give, space.kind, space).atexit = False
+    return index
 
 
 class Workspace:
@@ -95,8 +95,8 @@ class Workspace:
         self._launches = launches(graph, dim, n, *written, fields.edge_starts, wide, moving=self._moving)
         self._span, self._searcher = Span(), None
 
-    def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Replicas, float]:
-        """Labels the graph in `given`; returns the index and the milliseconds of the device.
+    def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Searcher, dict, float]:
+        """Labels the graph in `given`; returns a searcher, counts of the work and the milliseconds of the device.
 
         component int32[n]: of each vertex that queries name, the vertex of the DAG; None if they name these.
         """
@@ -123,13 +123,13 @@ class Workspace:
                 launch.launch()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
         adjacency = Adjacency(arrays.starts, arrays.targets, arrays.parent_starts, arrays.parents)
-        labelled = Labelled(rank, outline.level_starts, adjacency, records)
+        own = Labelled(rank, outline.level_starts, adjacency, records)
         if self._searcher is None:
-            self._searcher = Searcher(labelled, most=self._most)
+            self._searcher = Searcher(own, most=self._most)
         else:
-            self._searcher.serve(labelled)
+            self._searcher.serve(own)
         work = {"label_launches": len(self._launches), "label_barriers": barriers}
-        return Replicas.alone(self._searcher, records, work), self._span.ms
+        return self._searcher, work, self._span.ms
 
 
 EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, with offsets of 64 bits: most of them keys
@@ -141,11 +141,11 @@ def _require(graph: Graph | Dag, doing: str) -> None:
     require_memory(need, what, "take `parallel`, or a GPU with more")
 
 
-def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+def built(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
     """Builds the index of a graph with vertices; the host learns a few counts only, unless the graph is deep.
 
-    Returns a function that copies the graph by levels to the host, the number of its edges, and the index, which is
-    asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too little.
+    The index is asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too
+    little.
     """
     _require(graph, "condensing and labeling")
     with library.counted():
@@ -164,7 +164,7 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
             return _labelled(there, outline, params, timer, numbers)
 
 
-def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+def built_of_dag(dag: Dag, params: Params, timer: Timer) -> FusedIndex:
     """As `built`, of a condensed graph of one root, whose rows travel as they are."""
     _require(dag, "labeling")
     inner = int(dag.offsets[-2])  # the walk adds the super-root, which is the last vertex, and its edges
@@ -181,11 +181,8 @@ def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], L
         return _labelled(leveled, outline, params, timer)
 
 
-def _labelled(
-    there: DeviceLeveled, outline: Outline, params: Params, timer: Timer, numbers=None
-) -> tuple[Callable[[], Leveled], int, Replicas]:
-    """Labels a graph on the device, or on the host if it is deep; returns what `built` does. numbers: as in
-    `Replicas`."""
+def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Timer, numbers=None) -> FusedIndex:
+    """Labels a graph on the device, or on the host if it is deep. numbers: as in `replicas.labelled`."""
     n, m, deep = outline.vertices, outline.edges, outline.deep_edges
 
     def on_the_host() -> Leveled:
@@ -198,8 +195,7 @@ def _labelled(
         fields = {name: library.to_host(getattr(there, name)) for name in needed}
         graph = Leveled(*there[: len(Leveled._fields)])._replace(level_starts=outline.level_starts, **fields)
         make_labeler = on_host(graph)
-    found = Replicas(outline, lambda: there, params, timer, make_labeler, numbers)
-    return on_the_host, m, found
+    return labelled(outline, on_the_host, lambda: there, params, timer, make_labeler, numbers)
 
 
 def load(params: Params) -> None:
