@@ -13,11 +13,10 @@ import pytest
 def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -> Iterator[None]:
     """Those of condensing, of edges in blocks of 2^block_bits and levels from `wide` vertices; or of all that has
     threads."""
-    from grailbench.graph import condense, kahn, rows
+    from grailbench.graph import condense, kahn
 
     found = [
-        (condense, {"_EDGES_PER_THREAD": 1}),
-        (rows, {"_LEAST": 1, "_RANGE": 4, "_SMALL": 0}),
+        (condense, {"_EDGES_PER_THREAD": 1, "_LEAST": 1, "_RANGE": 4, "_SMALL": 0}),
         (kahn, {"_LEAST": 1, "_WIDE": wide, "_MANY": 2, "_LARGE": 0, "_BLOCK_BITS": block_bits, "_RANGE_BITS": 2}),
         *(_elsewhere() if everywhere else ()),
     ]

@@ -21,17 +21,10 @@ Matrix Market. The matrix must be square and in coordinate format. An entry (i, 
 its value is the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both
 directions.
 
-The format of the closure report (Fenz et al., TU Wien 2022, section 1.1).
-
-    4 4 directed              vertices, edges, whether the edges are directed
-    0 1 1                     one line for each edge: source, destination, weight
-    1 2 1
-
-The report does not define the spelling of the third word of the first line. `directed` and `undirected` are written;
-`d`, `u`, `1`, `0`, `true` and `false` are read too. Ids start at 0. Weights are kept if they are usable (see
-`weights`). An undirected edge stands for both directions. The number of edges must be that of the first line, so that
-a truncated file is detected. Edges are written in ascending order and without duplicates, as the report's writer does,
-so that equal graphs give equal files.
+The format of the closure report (Fenz et al., TU Wien 2022, section 1.1): a first line `vertices edges directed`, and
+`source destination weight` a line. The report does not define the spelling of the third word: `directed` and
+`undirected` are written; `d`, `u`, `1`, `0`, `true` and `false` are read too. Ids start at 0. Weights are kept if they
+are usable (see `weights`). The number of edges must be that of the first line, so that a truncated file is detected.
 """
 
 from __future__ import annotations

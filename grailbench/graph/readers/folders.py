@@ -1,14 +1,13 @@
 """Reads folders as graphs: the commits of a git repository, and the imports of a Python source tree.
 
-In a repository an edge leads from each commit to each of its parents. The vertices are the commits that a branch, tag
-or other reference reaches, named by their full hashes; every revision that git knows in the repository is understood as
-well (see `grailbench.graph.ids.Named`). What `git rev-list --parents --all` printed is read, too, as a file; then only
-full hashes are understood.
+In a repository an edge leads from each commit to each of its parents. The vertices are the commits that a reference
+reaches, named by their full hashes (see `grailbench.graph.ids.Named`). What `git rev-list --parents --all` printed is
+read, too, as a file.
 
 In a source tree an edge leads from importer to imported. The vertices are the modules in the tree, named as they are
 imported: with dots, from the outermost folder with an `__init__.py`, or from the tree's root where two modules would
-have one name. An edge leads to the module that a statement names; `from a import b` to a.b if that is a module, else to
-a. Imports inside functions and for type checking count. Hidden folders and virtual environments are left out.
+have one name. `from a import b` leads to a.b if that is a module, else to a. Hidden folders and virtual environments
+are left out.
 """
 
 from __future__ import annotations

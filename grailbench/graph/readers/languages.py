@@ -1,25 +1,11 @@
 """Reads formats that a library parses: DOT by pydot, GraphML by the standard library, OBO by obonet.
 
-DOT, Graphviz's language:
+DOT and GraphML: every node is a vertex, and undirected edges give both directions. In DOT a subgraph at an end of an
+edge stands for its nodes; ports and attributes are ignored. In GraphML nodes and edges of a graph inside a node, as yEd
+writes groups, are read with those around it, and the group is a vertex too; several graphs and hyperedges are refused.
 
-    digraph { a -> b -> c; "New York" -> {a b}; subgraph cluster_0 { d } }
-
-Every node is a vertex. A subgraph at an end of an edge stands for its nodes. Ports and attributes are ignored. An
-undirected graph gives both directions of every edge.
-
-GraphML. Every node is a vertex, named by its id; undirected edges give both directions. Nodes and edges of a graph
-inside a node, as yEd writes groups, are read with those around it; the group is a vertex too. Data, ports and labels
-are left aside. A file of several graphs, and hyperedges, are refused.
-
-OBO, for ontologies:
-
-    [Term]
-    id: GO:0000002
-    is_a: GO:0048308 ! a comment
-    relationship: part_of GO:0000003
-
-An edge goes from a term to the term that it is related to, from child to parent for is_a. The vertices are all terms
-that are not obsolete, and those that edges lead to, which another file may define.
+OBO: an edge goes from a term to the term that it is related to, from child to parent for is_a. The vertices are all
+terms that are not obsolete, and those that edges lead to, which another file may define.
 """
 
 from __future__ import annotations

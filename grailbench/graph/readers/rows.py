@@ -1,43 +1,17 @@
 """Reads the formats with a line for each vertex and its neighbours: `.gra`, METIS and adjacency lists.
 
-`.gra`, of GRAIL and related programs:
+`.gra`, of GRAIL and related programs: perhaps the line `graph_for_greach`, the number of vertices n, and for each
+vertex of 0..n-1, in any order, one line `0: 1 2 #`. A vertex without a line is an error, because the file may be
+truncated. Children may repeat and may include the vertex itself; such edges are kept.
 
-    graph_for_greach          this line may be missing
-    3                         the number of vertices
-    0: 1 2 #                  one line for each vertex: its id, a colon, its children, a hash
-    1: 2 #
-    2: #
+METIS (also Chaco, DIMACS10), whose graphs are undirected: a header `vertices edges [fmt [ncon]]`, and for each vertex a
+line with its neighbours, numbered from 1. Weights of edges (fmt 1, 11, 101, 111) are kept if they are usable (see
+`weights`); weights and sizes of vertices are ignored. It is an error if the number of neighbours is not twice the
+header's number of edges, or if a vertex does not list as many neighbours as list it.
 
-Every vertex of 0..n-1 must have exactly one line; the order is arbitrary. A vertex without a line is an error, because
-the file may be truncated. Children may repeat and may include the vertex itself; such edges are kept. Blank lines,
-spaces, tabs and CRLF are ignored.
-
-METIS (also Chaco, DIMACS10), whose graphs are undirected: each edge is read in both directions.
-
-    % a comment
-    4 3 [fmt [ncon]]          vertices, edges (each counted once), which weights there are, and how many per vertex
-    2 3                       one line for each vertex: its neighbours, numbered from 1
-    1 3
-    1 2
-
-    (the fourth vertex has no neighbour: its line is empty)
-
-Weights of edges (fmt 1, 11, 101, 111) are kept if they are usable (see `weights`); weights and sizes of vertices are
-ignored. The lines must list every edge twice, once for each end: it is an error if the number of neighbours is not
-twice the header's number of edges, or if a vertex does not list as many neighbours as list it.
-
-Adjacency lists of `networkx.write_adjlist`:
-
-    #script.py
-    # GMT Sat Nov 21 12:00:00 2026
-    # name of the graph
-    0 1 2
-    1 2
-    2
-
-Lines that start with '#' are comments. The vertices are the ids that occur. A second line for a vertex is an error; by
-that networkx's multi-line adjacency lists, another format, are detected. networkx writes each edge of an undirected
-graph once and does not mark the graph as undirected, so every edge is read as directed.
+Adjacency lists of `networkx.write_adjlist`: a vertex and all that it has edges to on a line. The vertices are the ids
+that occur. A second line for a vertex is an error; by that networkx's multi-line adjacency lists, another format, are
+detected. networkx does not mark a graph as undirected, so every edge is read as directed.
 """
 
 from __future__ import annotations

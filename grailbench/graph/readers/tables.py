@@ -1,24 +1,8 @@
-"""Reads edges between names: word lists and tables, with an edge in each line.
+"""Reads edges between names: word lists `source target [weight]`, and tables (CSV, TSV, Parquet), an edge a line.
 
-Words: `source target [weight]` a line, separated by blanks, or by tabs in a line with one.
-
-    # a comment; '%' begins one too
-    alice bob
-    New York<TAB>alice
-
-If all ids are numbers they stay numbers. The vertices are the ids that occur.
-
-Tables: CSV, TSV and Parquet.
-
-    source,target,weight      CSV: commas, or semicolons if the first line has no comma; TSV: tabs
-    alice,bob,3
-    "Smith, J.",alice,1       a cell in double quotes may hold the delimiter, and doubled quotes for quotes
-
-The columns of source and target are those that the caller names; else those whose names are recognised
-(`table.readings`). Lines before the header that begin with '#' or '%' are comments. A table of two columns that are not
-recognised has no header if its first row looks like the others: it has numbers only, or an id that the others have.
-What may be read in several ways is an error. A column `Type` that says Directed or Undirected, as Gephi writes it, is
-obeyed. If all ids are numbers they stay numbers, otherwise they are names. The vertices are the ids that occur.
+The columns of source and target of a table are those that the caller names; else those whose names are recognised
+(`cells.readings`); docs/formats.md has the rules. If all ids are numbers they stay numbers, otherwise they are names.
+The vertices are the ids that occur. What may be read in several ways is an error.
 """
 
 from __future__ import annotations
