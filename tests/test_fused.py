@@ -22,7 +22,7 @@ from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.hubs import Chooser
+from grailbench.problems.reachability.gpu.fused.hubs import choosing
 from grailbench.problems.reachability.gpu.fused.replicas import Labeler, device_bytes
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
@@ -83,7 +83,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     labeler.run()
     of_all = len(met)
     met.clear()
-    Chooser(device).launch()
+    choosing(device)[0].launch()
     assert labeler.work["label_barriers"] == of_all - len(met) > 0
 
 
@@ -127,12 +127,12 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     dag = dag_of(*graph)
     numbered = by_level(dag)
     shape = Shape(1, threads if gateway.simulated else 32 * threads)
-    chooser = Chooser(graphs.upload_leveled(numbered, numbered.parents()), shape, most, most)
-    chooser.launch()
+    choose, chosen = choosing(graphs.upload_leveled(numbered, numbered.parents()), shape, most, most)
+    choose.launch()
     expected = np.full(64, -1)
     first = numbered.rank[hubs.choose(dag)][:most]
     expected[: first.size] = first
-    assert np.array_equal(chooser.chosen.copy_to_host(), expected)
+    assert np.array_equal(chosen.copy_to_host(), expected)
 
 
 @MANY

@@ -99,7 +99,8 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
     level_starts = _level_starts(dag)
     words = _words(dag)
     shift, bits = words.bit_length() - 1, 64 * words
-    offsets, children, order, levels = map(cuda.to_device, (dag.offsets, _some(dag.children), dag.order, dag.levels))
+    edges = dag.children if dag.edges else np.zeros(1, np.int32)  # the device has no empty arrays
+    offsets, children, order, levels = map(cuda.to_device, (dag.offsets, edges, dag.order, dag.levels))
     falling, rows = cuda.to_device(np.zeros(1, np.int32)), cuda.device_array(dag.vertices * words, np.uint64)
     _count_falling[_GRID](offsets, children, levels, falling)
     if int(falling.copy_to_host()[0]):
@@ -137,10 +138,6 @@ def _level_starts(dag: Dag) -> np.ndarray:
     if dag.order.shape != (dag.vertices,) or not seen.all() or (np.diff(dag.levels[dag.order]) < 0).any():
         raise CheckFailed("the order of the condensed graph's vertices is not one by level")
     return np.concatenate([[0], np.cumsum(np.bincount(dag.levels))])
-
-
-def _some(array: np.ndarray) -> np.ndarray:
-    return array if array.size else np.zeros(1, array.dtype)  # the device has no empty arrays
 
 
 def _words(dag: Dag) -> int:

@@ -66,7 +66,7 @@ class Folder:
         except OSError as error:
             raise of_system(error, path) from None
         try:
-            if not temporary.lock(self._lock):
+            if temporary.lock(self._lock) is False:
                 raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)")
             temporary.sweep(path)
             known = path / _BUILD

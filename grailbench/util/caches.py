@@ -253,7 +253,7 @@ def use(path: Path) -> None:
         return
     with suppress(OSError):  # it is not there
         file = open(path, "rb", opener=_unnoticed)  # noqa: SIM115 - until the process ends
-        temporary.flock(file.fileno(), fcntl.LOCK_SH)
+        temporary.lock(file.fileno(), fcntl.LOCK_SH)
         if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
             return use(path)  # it was replaced meanwhile
         _in_use[path] = file
@@ -274,7 +274,7 @@ def _alone(path: Path) -> Iterator[bool]:
     """Has the lock of an entry that no process uses until the block ends; gives False if one does. Raises OSError if it
     is not there."""
     with open(path, "rb", opener=_unnoticed) as file:
-        locked = temporary.flock(file.fileno())
+        locked = temporary.lock(file.fileno())
         if locked is None:  # there are no locks here
             locked = time.time_ns() - _used(path) > temporary.QUIET_S * 10**9
         yield locked and os.path.samestat(os.fstat(file.fileno()), path.stat())  # else it was replaced meanwhile

@@ -46,7 +46,7 @@ def _mark() -> str:
 # ------------------------------------------------------------------ locks
 
 
-def flock(handle: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool | None:
+def lock(handle: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool | None:
     """Locks an open file or folder until it is closed, alone unless `how` says otherwise. False if somebody else has
     the lock, None where there are no locks, as on some network file systems."""
     try:
@@ -58,18 +58,13 @@ def flock(handle: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool | None:
     return True
 
 
-def lock(handle: int) -> bool:
-    """As `flock`, but True where there are no locks: there age decides what is stale."""
-    return flock(handle) is not False
-
-
 @contextmanager
 def exclusive(folder: Path) -> Iterator[None]:
     """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
     waits. Raises OSError if the folder cannot be opened."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        flock(handle, fcntl.LOCK_EX)
+        lock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
@@ -100,14 +95,14 @@ class File:
             except OSError as error:
                 error.filename = str(path)
                 raise
-            if lock(self.handle) and os.fstat(self.handle).st_nlink:
+            if lock(self.handle) is not False and os.fstat(self.handle).st_nlink:
                 return
             os.close(self.handle)  # whoever swept took it before it was locked
 
     def rename(self, path: Path) -> None:
         """Gives the file its name. From then on others may lock it too, together with this process."""
         os.replace(self.path, path)
-        flock(self.handle, fcntl.LOCK_SH)
+        lock(self.handle, fcntl.LOCK_SH)
 
     def close(self, *raised: object) -> None:
         """Removes the file unless it was renamed."""
@@ -140,7 +135,7 @@ class Folder:
                 handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             except FileNotFoundError:
                 continue  # whoever swept took it before it was locked
-            if lock(handle) and os.fstat(handle).st_nlink and self.path.is_dir():
+            if lock(handle) is not False and os.fstat(handle).st_nlink and self.path.is_dir():
                 break
             os.close(handle)
         self.close = weakref.finalize(self, _remove, self.path, handle, os.getpid())
@@ -205,7 +200,7 @@ def _removed(path: Path, mark: str, dry: bool, whole: bool) -> Iterator[tuple[Pa
 
 def _stale(handle: int, path: Path, mark: str) -> bool:
     """Whether the process that made an open file or folder is gone. If so, the handle has its lock."""
-    if (locked := flock(handle)) is False:
+    if (locked := lock(handle)) is False:
         return False
     if locked and mark == boot():
         return True

@@ -26,7 +26,7 @@ from grailbench.problems.reachability.gpu.fused import grid, host, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher, require_few
 from grailbench.problems.reachability.gpu.fused.filter import Records, records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.hubs import Chooser, HubArrays
+from grailbench.problems.reachability.gpu.fused.hubs import HubArrays, choosing
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import Index, NoTimer, Params, Timer
 
@@ -47,11 +47,11 @@ def launches(
         args = graph, edge_starts, HubArrays.make(2), salt, lanes, hubs.view(np.int32)
         shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
         return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(vertices), moving=moving),)
-    chooser, (trees, sums) = Chooser(graph, moving=moving), grid.rooms(vertices, dim)
+    (choose, chosen), (trees, sums) = choosing(graph, moving=moving), grid.rooms(vertices, dim)
     written = grid.Written(lanes, lanes.view(np.int64), hubs)
-    args, code = (graph, wide, chooser.chosen, salt, trees, sums, written), grid.kernel(dim, registers)
+    args, code = (graph, wide, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
     shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
-    return chooser, Prepared(code, args, shape, moving=moving)
+    return choose, Prepared(code, args, shape, moving=moving)
 
 
 class Labeler:
