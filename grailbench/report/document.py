@@ -84,17 +84,10 @@ class Report:
         return answer.sentences(self.run.cells) if self.whole else []
 
     @cached_property
-    def _built(self) -> list[Filled]:
-        """The published tables that were asked for, or all if the run has cells of reachability."""
-        names = self.names or (thesis.NAMES if self.cells else ())
-        return [thesis.build(name, self.cells) for name in names if name in thesis.NAMES]
-
-    @cached_property
     def tables(self) -> list[Filled]:
         """The published tables that the run's cells fit, with its graphs, or those that were asked for."""
-        if not self.whole:
-            return self._built
-        return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
+        asked = [thesis.build(name, self.cells) for name in self.names if name in thesis.NAMES]
+        return thesis.of_run(self.cells) if self.whole else asked
 
     @cached_property
     def parts(self) -> dict[Part, list[Table]]:
