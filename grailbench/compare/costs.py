@@ -294,9 +294,8 @@ def _sentence(found: Front) -> str:
         even = found.break_even(step.option, before.option)
         bounds = f" (95 %: {between(even.interval)})" if even.interval else ""
         perhaps = " if at all" if even.interval is not None and even.interval.high == math.inf else ""
-        parts.append(
-            f"from {even.text}{bounds} queries on {step.option.name} pays{perhaps}, against {before.option.name}"
-        )
+        pays = f"{step.option.name} pays{perhaps}, against {before.option.name}"
+        parts.append(f"from {even.text}{bounds} queries on {pays}")
     return f"{start}{'; '.join(parts)}."
 
 
