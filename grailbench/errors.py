@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 #: limits of the shell that have these errors, by their option of `ulimit`
@@ -32,9 +34,23 @@ class InputError(GrailbenchError):
         line: int | None = None,
         remedy: str | None = None,
     ):
-        where = "" if path is None else f"{path}: " if line is None else f"{path}, line {line}: "
-        super().__init__(where + message + ("" if remedy is None else f" ({remedy})"))
+        super().__init__(message)
         self.path, self.line, self.remedy = path, line, remedy
+
+    def __str__(self) -> str:
+        line = "" if self.line is None else f", line {self.line}"
+        where = "" if self.path is None else f"{self.path}{line}: "
+        return where + super().__str__() + ("" if self.remedy is None else f" ({self.remedy})")
+
+
+@contextmanager
+def in_file(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Names the file in each InputError of the block that names none."""
+    try:
+        yield
+    except InputError as error:
+        error.path = path if error.path is None else error.path
+        raise
 
 
 class CheckFailed(GrailbenchError):

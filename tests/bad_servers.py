@@ -45,7 +45,7 @@ class Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.act: Callable[[_Handler], None] = send
-        self.stopped, self.asked = threading.Event(), Counter()
+        self.stopped, self.asked, self.sent = threading.Event(), Counter(), 0
 
     def handle_error(self, request, client_address):
         """Say nothing: clients go away on purpose."""
@@ -94,10 +94,22 @@ def _stall(after: float) -> Callable[[_Handler], None]:
     return act
 
 
-def _drip(handler: _Handler) -> None:
-    send(handler, b"", stated="")
-    while not handler.server.stopped.wait(READ_S / 3):
-        handler.wfile.write(b"0")
+def drip(handler: _Handler, begin: bytes = b"HTTP/1.0 200 OK\r\n\r\n", block: bytes = b"0", pause: float = READ_S / 3):
+    """Sends a beginning, then a block over and over."""
+    handler.wfile.write(begin)
+    while not handler.server.stopped.wait(pause):
+        handler.wfile.write(block)
+        handler.server.sent += len(block)
+
+
+def of_folder(folder: Path) -> Callable[[_Handler], None]:
+    """Sends the files of a folder."""
+
+    def act(handler):
+        path = folder / handler.path[1:]
+        send(handler, path.read_bytes()) if path.is_file() else send(handler, b"", 404)
+
+    return act
 
 
 def _cut(after: float) -> Callable[[_Handler], None]:
@@ -113,12 +125,6 @@ def _reset(after: float) -> Callable[[_Handler], None]:
         os.close(handler.connection.detach())
 
     return act
-
-
-def _endless(handler: _Handler) -> None:
-    send(handler, b"", stated="")
-    while not handler.server.stopped.is_set():
-        handler.wfile.write(bytes(1 << 16))
 
 
 def _redirect(to: str) -> Callable[[_Handler], None]:
@@ -138,11 +144,12 @@ PAGE = b"<!DOCTYPE html><title>503 \x1b[31mBusy</title>"
 FAULTS = {
     "sends nothing": Fault(lambda at: lambda handler: handler.server.stopped.wait(60) and None, "--timeout"),
     "stalls midway": Fault(_stall, "--timeout"),
-    "drips": Fault(lambda at: _drip, "--timeout"),
+    "drips": Fault(lambda at: drip, "--timeout"),
+    "drips its headers": Fault(lambda at: lambda h: drip(h, b"HTTP/1.0 200 OK\r\nX: "), "--timeout"),
     "truncates": Fault(_cut, "cut short"),
     "resets midway": Fault(_reset),
     "closes at once": Fault(lambda at: lambda handler: handler.connection.close()),
-    "sends without an end": Fault(lambda at: _endless, "more than"),
+    "sends without an end": Fault(lambda at: lambda h: drip(h, block=bytes(1 << 16), pause=0), "more than"),
     "states too much": Fault(lambda at: lambda h: send(h, stated=10**30), "more than"),
     "states a size that is none": Fault(lambda at: lambda h: send(h, stated="many")),
     "states too little": Fault(lambda at: lambda h: send(h, stated=int(at * (len(PACKED) - 1)))),

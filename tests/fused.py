@@ -5,8 +5,8 @@ import numpy as np
 from grailbench.cuda import graphs
 from grailbench.cuda.gateway import cuda
 from grailbench.graph.leveled import by_level
-from grailbench.problems.reachability.gpu.fused.batch import Searcher
-from grailbench.problems.reachability.gpu.fused.records import record_width, records_of
+from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
+from grailbench.problems.reachability.gpu.fused.filter import record_width, records_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, implementation
 
@@ -21,13 +21,8 @@ def searcher_on(dag, params, sizes=None, counting=False):
         hubs = index.hubs.reshape(-1, 2)[graph.vertex].reshape(-1)
     there = graphs.upload_leveled(graph, graph.parents())
     records = records_of(cuda.to_device(lanes), params.dim, cuda.to_device(hubs))
-    return searcher_by(graph, there, records, sizes, counting)
-
-
-def searcher_by(graph, there, records, sizes=None, counting=False):
-    """A `Searcher` by labels on the device. graph: the `Leveled` graph; there: the same on the device."""
     adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-    return Searcher(there.rank, graph.level_starts, adjacency, records, sizes, counting)
+    return Searcher(Labelled(there.rank, graph.level_starts, adjacency, records), sizes, counting)
 
 
 def _with_ranks(labels):

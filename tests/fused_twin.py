@@ -52,7 +52,7 @@ def tree(graph, salt, order_salt):
 
 
 def records(graph, salts, dim, width):
-    """int32[n, width]: the records of `records.Records`."""
+    """int32[n, width]: the records of `filter.Records`."""
     n = graph.vertex.shape[0]
     lanes = np.zeros((n, width), np.int32)
     for p in range(dim):

@@ -13,11 +13,10 @@ import pytest
 def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -> Iterator[None]:
     """Those of condensing, of edges in blocks of 2^block_bits and levels from `wide` vertices; or of all that has
     threads."""
-    from grailbench.graph import condense, kahn, rows
+    from grailbench.graph import condense, kahn
 
     found = [
-        (condense, {"_EDGES_PER_THREAD": 1}),
-        (rows, {"_LEAST": 1, "_RANGE": 4, "_SMALL": 0}),
+        (condense, {"_EDGES_PER_THREAD": 1, "_LEAST": 1, "_RANGE": 4, "_SMALL": 0}),
         (kahn, {"_LEAST": 1, "_WIDE": wide, "_MANY": 2, "_LARGE": 0, "_BLOCK_BITS": block_bits, "_RANGE_BITS": 2}),
         *(_elsewhere() if everywhere else ()),
     ]
@@ -31,19 +30,16 @@ def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -
 def _elsewhere() -> list[tuple[object, dict]]:
     """Modules and functions, and what of them is set."""
     from grailbench.api import kernels
-    from grailbench.graph import leveled
     from grailbench.outofcore import index as streamed
     from grailbench.problems.closure import sweep, warshall
     from grailbench.problems.closure import sweep as blocks
     from grailbench.problems.counts import sweep as counted
-    from grailbench.problems.reachability.core import answer as core
+    from grailbench.problems.reachability.core import index as core
     from grailbench.problems.reachability.cpu import grail, traverse
-    from grailbench.problems.reachability.sweep import batch
     from grailbench.problems.reachability.sweep import index as swept
 
     return [
         (kernels, {"PIECE": 64}),
-        (leveled, {"_SMALL": 1, "_MANY": 2}),
         (sweep, {"LEAST": 1}),
         (blocks, {"LEAST": 1, "PIECE": 64}),
         (warshall.close_bits, {"__defaults__": (1, 8)}),  # workers, and rows of one
@@ -52,6 +48,5 @@ def _elsewhere() -> list[tuple[object, dict]]:
         (grail, {"ALONE": 0.0}),
         (traverse, {"_SHARE": 64}),
         (streamed, {"_BLOCK": 64}),
-        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64}),
-        (batch, {"PER_THREAD": 16}),
+        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64, "PER_THREAD": 16}),
     ]

@@ -112,23 +112,28 @@ def test_a_slower_commit_is_found_and_the_sides_take_turns(repo, diamond, plain_
     assert worktrees_of(repo) == 1
 
 
-def test_unknown_revision_is_bad_input(repo, tmp_path):
-    for name in ("no-such-branch", "--upload-pack=x"):
-        with pytest.raises(InputError, match="no revision"):
-            ab(("fast", name), FLAGS, 3, print, out=tmp_path, repo=repo)
+@pytest.mark.parametrize(
+    ("revision", "flags", "says"),
+    [
+        ("no-such-branch", FLAGS, "no revision"),
+        ("--upload-pack=x", FLAGS, "no revision"),
+        ("slow", FLAGS | {"datasets": ["no-such-graph"]}, "no dataset|unknown|named"),
+        ("slow", {"config": "no-such-config"}, "no config"),
+        ("slow", FLAGS, "contains a run already"),
+    ],
+)
+def test_what_cannot_be_compared_is_bad_input_before_any_tree_is_made(repo, diamond, tmp_path, revision, flags, says):
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / results.PLAN).write_text("{}")
+    with pytest.raises(InputError, match=says):
+        ab(("fast", revision), flags, 3, print, out=tmp_path, repo=repo)
+    assert worktrees_of(repo) == 1
 
 
-def test_a_revision_without_the_package_is_bad_input(repo, tmp_path):
+def test_a_revision_without_the_package_is_bad_input(repo):
     empty = git(repo, "-c", "user.name=t", "-c", "user.email=t@e", "commit-tree", "-m", "x", git(repo, "mktree"))
     with pytest.raises(InputError, match="nothing in it can be run"):
         commit_of(repo, empty)
-
-
-def test_flags_that_do_not_hold_are_refused_before_any_tree_is_made(repo, tmp_path):
-    with pytest.raises(InputError, match="no dataset|unknown|named"):
-        ab(("fast", "slow"), FLAGS | {"datasets": ["no-such-graph"]}, 3, print, out=tmp_path, repo=repo)
-    with pytest.raises(InputError, match="no config"):
-        ab(("fast", "slow"), {"config": "no-such-config"}, 3, print, out=tmp_path, repo=repo)
 
 
 def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys):
@@ -145,31 +150,20 @@ def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, m
     assert repository() == repo
 
 
-def test_an_installed_package_has_no_commits_to_compare(monkeypatch, capsys):
-    monkeypatch.setattr(paths, "checkout", lambda: None)
-    code, out, err = call(capsys, "ab", "HEAD", "HEAD", "--dataset", "diamond", "--impl", "dfs")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "run it from a git checkout" in err
-
-
-def test_outside_a_checkout_there_are_no_revisions(tmp_path):
+def test_an_installed_package_has_no_commits_to_compare(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="not a git checkout"):
         repository(tmp_path)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    with pytest.raises(InputError, match="run it from a git checkout"):
+        repository()
 
 
 def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain_python, tmp_path):
-    (repo / "grailbench" / "cli" / "run.py").write_text("import no_such_module\n")
+    (repo / "grailbench" / "cli" / "measure.py").write_text("import no_such_module\n")
     commit(repo, "broken")
     with pytest.raises(InputError, match="B .*exit code 1: .*No module named 'no_such_module'"):
         ab(("fast", "HEAD"), FLAGS, 2, lambda text: None, out=tmp_path, fetch=False, repo=repo)
     assert worktrees_of(repo) == 1
-
-
-def test_a_folder_with_a_run_is_refused(repo, diamond, tmp_path):
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / results.PLAN).write_text("{}")
-    with pytest.raises(InputError, match="contains a run already"):
-        ab(("fast", "slow"), FLAGS, 3, print, out=tmp_path, repo=repo)
 
 
 CHILD = """

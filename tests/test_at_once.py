@@ -30,13 +30,13 @@ def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, 
     host = Implementation.ready.__func__(Fused, raw, params, NoTimer())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(from_edges, "_most_in_shared_memory", lambda device: 10**4 if shared else 0)
-        edges, found = from_edges.built_at_once(raw, params, NoTimer())
-    assert edges == dag.edges
-    for mine, other in zip(found.fetch(), host._replicas.fetch(), strict=True):
+        found = from_edges.built_at_once(raw, params, NoTimer())
+    assert found._edges == dag.edges
+    for mine, other in zip(found.fetch(), host.fetch(), strict=True):
         assert np.array_equal(mine, other)
     sources, targets = all_pairs(raw.vertices)
     wanted = host.query_batch(dag.component[sources], dag.component[targets], NoTimer())
-    assert np.array_equal(found.search(sources, targets, NoTimer()), wanted)
+    assert np.array_equal(found.query_batch(sources, targets, NoTimer()), wanted)
 
 
 def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_use_does_not(monkeypatch):

@@ -31,8 +31,7 @@ DAY_NS = 86_400 * 10**9
 def _here(cache, tmp_path, monkeypatch):
     """A cache of its own, in which this process has used nothing, and folders for kernels and temporary files."""
     monkeypatch.setattr(caches, "_in_use", OrderedDict())
-    monkeypatch.setattr(caches, "_seen", caches._Seen())
-    monkeypatch.setattr(temporary, "_swept", set())
+    temporary._sweep_once.cache_clear()
     monkeypatch.setattr(kernelcache, "_places", lambda: (tmp_path / "compiled",))
     monkeypatch.setattr(kernelcache, "folder", lambda: tmp_path / "compiled")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -200,17 +199,14 @@ def test_what_was_removed_is_had_again_and_the_same(cache, monkeypatch):
         assert np.array_equal(before.children, open_graph(name).dag.children)
 
 
-def test_kernels_of_former_states_go(tmp_path, monkeypatch):
-    file = kernelcache._PACKAGE / "graph" / "hashing.py"
-    names = [f"graph.hashing-{number:012x}" for number in range(5)]
-    names += [f"graph.hashing-{kernelcache.digest(frozenset({file}))}", "graph.gone-0123456789ab", "kernels-mine"]
+def test_kernels_of_former_states_go(tmp_path):
+    names = [f"graph.hashing-{number:012x}" for number in range(5)] + ["graph.csr-0123456789ab", "kernels-mine"]
     for day, name in enumerate(names):
         (tmp_path / "compiled" / name).mkdir(parents=True)
         os.utime(tmp_path / "compiled" / name, (day, day))
-    old = tmp_path / "kernels-0123456789ab"  # of a version before
-    old.mkdir()
-    assert set(removed("--dry-run")) == set(removed()) == {*names[:5], names[6], old.name}
-    assert sorted(os.listdir(tmp_path / "compiled")) == [names[5], "kernels-mine"]
+    assert {path.name for path in kernelcache.former(3)} == {*names[:2]}
+    assert set(removed("--dry-run")) == set(removed()) == {*names[:4]}
+    assert sorted(os.listdir(tmp_path / "compiled")) == sorted(names[4:])
     assert removed() == {}
 
 

@@ -6,7 +6,7 @@ import callers
 import pytest
 
 from grailbench.graph import threads
-from grailbench.problems.reachability.core import answer as core
+from grailbench.problems.reachability.core import index as core
 
 SHORT = {
     "crowd": {"rounds": 7, "callers": 12, "calls": 3},

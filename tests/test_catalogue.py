@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from grailbench.cli.info import info
-from grailbench.cli.list_ import datasets
+from grailbench.cli.inventory import datasets, known
 from grailbench.data import locate, registry
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_graph
@@ -123,16 +122,16 @@ def test_sets_of_generated_graphs_are_planned_by_name_and_none_is_among_all():
 def test_every_graph_is_listed_with_its_set_and_explained_before_it_is_made():
     listed = {record["name"]: record["set"] for record in datasets()}
     assert {name: listed[name] for name in catalogue.graphs()} == {n: catalogue.set_of(n) for n in catalogue.graphs()}
-    (found,) = info("commits-10m")
+    (found,) = known("commits-10m")
     assert (found["set"], found["here"], found["file_vertices"]) == ("commits", False, 10_000_000)
     assert found["recorded"]["core"] == catalogue.graphs()["commits-10m"].measured.core
     assert open_graph("layered-small").title == "32 layers, small"
-    (found,) = info("layered-small")
+    (found,) = known("layered-small")
     assert (found["set"], found["model"], found["file_edges"]) == ("layered", "layers", 8341)
 
 
 def test_the_generate_command_finds_the_recorded_numbers():
-    from grailbench.cli.generate import command
+    from grailbench.cli.graphs import generate as command
 
     out = CliRunner().invoke(command, ["dependencies-small", "--json"], catch_exceptions=False).output
     assert [(row["wanted"], row["relative"]) for row in json.loads(out)["differences"]] == [(3000, 0), (10942, 0)]

@@ -114,7 +114,7 @@ def test_names_cannot_end_an_entry_or_begin_one(tmp_path):
 
 def test_an_installed_wheel_has_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "checkout", lambda: None)
-    assert paths.citation() == paths._PACKAGE / "_shipped" / "CITATION.cff"
+    assert paths.shipped("CITATION.cff") == paths._PACKAGE / "_shipped" / "CITATION.cff"
     import tomllib
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())

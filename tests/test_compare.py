@@ -10,7 +10,7 @@ from grailbench.compare import runs as compare
 from grailbench.compare.gate import Gate
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.problems import contract
-from grailbench.problems.reachability.core import answer
+from grailbench.problems.reachability.core.index import SIZES
 
 
 @pytest.fixture
@@ -23,6 +23,14 @@ def verdicts(found):
 
 
 # ------------------------------------------------------------------ times
+
+
+@pytest.mark.parametrize("problem", ["bfs", "closure", "counts"])
+def test_the_phases_of_other_problems_are_compared_by_the_same_rule(stored, problem):
+    runs = [stored(side, cell(ms=ms, phase="solve", problem=problem)) for side, ms in (
+        ("a", steady()), ("b", steady(12.0, 1)))]  # fmt: skip
+    found = compare.of_runs(*runs)
+    assert [(each.phase, each.verdict) for each in found.times] == [("solve", "regression")]
 
 
 WIDE = [5.0, 25.0] * 10
@@ -100,7 +108,7 @@ def test_a_count_of_outcomes_is_reported_and_judged_neither_way(stored):
     found = compare.of_runs(stored("a", cell()), stored("b", cell(counters=other)))
     assert [(each.counter, each.verdict) for each in found.counters] == [("excluded_by_labels", "changed")]
     assert found.exit_code == 0
-    assert {*answer.SIZES, "excluded_by_labels"} < contract.neutral("reachability")
+    assert {*SIZES, "excluded_by_labels"} < contract.neutral("reachability")
 
 
 def test_a_counter_that_the_timing_of_threads_changes_is_not_held_on_to(stored):
@@ -165,7 +173,7 @@ def test_a_run_of_one_graph_beside_a_large_one_is_compared_on_that_graph_alone(s
         assert f"2 cells in both; 80 only in {side}, not compared" in out
         assert "no regression in the 2 cells of both" in out
         assert "Geometric means" not in out
-        assert "graph-0, graph-1, graph-2 and 37 more graphs" in out
+        assert "75 more cells: --all shows them." in out
         assert len(out.splitlines()) < 20
         assert "graph-39" in call(capsys, "compare", base, new, "--all")[1]
 

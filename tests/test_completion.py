@@ -11,8 +11,8 @@ from click.shell_completion import ShellComplete
 from commands import NO_GPU, ROOT, call, in_python
 from stored import everything, store
 
-from grailbench.cli import completion
-from grailbench.cli.completion import SHELLS
+from grailbench.cli import options
+from grailbench.cli.machine import SHELLS
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.imported import import_graph
 from grailbench.data.registry import registry, sets
@@ -27,9 +27,9 @@ VARIABLE = "_GRAILBENCH_COMPLETE"
 @pytest.fixture(autouse=True)
 def _fresh(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
-    completion._known.cache_clear()
+    options._known.cache_clear()
     yield
-    completion._known.cache_clear()
+    options._known.cache_clear()
 
 
 def offered(line):
@@ -80,11 +80,11 @@ def test_runs_latest_first_and_else_a_file(tmp_path, monkeypatch):
 
 def test_names_are_looked_up_again_when_what_is_kept_is_damaged_or_old(tmp_path):
     def again():
-        completion._known.cache_clear()
+        options._known.cache_clear()
         return offered("run --problem bfs --impl ")
 
     right = again()
-    kept = tmp_path / "cache" / completion.CACHED
+    kept = tmp_path / "cache" / options.CACHED
     whole = json.loads(kept.read_text())
     for text in ("{", "[]", json.dumps({**whole, "stamp": [0]}), json.dumps({"stamp": whole["stamp"]})):
         kept.write_text(text)

@@ -1,4 +1,5 @@
-"""`core`: every answer is the oracle's, for every kind of record and every budget; its check finds what is broken."""
+"""`core`: every answer is the oracle's, for every kind of record and every budget; its check finds what is broken. The
+forests that it peels, and the patterns of its closure: what overlaps, grows or is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import closure
+from naive import closure, condensed_edges, reachable_from
 from strategies import dag_of, dags, digraphs
 
 from grailbench.errors import InputError
@@ -19,8 +20,8 @@ from grailbench.problems.reachability.core import rows as packing
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.core.inner import core_dag
-from grailbench.problems.reachability.core.peel import peel
-from grailbench.problems.reachability.core.rows import count, graph_of_core, number
+from grailbench.problems.reachability.core.peel import NONE, peel
+from grailbench.problems.reachability.core.rows import contracted, count, graph_of_core, number
 from grailbench.problems.reachability.index import Params
 
 REACHABILITY = problem("reachability")
@@ -227,3 +228,142 @@ def test_the_graph_of_the_core_is_that_of_its_edges_and_its_closure_is_counted_b
     edges = graph_of_core(dag.offsets, dag.children, peeled.core, peeled.position, peeled.above)
     column, _, owned = number(*edges)
     assert count(*edges[:3]) == (int(max(column, default=0)), int((owned > 0).sum()))
+
+
+def layered(vertices, degree, reach, seed=1):
+    """A DAG in which each vertex has `degree` edges to vertices at most `reach` further on."""
+    rng = np.random.default_rng(seed)
+    steps = rng.integers(1, reach, (vertices, degree))
+    return vertices, [(u, u + int(step)) for u in range(vertices) for step in steps[u] if u + step < vertices]
+
+
+SPARSE, DENSE = layered(700, 2, 400), layered(700, 6, 60)
+
+
+def all_right(graph):
+    """Whether all answers are the oracle's; returns the index too."""
+    index, dag = build(graph)
+    return answers(index, dag, graph[0]) == closure(*graph), index, dag
+
+
+@pytest.mark.parametrize("graph", [SPARSE, DENSE])
+def test_answers_are_the_oracles_and_words_that_most_rows_have_are_no_entries(graph):
+    right, index, dag = all_right(graph)
+    assert right
+    assert index.check_labels(dag) is None
+    assert index.arrays["usual"].any() == (graph is DENSE)
+    bits = index.arrays["usual"].shape[0] * 8 * 700
+    assert sum(index.arrays[name].nbytes for name in ("table", "owner", "words", "usual")) < bits // 2
+
+
+def test_no_two_rows_start_at_one_place_and_every_damaged_row_is_found():
+    _, index, dag = all_right(SPARSE)
+    table = index.arrays["table"]
+    entries = np.flatnonzero(table)
+    assert entries.size > table.size // 2
+    for at in entries[:: entries.size // 7]:
+        kept, table[at] = table[at], 0
+        assert index.check_labels(dag) is not None
+        table[at] = kept
+    assert index.check_labels(dag) is None
+
+
+def test_arrays_that_run_full_grow(monkeypatch):
+    first = patterns._Rows.__init__
+
+    def small(self, rows, blocks):
+        first(self, rows, blocks)
+        self.entries, self.slots = np.empty(blocks + 1, np.uint16), np.zeros(64, np.uint16)
+
+    wanted = all_right(SPARSE)[1].arrays
+    monkeypatch.setattr(patterns._Rows, "__init__", small)
+    right, index, _ = all_right(SPARSE)
+    assert right
+    assert all(np.array_equal(each, index.arrays[name]) for name, each in wanted.items())
+
+
+@pytest.mark.parametrize("name", ["WIDEST", "MOST"])
+def test_closures_of_too_many_columns_or_patterns_are_kept_as_bits(monkeypatch, name):
+    monkeypatch.setattr(patterns, name, 64)
+    right, index, dag = all_right(SPARSE)
+    assert right
+    assert index.bits is not None
+    assert contracted(dag, peel(dag), lambda size: True, 1 << 30) is None
+
+
+def test_a_budget_that_bits_do_not_fit_is_not_tried_and_the_limit_is_of_all_arrays():
+    _, index, dag = all_right(SPARSE)
+    size = sum(index.arrays[name].nbytes for name in ("table", "owner", "words", "usual"))
+    assert contracted(dag, peel(dag), lambda size: False, size) is None
+    assert contracted(dag, peel(dag), lambda size: True, size) is not None
+    assert contracted(dag, peel(dag), lambda size: True, size - 1) is None
+
+
+def _condensed(graph):
+    """A drawn graph as (vertices, edges) without cycles or super-root, and what is peeled from it."""
+    dag = dag_of(*graph)
+    edges = [(u, v) for u, v in condensed_edges(*graph) if u != dag.super_root]
+    return dag.vertices - 1, edges, peel(dag)
+
+
+def _peeled_by_hand(vertices, edges):
+    """The sets B and A by the definition: remove sources with at most one child, then sinks with one parent."""
+    targets = [v for _, v in edges]
+    left, sides = set(range(vertices)), []
+    for end in (1, 0):
+        side = set()
+        if end == 1 and len(targets) == len(set(targets)):
+            sides.append(side)  # nothing but out-trees
+            continue
+        while True:
+            inner = [(u, v) for u, v in edges if u in left and v in left]
+            into, out = ([each[at] for each in inner] for at in (end, 1 - end))
+            found = {v for v in left if v not in into and out.count(v) <= 1}
+            if not found:
+                break
+            left -= found
+            side |= found
+        sides.append(side)
+    return *sides, left
+
+
+@given(digraphs().filter(lambda graph: graph[0] <= 40))
+def test_the_sides_are_those_of_the_definition(graph):
+    vertices, edges, found = _condensed(graph)
+    above, below, core = _peeled_by_hand(vertices, edges)
+    places = {int(found.position[v]): v for v in range(vertices)}
+    assert sorted(places) == list(range(vertices))
+    assert found.position[-1] == vertices == found.vertices
+    assert {places[at] for at in range(found.above)} == above
+    assert {places[at] for at in range(vertices - found.below, vertices)} == below
+    assert [places[found.above + at] for at in range(len(found.core))] == found.core.tolist()
+    assert set(found.core.tolist()) == core
+    ranks = {v: at for at, v in enumerate(found.core.tolist())}
+    assert all(ranks[u] < ranks[v] for u, v in edges if u in ranks and v in ranks)
+
+
+@given(digraphs().filter(lambda graph: graph[0] <= 40))
+def test_intervals_and_gates_leave_only_pairs_of_the_core_open(graph):
+    vertices, edges, found = _condensed(graph)
+    reach = [reachable_from(vertices, edges, u) for u in range(vertices)]
+    for u in range(vertices):
+        for v in range(vertices):
+            assert _answer(found, reach, u, v) == (v in reach[u]), (u, v)
+
+
+def _answer(found, reach, u, v):
+    """The answer as `Peeled` describes it; `reach` is asked for pairs of the core alone."""
+    position, end = found.position.tolist(), found.end.tolist()
+    first_below = found.vertices - found.below
+    if position[v] < found.above:
+        return position[u] < found.above and position[v] <= position[u] < end[v]
+    if position[u] < found.above:
+        u = int(found.gate[u])
+    if u != NONE and position[v] >= first_below:
+        if position[u] >= first_below:
+            return position[u] <= position[v] < end[u]
+        v = int(found.gate[v])
+    if NONE in (u, v) or position[u] >= first_below:
+        return False
+    assert {u, v} <= set(found.core.tolist())
+    return v in reach[u]

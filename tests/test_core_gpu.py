@@ -179,10 +179,10 @@ def test_a_graph_that_does_not_fit_is_refused(monkeypatch):
 def test_damage_on_the_device_is_found():
     dag = dag_of(*DIAMOND)
     index = built("core-gpu", dag)
-    bits = index._held.bits.copy_to_host()
-    index._held.bits.copy_to_device(bits ^ np.uint64(1 << 4))
+    bits = index._device.bits.copy_to_host()
+    index._device.bits.copy_to_device(bits ^ np.uint64(1 << 4))
     assert index.check_labels(dag) is not None
-    index._held.bits.copy_to_device(bits)
+    index._device.bits.copy_to_device(bits)
     assert index.check_labels(dag) is None
 
 

@@ -236,7 +236,7 @@ def test_drawn_vertices_are_the_same_for_all_and_checked(monkeypatch):
         ids = None
 
     made = problem("counts").workload(Spec("all", 20, 3), Named(), task, None)
-    where, ancestors = made.asked
+    where, ancestors = made.batch
     assert (made.size, where.shape[0], ancestors) == (20, 20, False)
     right = np.array(of_vertices(task, counting.closed(task.offsets, task.children, task.order, task.sizes)))[where]
     drawn, found = made._searched(task.component[where])

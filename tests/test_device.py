@@ -18,8 +18,6 @@ from grailbench.cuda.gateway import cuda, require, simulated
 from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
 from grailbench.util import faults
 
-# ------------------------------------------------------------------ one door
-
 
 def importing(pattern):
     """The modules of the package with a line of this pattern."""
@@ -40,27 +38,32 @@ def test_other_cuda_libraries_are_imported_in_device_alone_and_only_when_used():
     assert importing(r"^(from|import)\s+(cuda|cupy)\b") == []
 
 
-def test_importing_the_package_loads_no_cuda_module():
-    code, out = in_python(
+PROGRAMS = {
+    "importing the package loads no CUDA module": (0,
         "import sys\n"
         "before = set(sys.modules)  # numba-cuda's and the bindings' own start-up files load some\n"
         "import grailbench.cuda, grailbench.harness.limits.ceilings\n"
         "new = set(sys.modules) - before\n"
-        "sys.exit(str([m for m in new if m.startswith(('numba.cuda', 'cuda'))] or '') or 0)"
-    )
-    assert code == 0, out
+        "sys.exit(str([m for m in new if m.startswith(('numba.cuda', 'cuda'))] or '') or 0)"),
+    "the simulator comes though numba is loaded, and once": (0,
+        "import numba\n"
+        "from grailbench import cuda as device\n"
+        "device.simulate()\n"
+        "device.simulate()\n"
+        "from grailbench.cuda import gateway\n"
+        "gateway.require(); raise SystemExit(0 if gateway.simulated else 'real')"),
+    "the real module is loaded before the simulator": (7,
+        "from grailbench import cuda as device; import grailbench.cuda.gateway\n"
+        "try: device.simulate()\n"
+        "except RuntimeError: raise SystemExit(7)"),
+}  # fmt: skip
 
 
-def test_without_a_gpu_require_names_the_extra_and_the_simulator_in_one_line():
-    code, out = in_python(
-        "from grailbench.cuda.gateway import require\n"
-        "from grailbench.errors import MachineLacks\n"
-        "try: require()\n"
-        "except MachineLacks as error: print(error); raise SystemExit(error.exit_code)"
-    )
-    assert code == 4, out
-    assert len(out.strip().splitlines()) == 1
-    assert all(word in out for word in ("grailbench[gpu]", "driver", "--simulate"))
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_loads_cuda_or_the_simulator(name):
+    expected, program = PROGRAMS[name]
+    code, out = in_python(program)
+    assert code == expected, out
 
 
 @pytest.mark.parametrize(
@@ -85,30 +88,6 @@ def test_a_front_end_that_does_not_import_is_what_the_machine_lacks(error, simul
     assert code == 4, out
     assert len(out.strip().splitlines()) == 1
     assert remedy in out
-
-
-@pytest.mark.parametrize("before", ["", "import numba\n"])
-def test_simulate_gives_the_simulator_whether_numba_is_loaded_or_not(before):
-    code, out = in_python(
-        f"{before}from grailbench import cuda as device\n"
-        "device.simulate()\n"
-        "device.simulate()\n"
-        "from grailbench.cuda import gateway\n"
-        "gateway.require(); raise SystemExit(0 if gateway.simulated else 'real')"
-    )
-    assert code == 0, out
-
-
-def test_simulate_after_the_real_module_is_loaded_is_refused():
-    code, out = in_python(
-        "from grailbench import cuda as device; import grailbench.cuda.gateway\n"
-        "try: device.simulate()\n"
-        "except RuntimeError: raise SystemExit(7)"
-    )
-    assert code == 7, out
-
-
-# ------------------------------------------------------------------ the device and its memory
 
 
 def test_describe_gives_name_front_end_and_memory_of_what_runs_kernels():
@@ -150,9 +129,6 @@ def test_memory_is_asked_for_after_pending_frees(monkeypatch):
     assert describe.memory() == (70, 100)
     del context.memory_manager.deallocations
     assert describe.memory() == (70, 100)
-
-
-# ------------------------------------------------------------------ launches and barriers
 
 
 def test_a_typed_bundle_has_the_type_of_its_tuple_and_is_none():
@@ -261,9 +237,6 @@ def test_a_launch_that_the_driver_refuses_says_which_and_what_to_do(fault, kind,
     with pytest.raises(kind, match=says) as refusal:
         launch.check((Fault[f"CUDA_ERROR_{fault}"],), launch._launching("relay", launch.Shape(1056, 512), 232_448))
     assert type(refusal.value) is kind
-
-
-# ------------------------------------------------------------------ timers
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.graph.leveled import by_level
-from grailbench.problems.reachability.gpu.fused import from_edges, index, labeler
+from grailbench.problems.reachability.gpu.fused import from_edges, index, replicas
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -150,7 +150,7 @@ def test_a_walk_stops_where_the_outline_says_deep(free, monkeypatch):
 def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
     params = Params(dim=dim, seed=seed)
     dag = dag_of(*graph)
-    want = Fused.build(dag, params, NoTimer())._replicas.fetch()
+    want = Fused.build(dag, params, NoTimer()).fetch()
     ways = {"edges": lambda: Fused.ready(graph_of(*graph), params, NoTimer()),
             "rows": lambda: Fused.build(dag, params, NoTimer())}  # fmt: skip
     for way, deep, wide in (("edges", True, False), ("rows", False, True)):
@@ -161,9 +161,9 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
                 patch.setattr(graphs, "DEEP_LEVELS", 0)
                 patch.setattr(graphs, "DEEP_EDGES", 10**6)
             found = ways[way]()
-        starts = library.to_host(found._replicas.searchers[0].adjacency.child_starts)
+        starts = library.to_host(found.searchers[0].graph.adjacency.child_starts)
         assert starts.dtype == (np.int64 if wide else np.int32)
-        assert all(map(np.array_equal, found._replicas.fetch(), want))
+        assert all(map(np.array_equal, found.fetch(), want))
         assert found.check_labels(dag) is None
         vertices = np.arange(graph[0], dtype=np.int32)
         pairs = np.repeat(vertices, graph[0])[:200], np.tile(vertices, graph[0])[:200]
@@ -174,8 +174,8 @@ def test_an_index_by_the_device_is_the_index_by_the_host(graph, dim, seed):
 
 def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):
     called = []
-    real = labeler.host.labels_on_host
-    monkeypatch.setattr(labeler.host, "labels_on_host", lambda *args: called.append(1) or real(*args))
+    real = replicas.host.labels_on_host
+    monkeypatch.setattr(replicas.host, "labels_on_host", lambda *args: called.append(1) or real(*args))
     vertices = 600
     chain = Graph(vertices, np.arange(vertices - 1, dtype=np.int32), np.arange(1, vertices, dtype=np.int32))
     dag = condense(chain)
@@ -197,7 +197,7 @@ def test_three_graphs_load_every_kernel_of_the_way(monkeypatch):
     for module, name in (
         (build, "strong_components"),
         (build, "walk_levels_on_host"),
-        (labeler.host, "labels_on_host"),
+        (replicas.host, "labels_on_host"),
     ):
         real = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *a, real=real, name=name: taken.append(name) or real(*a))

@@ -362,4 +362,4 @@ def test_a_process_that_lost_its_gpu_gives_nothing_back_to_the_driver(monkeypatc
     manager._pinned.give(256, 512)  # beyond what is kept
     peaks.restart()
     peaks.release()
-    assert (manager.held(), manager.kept()) == (0, 0)
+    assert (manager.in_use(), manager.reserved()) == (0, 0)

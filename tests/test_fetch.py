@@ -9,12 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections import Counter
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import bad_servers
 import pytest
 import requests
 from archives import GRAPH, OTHER, PACKED, dataset, leftovers, one, sha256, tar_of
@@ -34,22 +31,9 @@ pytestmark = pytest.mark.usefixtures("cache")
 @pytest.fixture
 def server(folder):
     """The folder over HTTP: `.url`, and `.asked`, a Counter of the paths asked for."""
-    asked = Counter()
-
-    class Handler(SimpleHTTPRequestHandler):
-        def do_GET(self):
-            asked[self.path] += 1
-            super().do_GET()
-
-        def log_message(self, *args):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(folder)))
-    running.url, running.asked = f"http://127.0.0.1:{running.server_port}", asked
-    threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
-    yield running
-    running.shutdown()
-    running.server_close()
+    with bad_servers.served() as running:
+        running.act = bad_servers.of_folder(folder)
+        yield running
 
 
 # ---------------------------------------------------------------------------------------------- sources in turn
@@ -70,7 +54,7 @@ def test_what_is_held_is_not_fetched_again(server, folder):
     first = one(fetch(wanted))
     again = one(fetch(wanted))
     assert (first.status, again.status) == ("fetched", "held")
-    assert again.file.source == first.file.source == server.url + "/a.gra.gz"
+    assert again.file.note["source"] == first.file.note["source"] == server.url + "/a.gra.gz"
     assert server.asked == {"/a.gra.gz": 1}
 
 
@@ -81,7 +65,7 @@ def test_the_next_source_is_tried_after(spoilt, tmp_path, server, folder):
         (folder / "a.gra.gz").write_bytes(bad)
     (tmp_path / "a.gra.gz").write_bytes(PACKED)
     result = one(fetch([dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
-    assert (result.status, result.file.source) == ("fetched", str(tmp_path / "a.gra.gz"))
+    assert (result.status, result.file.note["source"]) == ("fetched", str(tmp_path / "a.gra.gz"))
     assert len(result.reasons) == 1
     assert server.url in result.reasons[0]
 
@@ -90,7 +74,7 @@ def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):
     for place in (tmp_path, folder):
         (place / "a.gra.gz").write_bytes(PACKED)
     wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
-    assert one(fetch(wanted, mirror=str(tmp_path))).file.source == str(tmp_path / "a.gra.gz")
+    assert one(fetch(wanted, mirror=str(tmp_path))).file.note["source"] == str(tmp_path / "a.gra.gz")
     assert not server.asked
 
 
@@ -109,7 +93,7 @@ def test_a_mirror_may_hold_unpacked_graph_files_and_a_folder_for_each_set(at, fo
     (folder / at).parent.mkdir(exist_ok=True)
     (folder / at).write_bytes(GRAPH if at.endswith(".gra") else packed)
     result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra", GRAPH, packed)], mirror=str(folder)))
-    assert (result.file.verified, result.file.source, result.reasons) == (True, str(folder / at), ())
+    assert (result.file.verified, result.file.note["source"], result.reasons) == (True, str(folder / at), ())
 
 
 def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
@@ -170,18 +154,6 @@ def test_a_resolver_that_hangs_costs_the_timeout_once(monkeypatch):
     assert reason == "nowhere.invalid is out of reach: it sent less than 64 KiB in 0.1 s (--timeout waits longer)"
 
 
-@pytest.mark.slow
-def test_a_server_that_never_answers_costs_the_timeout_once():
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/{{file}}"
-        results = fetch(asked(9, url), hosts=Hosts(timeout=0.3))
-        silent.setblocking(False)
-        silent.accept()[0].close()
-        with pytest.raises(BlockingIOError):
-            silent.accept()
-    assert all("it sent less than" in r.reasons[0] for r in results)
-
-
 # ---------------------------------------------------------------------------------------------- interruption
 
 
@@ -204,46 +176,34 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
     """The real command, interrupted while a server feeds it a file that never ends."""
     begun = threading.Event()
 
-    class Endless(SimpleHTTPRequestHandler):
-        def do_GET(self):
-            self.send_response(200)
-            self.end_headers()
-            if self.path == "/a.gra.gz":
-                self.wfile.write(PACKED)
-                return
-            try:
-                while True:
-                    self.wfile.write(os.urandom(1 << 16))
-                    if local_file(wanted) is not None:
-                        begun.set()
-                    time.sleep(0.02)
-            except OSError:
-                return
-
-        def log_message(self, *args):
-            pass
+    def act(handler):
+        if handler.path == "/a.gra.gz":
+            bad_servers.send(handler)
+            return
+        bad_servers.send(handler, b"", stated="")
+        while not handler.server.stopped.wait(0.02):
+            handler.wfile.write(os.urandom(1 << 16))
+            if local_file(wanted) is not None:
+                begun.set()
 
     wanted = dataset(content=GRAPH, packed=PACKED)
     registered = f'''set = "toy"\ntitle = "Toy"\nposition = 1\n[archives."a.gra.gz"]\nsha256 = "{sha256(PACKED)}"
 [archives."b.gra.gz"]\n[[datasets]]\nname = "a"\ntitle = "a"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"
 [[datasets]]\nname = "b"\ntitle = "b"\narchive = "b.gra.gz"\n'''
     (tmp_path / "toy.toml").write_text(registered)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endless)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     program = (
         "import sys; from pathlib import Path; from grailbench.util import paths; from grailbench.cli.main import main;"
-        f"paths.datasets_dir = lambda: Path({str(tmp_path)!r}); main(sys.argv[1:])"
+        f"paths.shipped = lambda name: Path({str(tmp_path)!r}); main(sys.argv[1:])"
     )
-    mirror = f"http://127.0.0.1:{server.server_port}"
-    running = subprocess.Popen(
-        [sys.executable, "-c", program, "fetch", "--all", "--mirror", mirror],
-        stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
-    )  # fmt: skip
-    assert begun.wait(PATIENCE)
-    running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=PATIENCE)
-    server.shutdown()
-    server.server_close()
+    with bad_servers.served() as server:
+        server.act = act
+        running = subprocess.Popen(
+            [sys.executable, "-c", program, "fetch", "--all", "--mirror", server.url],
+            stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+        )  # fmt: skip
+        assert begun.wait(PATIENCE)
+        running.send_signal(signal.SIGINT)
+        _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130, said
     assert cached.cached_file(wanted).verified
     assert leftovers(cache) == []

@@ -487,20 +487,6 @@ def test_a_graph_of_names_goes_through_every_command(capsys, tmp_path):
     assert (code, "--format edges or csv keeps the ids" in out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("names", "text"),
-    [
-        (["b", "a", "c"], "# 1 of 3 vertices have no edge, and no line\na b 4\nb a 5\n"),
-        (["New York", "a", "c"], "# 1 of 3 vertices have no edge, and no line\na\tNew York\t4\nNew York\ta\t5\n"),
-    ],
-)
-def test_an_edge_list_of_names_is_read_back(tmp_path, names, text):
-    graph = Graph.from_edges(3, [0, 1], [1, 0], np.array([5, 4]))
-    assert write_edges(tmp_path / "g", graph, Named(names)) == (2, 1)
-    assert sorted((tmp_path / "g").read_text().splitlines()) == sorted(text.splitlines())
-    assert set(named_edges(read(tmp_path / "g", "names"))) == {(names[0], names[1]), (names[1], names[0])}
-
-
 def test_names_that_are_alike_up_to_a_nul_are_two(tmp_path, monkeypatch):
     """pandas 2 takes them as one, unless not all labels are text."""
     of_pandas = pd.factorize

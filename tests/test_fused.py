@@ -22,8 +22,8 @@ from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.hubs import Chooser
-from grailbench.problems.reachability.gpu.fused.labeler import Labeler, device_bytes
+from grailbench.problems.reachability.gpu.fused.hubs import choosing
+from grailbench.problems.reachability.gpu.fused.replicas import Labeler, device_bytes
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()
@@ -34,7 +34,8 @@ SHAPES = [Shape(1, 1), Shape(1, 4)] if gateway.simulated else [None, Shape(1, 51
 def labelled(dag, dim, seed, **how):
     graph = by_level(dag)
     labeler = Labeler(graphs.Outline.of(graph), graphs.upload_leveled(graph, graph.parents()), dim, seed, **how)
-    found = labeler.run()
+    labeler.run()
+    found = labeler.records
     lanes = found.lanes.copy_to_host().reshape(dag.vertices, int(found.width))
     return graph, lanes, found.hubs.copy_to_host()
 
@@ -82,7 +83,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     labeler.run()
     of_all = len(met)
     met.clear()
-    Chooser(device).launch()
+    choosing(device)[0].launch()
     assert labeler.work["label_barriers"] == of_all - len(met) > 0
 
 
@@ -97,8 +98,8 @@ def test_the_need_for_memory_covers_what_is_held_at_once(dim):
 def test_a_subtree_that_is_none_is_found(lane):
     dag = dag_of(6, [(0, 1), (0, 2), (0, 3), (3, 4), (3, 5)])
     index = implementation("gpu-fused").build(dag, Params(dim=1), NoTimer())
-    on_device = index._replicas.records[0].lanes
-    lanes, _ = index._replicas.fetch()
+    on_device = index.records[0].lanes
+    lanes, _ = index.fetch()
     ranks = -lanes[:, 4]
     leaves = lanes[:, 3] == ranks
     if lane == 3:  # a leaf claims the vertex before it
@@ -126,12 +127,12 @@ def test_hubs_are_those_of_the_cpu(graph, most, threads):
     dag = dag_of(*graph)
     numbered = by_level(dag)
     shape = Shape(1, threads if gateway.simulated else 32 * threads)
-    chooser = Chooser(graphs.upload_leveled(numbered, numbered.parents()), shape, most, most)
-    chooser.launch()
+    choose, chosen = choosing(graphs.upload_leveled(numbered, numbered.parents()), shape, most, most)
+    choose.launch()
     expected = np.full(64, -1)
     first = numbered.rank[hubs.choose(dag)][:most]
     expected[: first.size] = first
-    assert np.array_equal(chooser.chosen.copy_to_host(), expected)
+    assert np.array_equal(chosen.copy_to_host(), expected)
 
 
 @MANY
@@ -157,9 +158,9 @@ def test_the_index_checks_its_labels_and_answers():
     u, v = (ends.ravel().astype(np.int32) for ends in np.indices((10, vertices)))
     assert np.array_equal(index.query_batch(u, v, NoTimer()), u <= v)
     assert index.counters["queries"] == 300
-    on_device = index._replicas.records[0].lanes
+    on_device = index.records[0].lanes
     for lane, wrong in ((0, 0), (2 * 2, dag.depth - 2)):  # the last reaches rank 0, or is on the level of its parent
-        lanes, _ = index._replicas.fetch()
+        lanes, _ = index.fetch()
         right, lanes[-1, lane] = lanes[-1, lane], wrong
         on_device.copy_to_device(lanes.ravel())
         assert "do not contain" in index.check_labels(dag)
@@ -185,7 +186,7 @@ def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(real_graphs)
         index = implementation("gpu-fused").build(dag, Params(dim=2), NoTimer())
         assert index.check_labels(dag) is None, name
         numbered, lanes, words = labelled(dag, 2, 1, shared=False)
-        for one, other in zip((lanes, words), index._replicas.fetch(), strict=True):
+        for one, other in zip((lanes, words), index.fetch(), strict=True):
             assert np.array_equal(one, other), name
         assert np.array_equal(words.reshape(-1, 2), hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
 
@@ -205,9 +206,9 @@ def test_several_gpus_label_and_answer_as_one(devices):
         pytest.skip(f"needs {devices} GPUs")
     dag = dag_of(40, [(u, v) for u in range(40) for v in (u + 1, u + 3, 2 * u + 1) if u < v < 40])
     one, many = (implementation("gpu-fused").build(dag, Params(dim=2, devices=n), NoTimer()) for n in (1, devices))
-    assert len(many._replicas.records) == devices
+    assert len(many.records) == devices
     for device in range(devices):
-        for expected, found in zip(one._replicas.fetch(), many._replicas.fetch(device), strict=True):
+        for expected, found in zip(one.fetch(), many.fetch(device), strict=True):
             assert np.array_equal(expected, found)
     u, v = (ends.ravel().astype(np.int32) for ends in np.indices((9, 40)))
     for k in (360, 7, 1, 0):

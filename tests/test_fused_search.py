@@ -77,9 +77,9 @@ def test_every_stage_answers_what_the_one_before_left(sizes, stage):
 
 
 def test_the_filter_leaves_open_exactly_what_that_of_the_cpu_does():
-    dag = dag_of(*layered(6, 20))
+    dag = dag_of(*layered(6, 14 if gateway.simulated else 20))
     ids = np.arange(dag.vertices, dtype=np.int32)
-    u, v = (ends[:: 37 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
+    u, v = (ends[:: 29 if gateway.simulated else 1] for ends in (np.repeat(ids, ids.size), np.tile(ids, ids.size)))
     for filters in ((), FILTERS):
         params = Params(dim=1, filters=filters, count=True)
         index = implementation("sequential").build(dag, params, NoTimer())
@@ -190,7 +190,7 @@ def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(m
     from grailbench.problems.reachability.gpu.fused import batch, replicas
 
     monkeypatch.setattr(batch, "MOST_VERTICES", 30)
-    monkeypatch.setattr(replicas, "_Replica", None)
+    monkeypatch.setattr(replicas, "_everywhere", None)
     dag = dag_of(*layered(5, 6))
     with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
         implementation("gpu-fused").build(dag, Params(), NoTimer())

@@ -8,6 +8,7 @@ import boundscheck
 import fuzz
 import judge as judging
 import numpy as np
+import own_files
 import pytest
 import slow_readers
 import targets
@@ -15,7 +16,7 @@ from commands import in_python
 from judge import Place, Target, judge
 
 from grailbench.errors import InputError
-from grailbench.graph import readers
+from grailbench.graph import mapped, readers
 
 TARGETS = fuzz.every_target()
 SEED = 23
@@ -158,11 +159,22 @@ def test_a_reader_that_accepts_a_wrong_edge_is_found(name, data, attribute, chan
 
 
 def test_a_reader_that_refuses_a_right_file_is_found(place, monkeypatch):
-    def refuse(path, text):
-        raise InputError("no", path=path)
+    def refuse(text):
+        raise InputError("no")
 
     monkeypatch.setattr("grailbench.graph.readers.rows.read_gra", refuse)
     assert "although it is right" in judge(TARGETS["gra"], b"1\n0: #\n", place).finding.text
+
+
+@pytest.mark.slow
+def test_an_index_that_does_not_see_damage_is_found(place, monkeypatch):
+    """A changed byte in the file of an index without arrays of its own crashed the process."""
+    own_files.saved()
+    monkeypatch.setattr(mapped.Check, "_compare", lambda self: None)
+    monkeypatch.setattr(own_files, "QUESTIONS", ("ids", "nbytes"))
+    inputs = (b"P\x07" + (number * 7919).to_bytes(3, "little") for number in range(400))
+    texts = [found.text for data in inputs if (found := judge(TARGETS["index-file"], data, place).finding)]
+    assert any("another answer to ids" in text for text in texts)
 
 
 def test_a_graph_that_is_refused_when_it_was_written_is_found(place, monkeypatch):

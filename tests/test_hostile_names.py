@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import subprocess
-import sys
 from io import StringIO
 
 import attacks
@@ -15,12 +13,12 @@ import click
 import pandas
 import pytest
 from attacks import ATTACKS, EVERY, file_name
-from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_a_terminal, in_python
+from commands import PATIENCE, call, call_apart, in_a_terminal, in_python
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from grailbench.cli import completion
+from grailbench.cli import options
 from grailbench.cli.main import COMMANDS, cli, main
 from grailbench.report.render import csv as csv_of
 from grailbench.report.render import markdown as markdown_of
@@ -40,9 +38,9 @@ LOOKED_UP = {
     "fetch": (), "generate": (),
 }  # fmt: skip
 NAMES = {
-    completion.ANY, completion.CONFIG, completion.FETCHED, completion.GRAPH, completion.GRAPH_OR_FILE,
-    completion.IMPLEMENTATION, completion.LOOK_ALIKE,
-    completion.PROBLEM, completion.RUN, completion.SET, completion.SETS, completion.TABLE,
+    options.ANY, options.CONFIG, options.FETCHED, options.GRAPH, options.GRAPH_OR_FILE,
+    options.IMPLEMENTATION, options.LOOK_ALIKE,
+    options.PROBLEM, options.RUN, options.SET, options.SETS, options.TABLE,
 }  # fmt: skip
 
 
@@ -282,8 +280,8 @@ def test_json_has_the_very_names(world, capsys):
 
 def test_names_that_a_shell_takes_for_more_are_not_completed(world):
     ctx = click.Context(cli)
-    param = click.Argument(["graph"], type=completion.GRAPH)
-    found = [item.value for item in completion.GRAPH.shell_complete(ctx, param, "")]
+    param = click.Argument(["graph"], type=options.GRAPH)
+    found = [item.value for item in options.GRAPH.shell_complete(ctx, param, "")]
     assert {"ids", "kegg"} <= {*found}
     assert [name for name in found if visible(name) != name or "$" in name or "|" in name] == []
 
@@ -310,12 +308,9 @@ def test_what_libraries_print_is_filtered_and_bytes_are_not():
     assert "a\\x9b\tb\\x1b\n\x07" in said
 
 
-def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world):
+def test_answers_are_exact_in_a_pipe_and_seen_in_a_terminal(world, capfdbinary):
     words = ["ask", "ids", "--ancestors", "c"]
-    env = {**os.environ, **NO_GPU, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "grailbench", *words]
-    piped = subprocess.run(command, env=env, capture_output=True, timeout=PATIENCE, cwd=world)
-    assert ID.encode() in piped.stdout
+    assert ID.encode() in call(capfdbinary, *words)[1]
     code, said = in_a_terminal(*words, cwd=world)
     assert code == 0
     assert attacks.terminal(said) == []

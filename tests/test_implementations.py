@@ -154,8 +154,9 @@ def _variants():
     """Our implementations with either search, without filters and with all, where they have those axes."""
     for name in OURS:
         axes = implementations()[name].axes
-        for search in ("dfs", "bfs") if "search" in axes else ("dfs",):
-            for filters in ((), FILTERS) if "filters" in axes else ((),):
+        several = name != "dask"  # its workers run the kernels of `parallel`
+        for search in ("dfs", "bfs") if "search" in axes and several else ("dfs",):
+            for filters in ((), FILTERS) if "filters" in axes and several else ((),):
                 yield pytest.param(name, search, filters, id=" ".join((name, search, *filters)))
 
 

@@ -1,8 +1,6 @@
-"""A program that imports grailbench finds its own process as it was; `python -m grailbench` is the command."""
+"""A program that imports grailbench finds its own process as it was."""
 
-from commands import call_apart, in_python
-
-from grailbench import __version__
+from commands import in_python
 
 OTHERS = """
 import atexit, faulthandler, gc, importlib, locale, logging, multiprocessing, os, pkgutil, random, signal, socket, sys
@@ -58,9 +56,3 @@ def changed(work):
 
 def test_importing_every_module_changes_no_global_setting():
     assert changed(IMPORT) == "{}"
-
-
-def test_the_package_is_run_as_a_module():
-    code, out, err = call_apart("--version")
-    assert (code, err) == (0, "")
-    assert __version__ in out

@@ -1,17 +1,17 @@
 """A change in what a kernel is made of must leave the compiled kernel behind."""
 
 import ast
-import os
-import shutil
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import ROOT, in_python
+from commands import ROOT, call, in_python
+from numba.core import config
 
+from grailbench.cli.main import cli
 from grailbench.util import kernelcache
+from grailbench.util.guard import Outcome, guarded
 
 PACKAGE = ROOT / "grailbench"
 
@@ -97,7 +97,7 @@ def test_every_kernel_of_the_package_is_kept_in_a_folder_named_after_its_code():
     found = {Path(path) for path in out.split()}
     assert len(found) > 50
     assert {path.parent for path in found} == {kernelcache.folder()}
-    assert all(kernelcache._is_present(path) for path in found)
+    assert all(kernelcache._STATE.fullmatch(path.name) for path in found)
 
 
 def test_a_folder_that_the_user_chose_holds_kernels(tmp_path):
@@ -179,61 +179,26 @@ for kernel in kernels:
     assert len(one.splitlines()) == len(set(one.splitlines())) == 17
 
 
-_TWICE = """
-from numba import njit
-from grailbench.util import kernelcache
-from grailbench.util.guard import guarded
-
-@njit(cache=True)
-def doubled(x):
-    return 2 * x
-
-print(guarded(lambda: doubled(21)))
-"""
-
-
-@pytest.fixture(scope="module")
-def twice(tmp_path_factory):
-    """Path: a program whose kernel is in the folder `kernels` beside it."""
-    program = tmp_path_factory.mktemp("twice") / "twice.py"
-    program.write_text(_TWICE)
-    assert "status='ok'" in answer_of(program, program.parent / "kernels")
-    return program
-
-
-def answer_of(program, kernels) -> str:
-    env = {**os.environ, "NUMBA_CACHE_DIR": str(kernels)}
-    run = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False, env=env)
-    return run.stdout + run.stderr
-
-
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[: len(content) // 2], lambda _: b"no"])
-def test_a_damaged_entry_is_compiled_anew(twice, tmp_path, ending, damage):
-    kernels = shutil.copytree(twice.parent / "kernels", tmp_path / "kernels")
-    (entry,) = kernels.rglob(f"*doubled*.{ending}")
-    whole = entry.read_bytes()
-    entry.write_bytes(damage(whole))
-    assert "status='ok', reason=None, value=42" in answer_of(twice, kernels)
-    assert len(entry.read_bytes()) == len(whole)
+def test_a_damaged_entry_is_compiled_anew(tmp_path, monkeypatch, capsys, ending, damage):
+    """Each time the module is run, as by another process; by a cell, and by a command whose imports meet it."""
+    program = tmp_path / "twice.py"
+    program.write_text("from numba import njit\n@njit(cache=True)\ndef doubled(x):\n    return 2 * x\n")
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kernels"))
 
+    def answer():
+        return runpy.run_path(str(program))["doubled"](21)
 
-def test_a_command_whose_imports_meet_damaged_entries_runs_all_the_same(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    (tmp_path / "g.gra").write_text("2\n0: 9 #\n1: #\n")
-
-    def imported() -> subprocess.CompletedProcess:
-        line = [sys.executable, "-m", "grailbench.cli.main", "import", tmp_path / "g.gra", "--name", "two"]
-        return subprocess.run(line, capture_output=True, text=True, check=False)
-
-    before = imported()
-    entries = [path for path in (tmp_path / "kernels").rglob("text.*.nb?")]  # a few of all, as each is compiled again
-    for entry in entries:
-        entry.write_bytes(entry.read_bytes()[:20])
-    again = imported()
-    assert (again.returncode, again.stderr) == (2, before.stderr)
-    assert "g.gra, line 2: a child 9 is out of range" in again.stderr
-    assert len(entries) > 1
+    assert answer() == 42
+    (entry,) = (tmp_path / "kernels").rglob(f"*doubled*.{ending}")
+    entry.write_bytes(damage(entry.read_bytes()))
+    assert guarded(answer) == Outcome("ok", value=42)
+    assert answer() == 42  # from a whole entry
+    for each in (tmp_path / "kernels").rglob(f"*doubled*.{ending}"):
+        each.write_bytes(damage(each.read_bytes()))
+    monkeypatch.setattr(cli, "main", lambda **named: print(answer()))
+    assert call(capsys, "list") == (0, "42\n", "")
 
 
 def test_other_errors_are_none_of_the_cache():

@@ -1,18 +1,20 @@
-"""Labelings against the recursion of algorithm 1, and the predicates that kernels share."""
+"""Labelings against the recursion of algorithm 1; which vertices are hubs, and their words."""
 
 import re
 
 import numpy as np
 import pytest
+from dags import hub_words
 from hypothesis import given
 from hypothesis import strategies as st
-from naive import grail_labels
+from naive import closure, grail_labels
 from strategies import dag_of, digraphs
 
+from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability import labels as lanes
 from grailbench.problems.reachability.cpu.grail import Sequential
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
-from grailbench.problems.reachability.index import NoTimer, Params
+from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
 ORDERS = ("lexicographic", "random")
 
@@ -71,3 +73,39 @@ def test_a_filter_that_is_off_is_neutral_data():
     records = Sequential.build(dag, Params(dim=2), NoTimer()).labels.lanes.reshape(dag.vertices, -1)
     assert np.all(records[:, 4] == 0)
     assert np.all(records[:, 5:7] == lanes.NEVER)
+
+
+def edges_of(dag):
+    return np.repeat(np.arange(dag.vertices), np.diff(dag.offsets)).tolist(), dag.children.tolist()
+
+
+@given(digraphs())
+def test_hubs_are_the_vertices_of_largest_weight_ties_by_lower_id(graph):
+    dag = dag_of(*graph)
+    sources, targets = edges_of(dag)
+    weight = {v: (targets.count(v) + 1) * (sources.count(v) + 1) for v in range(dag.super_root)}
+    expected = sorted(weight, key=lambda v: (-weight[v], v))[:64]
+    assert hubs.choose(dag).tolist() == expected
+
+
+@given(digraphs())
+def test_words_say_which_hubs_a_vertex_reaches_and_which_reach_it(graph):
+    dag = dag_of(*graph)
+    reach = closure(dag.vertices, list(zip(*edges_of(dag), strict=True)))
+    chosen, words = hubs.choose(dag).tolist(), hub_words(dag).tolist()
+    for v in range(dag.vertices):
+        assert words[2 * v] == sum(1 << j for j, hub in enumerate(chosen) if hub in reach[v])
+        assert words[2 * v + 1] == sum(1 << j for j, hub in enumerate(chosen) if v in reach[hub])
+
+
+def test_among_up_to_64_vertices_every_one_is_a_hub_so_nothing_is_searched():
+    dag = dag_of(40, [(u, v) for u in range(40) for v in (u + 1, 2 * u + 3) if v < 40])
+    index = implementation("sequential").build(dag, Params(filters=FILTERS, count=True), NoTimer())
+    sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(1600), 40))
+    index.query_batch(sources, targets, NoTimer())
+    assert index.counters["searches"] == 0
+    assert index.counters["accepted_by_hubs"] + index.counters["excluded_by_hubs"] > 0
+    assert index.counters["hub_edges_scanned"] <= 2 * dag.edges
+    plain = implementation("sequential").build(dag, Params(filters=("level", "tree")), NoTimer())
+    assert plain.hubs is None
+    assert index.index_bytes == plain.index_bytes + 16 * dag.vertices

@@ -189,11 +189,17 @@ def test_numbers_are_read_the_same_by_the_fast_way_and_the_other(tmp_path, asked
         ("q.csv", "alise,bob\n", "q.csv, line 1: no vertex is named 'alise'"),
         ("q.csv", "alice,bob,2\nalice,bob,2\n", "q.csv, line 1: answer '2'"),
         ("q.csv", "alice,bob\nalice,bob,1,1\n", "q.csv, line 2: no query"),
+        ("numbers", "0 1\n0\n", "numbers, line 2: no query"),
+        ("numbers", "0 1 1 1\n", "numbers, line 1: no query"),
+        ("numbers", "0 1\n# x\n0 -1\n", "numbers, line 3: vertex -1 is out of range"),
+        ("numbers", "0 x\n", "numbers, line 1: no query"),
+        ("numbers", "0 5\n", "numbers, line 1: .*out of range"),
+        ("numbers", "0 1 2\n", "numbers, line 1: .*0 or 1"),
     ],
 )
-def test_a_line_that_is_no_pair_of_names_is_named(tmp_path, name, text, why):
+def test_a_line_that_is_no_pair_is_named(tmp_path, name, text, why):
     with pytest.raises(InputError, match=why):
-        pairs_of(tmp_path / name, text, PEOPLE)
+        pairs_of(tmp_path / name, text, Counted(5) if name == "numbers" else PEOPLE)
 
 
 @pytest.mark.parametrize(

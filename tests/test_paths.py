@@ -29,7 +29,7 @@ from grailbench.util import paths
 from grailbench.cli.main import main
 
 root = paths.checkout()
-paths._shipped = lambda folder: root / folder
+paths.shipped = lambda name: root / name
 paths.checkout = lambda: None  # as if installed
 for words in ("list datasets", "cache", "info path-4", "ask path-4 0 3 --impl dfs", "completion bash",
               "run --dataset path-4 --impl dfs --count 9 --trials 1 --out run", "pack run --redact"):

@@ -179,7 +179,7 @@ def test_every_shipped_config_and_its_short_form_make_a_plan(name):
     config = load_config(name)
     assert (config.name, bool(config.description)) == (name, True)
     assert make_plan(config).cells
-    if "[short]" in (paths.configs_dir() / f"{name}.toml").read_text(encoding="utf-8"):
+    if "[short]" in (paths.shipped("configs") / f"{name}.toml").read_text(encoding="utf-8"):
         brief = load_config(name, short=True)
         assert (brief.name, bool(brief.description)) == (f"{name}-short", True)
         assert make_plan(brief).digest != make_plan(config).digest

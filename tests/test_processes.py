@@ -65,6 +65,15 @@ def test_cells_apart_are_verified_timed_and_counted_as_in_one_process(apart, toy
     assert queries(done.rows, "toy:right")[0]["counters"] == {"asked": 50}
 
 
+@pytest.mark.parametrize("problem", ["bfs", "closure"])
+def test_cells_of_other_problems_have_processes_of_their_own(problem, apart, diamond, tmp_path):
+    block = {"problem": problem, "datasets": [diamond], "trials": 2, "process": "own"}
+    done = run(make_plan(Config.model_validate({"experiment": [block]})), Silent(), fetch=False, out=tmp_path / "run")
+    done.check()
+    assert done.statuses["ok"] > 0
+    assert all(row["host_peak_bytes"] for row in done.rows if row["phase"] == "solve" and row["status"] == "ok")
+
+
 def test_peak_memory_of_a_cell_is_its_own_and_no_other_cells(apart):
     rows = apart("right", "greedy", trials=1).rows
     peaks = {row["impl"]: row["host_peak_bytes"] for row in rows if row["phase"] == "query"}

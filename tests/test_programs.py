@@ -8,7 +8,7 @@ import time
 
 import numpy as np
 import pytest
-from commands import ROOT, call, call_apart
+from commands import ROOT, call
 from strategies import dag_of
 
 from grailbench.errors import InputError, MachineLacks
@@ -351,7 +351,7 @@ def test_the_library_builds_no_index_by_a_command(described):
 
 
 @pytest.mark.slow
-def test_a_config_names_a_program_beside_it_and_each_has_its_process(described, diamond, tmp_path):
+def test_a_config_names_a_program_beside_it_and_each_has_its_process(described, diamond, tmp_path, capsys):
     described()
     described("count", COUNT, name="counting")
     config = tmp_path / "mine.toml"
@@ -360,14 +360,14 @@ def test_a_config_names_a_program_beside_it_and_each_has_its_process(described, 
         "trials = 2\ncount = 50\nprocess = 'own'\n"
     )
     run = tmp_path / "run"
-    code, out, err = call_apart("run", "--config", config, "--json", "--out", run)
+    code, out, err = call(capsys, "run", "--config", config, "--json", "--out", run)
     assert code == 0, err
     rows = [json.loads(line) for line in out.splitlines()]
     theirs = [row for row in rows if row["impl"] == "program:reach"]
     assert {row["status"] for row in rows} == {"ok"}
     assert {row["phase"] for row in theirs} == {"label", "query", "write", "process", "processor", "read"}
     assert all(0 < row["host_peak_bytes"] < 64 << 20 for row in theirs if row["phase"] == "query")
-    again, _, said = call_apart("run", "--resume", run)
+    again, _, said = call(capsys, "run", "--resume", run)
     assert (again, "already complete" in said) == (0, True)
 
 

@@ -28,8 +28,8 @@ def git(folder, *arguments):
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     """A small checkout with one commit, taken for the project's own."""
-    root, registry = tmp_path / "project", paths.datasets_dir()
-    monkeypatch.setattr(paths, "datasets_dir", lambda: registry)
+    root, ours = tmp_path / "project", paths.checkout()
+    monkeypatch.setattr(paths, "shipped", lambda name: ours / name)
     (root / "grailbench").mkdir(parents=True)
     (root / "results" / "baselines").mkdir(parents=True)
     (root / "grailbench" / "a.py").write_text("x = 1\n")

@@ -17,7 +17,7 @@ UNKNOWN = {"cit-patents", "uniprotenc_100", "uniprotenc_150", "citeseerx", "go-u
 
 
 def _csv(name):
-    with (paths.published_dir() / f"{name}.csv").open() as file:
+    with (paths.shipped("results/published") / f"{name}.csv").open() as file:
         return list(csv.reader(file))[1:]
 
 

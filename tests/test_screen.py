@@ -61,11 +61,6 @@ def test_headers_are_folded_before_texts_and_texts_before_a_table_is_parted():
     assert [line.split()[0] for line in text.splitlines() if line.startswith((" a ", " b "))] == ["a", "b"]
 
 
-def test_a_number_is_never_folded():
-    table = Grid("", ["graph", "time"], [["kegg", "1.25 [1, 2]"]], frozenset({"time"}))
-    assert "1.25 [1, 2]" in shown(table, width=20)
-
-
 def test_what_a_line_is_about_stands_above_it_when_the_window_is_narrow():
     heads = ["graph", "d", "filters", *(f"milliseconds{i}" for i in range(5))]
     lines = [[graph, "2", "", *("1.00" for _ in range(5))] for graph in ("kegg", "kegg", "human")]
@@ -85,8 +80,11 @@ def test_a_first_column_without_a_name_is_in_every_part_and_an_empty_one_in_none
     assert "nothing" not in text
 
 
-def test_brackets_are_no_markup():
-    assert "[bold] 3 [1]" in shown("[bold] 3 [1]", Grid("", ["a"], [["[bold] 3 [1]"]]))
+def test_a_number_is_never_folded_and_brackets_are_no_markup():
+    table = Grid("", ["graph", "time"], [["kegg", "1.25 [bold] [1, 2]"]], frozenset({"time"}))
+    text = shown("[bold] 3 [1]", table, width=20)
+    assert "[bold] 3 [1]" in text
+    assert "1.25 [bold] [1, 2]" in text
 
 
 def test_a_line_is_folded_between_words_and_keeps_its_indent():

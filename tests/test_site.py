@@ -211,11 +211,13 @@ def test_cells_of_two_machines_are_two_runs_with_their_own_processors(pages):
 
 @pytest.mark.slow
 def test_a_large_run_is_folded_by_graph_and_times_that_cannot_be_trusted_are_said_to_be_so(tmp_path):
-    rows = [each for n in range(41) for each in trials(count=1, planned=1, dataset=f"g{n % 3}", seed=n)]
+    rows = [each for n in range(41) for each in trials(count=1, planned=1, dataset=f"g{n % 3}", dim=n + 1)]
+    rows += [each for n in (1, 2) for each in trials(count=1, planned=1, dataset="seeds", seed=n)]
     rows += [each | {"ms": each["ms"] * (1 + each["trial"])} for each in trials(count=18, planned=18)]
     made(store(tmp_path / "run", rows), out=tmp_path / "out")
     text = (tmp_path / "out" / "runs" / "run.html").read_text("utf-8")
-    assert [words.strip() for _, words in Page(text).all("summary")] == ["g0: 14", "g1: 14", "g2: 13", "kegg: 1"]
+    folded = [words.strip() for _, words in Page(text).all("summary")]
+    assert folded == ["g0: 14", "g1: 14", "g2: 13", "seeds: 1", "kegg: 1"]
     assert "UNSTABLE: run again." in text
     assert "UNSTABLE: label" in text
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 
 import bad_servers
@@ -40,11 +37,12 @@ def test_a_broken_promise_is_seen(monkeypatch):
     assert "left" in wrong
 
 
-def test_from_a_server_that_asks_to_wait_nothing_more_is_asked(cache):
+@pytest.mark.parametrize("name", ["answers 429", "sends nothing"])
+def test_from_a_server_that_asks_to_wait_or_is_silent_nothing_more_is_asked(name, cache):
     with bad_servers.served() as server:
-        server.act = bad_servers.FAULTS["answers 429"].make(0)
+        server.act = bad_servers.FAULTS[name].make(0)
         wanted = [dataset(name, f"{name}.gra.gz", from_=[server.url + "/{file}"]) for name in "abc"]
-        results = fetch(wanted, hosts=Hosts())
+        results = fetch(wanted, hosts=Hosts(timeout=0.2))
     assert server.asked == {"/a.gra.gz": 1}
     assert [result.reasons[0].partition(": ")[0] for result in results[1:]] == ["127.0.0.1 is out of reach"] * 2
 
@@ -82,68 +80,24 @@ def test_the_command_waits_for_the_timeout_and_ends_with_two_and_the_remedy(cach
 # ------------------------------------------------------------------ a download ends, whatever the server does
 
 
-def dripped(url: str, size: int | None):
-    """A dataset whose archive is of a registered size."""
-    archive = Archive(file="a.gra.gz", bytes=size, sources=(url,))
-    return dataset().model_copy(update={"archives": {"a.gra.gz": archive}})
-
-
-@pytest.fixture
-def dripping():
-    """A server that sends what `.begin` holds, then `.block` over and over, `.pause` seconds apart; `.sent` bytes."""
-    stopped = threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            with suppress(OSError):
-                self.wfile.write(running.begin)
-                while not stopped.wait(running.pause) and running.sent < 1 << 28:
-                    self.wfile.write(running.block)
-                    running.sent += len(running.block)
-
-        def log_message(self, *args):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    running.daemon_threads = True
-    running.url, running.sent = f"http://127.0.0.1:{running.server_port}/{{file}}", 0
-    running.begin, running.block, running.pause = b"HTTP/1.0 200 OK\r\n\r\n", b"0" * 4096, 0.0
-    threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
-    yield running
-    stopped.set()
-    running.shutdown()
-    running.server_close()
-
-
 @pytest.mark.parametrize("registered", [True, False])
-def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(dripping, registered, cache, monkeypatch):
+def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(registered, cache, monkeypatch):
     monkeypatch.setattr("grailbench.data.fetch.UNREGISTERED", 3_000_000)
-    size = 1_000_000 if registered else None
-    result = one(fetch([dripped(dripping.url, size)], hosts=Hosts()))
+    with bad_servers.served() as server:
+        server.act = bad_servers.FAULTS["sends without an end"].make(0)
+        archive = Archive(file="a.gra.gz", bytes=1_000_000 if registered else None, sources=(f"{server.url}/a.gra.gz",))
+        wanted = dataset().model_copy(update={"archives": {"a.gra.gz": archive}})
+        result = one(fetch([wanted], hosts=Hosts()))
     assert f"it has more than {1_000_000 if registered else 3_000_000:,} bytes" in result.reasons[0]
-    assert dripping.sent < 1 << 27
-    assert leftovers(cache) == []
-
-
-def test_a_download_that_announces_too_much_is_not_begun(dripping, cache):
-    dripping.begin, dripping.pause = b"HTTP/1.0 200 OK\r\nContent-Length: 1000001\r\n\r\n", 60.0
-    result = one(fetch([dripped(dripping.url, 1_000_000)], hosts=Hosts()))
-    assert "it has more than 1,000,000 bytes" in result.reasons[0]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("begin", [b"HTTP/1.0 200 OK\r\n\r\n", b"HTTP/1.0 200 OK\r\nX: "])
-def test_a_download_that_only_drips_ends_at_its_deadline(dripping, begin, cache):
-    dripping.begin, dripping.block, dripping.pause = begin, b"0", 0.02
-    result = one(fetch([dripped(dripping.url, 1)], hosts=Hosts(timeout=0.3)))
-    assert "it sent less than 64 KiB in 0.3 s" in result.reasons[0]
+    assert server.sent < 1 << 27
     assert leftovers(cache) == []
 
 
 @pytest.mark.slow
-def test_a_download_that_goes_on_too_long_is_ended(dripping, cache):
-    dripping.pause = 0.01
-    result = one(fetch([dripped(dripping.url, None)], hosts=Hosts(total=0.3)))
+def test_a_download_that_goes_on_too_long_is_ended(cache):
+    with bad_servers.served() as server:
+        server.act = lambda handler: bad_servers.drip(handler, block=b"0" * 4096, pause=0.01)
+        result = one(fetch([dataset(from_=[server.url + "/{file}"])], hosts=Hosts(total=0.3)))
     assert "the file was not whole after 0.3 s" in result.reasons[0]
 
 

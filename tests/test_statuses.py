@@ -6,11 +6,10 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.cli import list_ as inventory
-from grailbench.cli.progress import summary_tables
+from grailbench.cli import inventory
+from grailbench.cli.progress import summary
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells, load
-from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import STATUSES, status_of
 from grailbench.harness.runner import Finished
 from grailbench.report.papers import closures as closure
@@ -32,10 +31,9 @@ def readers(folder, problem):
     (compared,) = load(folder).cells
     suite = closure if problem == "closure" else traversal
     own = compared if problem == "reachability" else next(suite.cells([compared]).itertuples())
-    config = Config.model_validate({"experiment": [{"problem": problem, "datasets": ["kegg-like"]}]})
-    table, *notes = summary_tables(make_plan(config), cells(rows))
+    (table,) = summary(cells(rows))
     shown = table.lines[0][-1].removesuffix(" [1]")
-    reason = notes[0].removeprefix("[1] ") if notes else ""
+    reason = next((note.removeprefix("[1] ") for note in table.notes if note.startswith("[1]")), "")
     done = Finished(folder, None, rows)
     (listed,) = [name for name, count in inventory.run(folder)["statuses"].items() if count]
     return {
@@ -47,26 +45,18 @@ def readers(folder, problem):
     }
 
 
+@pytest.mark.parametrize(
+    ("trials", "lost", "status", "reason"),
+    [
+        (3, (), "ok", ""), (2, (), "incomplete", "2 of 3 trials"),
+        *((2, (each,), each, f"it was {each}") for each in ("wrong", "failed", "out of memory", "timeout", "skipped")),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("problem", LAST)
-def test_a_cell_cut_short_is_incomplete_for_every_reader(tmp_path, problem):
-    found = readers(store(tmp_path / "run", cell(problem, 2)), problem)
-    assert found.pop("exit code") == found.pop("list runs") == "incomplete"
-    assert set(found.values()) == {("incomplete", "2 of 3 trials")}
-
-
-@pytest.mark.parametrize("status", ["wrong", "failed", "out of memory", "timeout", "skipped"])
-@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
-def test_a_cell_lost_after_some_trials_is_lost_for_every_reader(tmp_path, problem, status):
-    found = readers(store(tmp_path / "run", cell(problem, 2, status)), problem)
+def test_a_cell_has_one_status_and_reason_for_every_reader(tmp_path, problem, trials, lost, status, reason):
+    found = readers(store(tmp_path / "run", cell(problem, trials, *lost)), problem)
     assert found.pop("exit code") == found.pop("list runs") == status
-    assert set(found.values()) == {(status, f"it was {status}")}
-
-
-@pytest.mark.parametrize("problem", ["reachability", "closure", "bfs"])
-def test_a_whole_cell_is_ok_for_every_reader(tmp_path, problem):
-    found = readers(store(tmp_path / "run", cell(problem, 3)), problem)
-    assert found.pop("exit code") == found.pop("list runs") == "ok"
-    assert set(found.values()) == {("ok", "")}
+    assert set(found.values()) == {(status, reason)}
 
 
 def test_the_gravest_status_stands_whatever_the_order():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import multiprocessing
 import os
 import tracemalloc
 import zipfile
@@ -310,28 +309,3 @@ def test_file_mode_follows_the_umask(tmp_path):
     (tmp_path / "plain").write_bytes(b"")
     store.save_graph(tmp_path / "g.npz", some_graph())
     assert (tmp_path / "g.npz").stat().st_mode == (tmp_path / "plain").stat().st_mode
-
-
-def _write_often(path, seed, times):
-    for _ in range(times):
-        store.save_graph(path, some_graph(seed, edges=20_000), {"seed": seed})
-
-
-@pytest.mark.slow
-def test_two_processes_that_write_at_once_leave_one_whole_file_at_every_moment(tmp_path):
-    path = tmp_path / "g.npz"
-    _write_often(path, 0, 1)
-    digests = {seed: store.graph_sha256(some_graph(seed, edges=20_000)) for seed in (0, 1, 2)}
-    context = multiprocessing.get_context("spawn")
-    writers = [context.Process(target=_write_often, args=(path, seed, 60)) for seed in (1, 2)]
-    for writer in writers:
-        writer.start()
-    reads = 0
-    while reads < 20 or any(writer.is_alive() for writer in writers):
-        graph, meta = store.load_graph(path)
-        assert store.graph_sha256(graph) == digests[meta["seed"]]
-        reads += 1
-    for writer in writers:
-        writer.join()
-        assert writer.exitcode == 0
-    assert sorted(os.listdir(tmp_path)) == ["cache", "g.npz"]

@@ -8,7 +8,6 @@ from naive import closure
 from strategies import dag_of, digraphs
 
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
-from grailbench.problems.reachability.sweep import batch as sharing
 from grailbench.problems.reachability.sweep import groups, index
 
 FREE = {"THROUGH": 1e9}  #: searches may take as long as they like
@@ -24,7 +23,7 @@ WAYS = {
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Leaves no choice of the way, and gives every thread a part of the least batch."""
-    monkeypatch.setattr(sharing, "PER_THREAD", 1)
+    monkeypatch.setattr(index, "PER_THREAD", 1)
     for name, value in WAYS[request.param].items():
         monkeypatch.setattr(index, name, value)
     return request.param
@@ -78,11 +77,11 @@ def test_a_chain_of_many_groups_is_answered_by_rank(threads):
 @pytest.fixture
 def shared_work(monkeypatch):
     """What is asked of `threads.on`, in order: the number of threads and that of parts."""
-    seen = []
+    seen, on_threads = [], index.on_threads
 
     def on(threads, work, parts):
         seen.append((threads, len(parts)))
-        sharing.on_threads(threads, work, parts)
+        on_threads(threads, work, parts)
 
     monkeypatch.setattr(index, "on_threads", on)
     return seen
@@ -111,7 +110,7 @@ def test_a_batch_is_shared_only_if_each_thread_gets_enough_work(shared_work, mon
     ask(built(dag, 8), sources, targets)
     assert {threads for threads, _ in shared_work} == {1}
     shared_work.clear()
-    monkeypatch.setattr(sharing, "PER_THREAD", 2_000)
+    monkeypatch.setattr(index, "PER_THREAD", 2_000)
     ask(built(dag, 8), sources, targets)
     assert shared_work[0] == (2, 16)  # 4,000 pairs, whose levels are in the cache
     shared_work.clear()

@@ -117,7 +117,7 @@ def test_other_number_of_queries_is_shown_without_ratio_and_with_a_note():
 def test_most_threads_feed_the_parallel_columns_and_the_count_is_stated():
     table = built(parallel(threads=1, ms=(9.0,)), parallel(threads=4, ms=(5.0,)))
     assert entry(table, "Parallel DFS").measured == 5.0
-    assert table.notes[1:] == ["Parallel columns: measured with 4 threads; the thesis used 16."]
+    assert table.notes[1] == "Parallel columns: measured with 4 threads; the thesis used 16."
 
 
 def test_child_order_other_than_print_is_stated():
@@ -126,9 +126,24 @@ def test_child_order_other_than_print_is_stated():
     assert any("lexicographic order" in note for note in table.notes)
 
 
-def test_random_child_order_is_preferred_as_print_has_it():
-    table = built(rows(order="lexicographic", ms=(9.0,)), rows(ms=(5.0,)))
-    assert entry(table, "Sequential DFS").measured == 5.0
+def test_each_printed_column_has_the_child_order_that_fits_print_and_the_other_stands_beside():
+    table = built(*(rows(order=order, phase=phase, ms=(ms,)) for order, phase, ms in (
+        ("lexicographic", "query", 9.0), ("random", "query", 5.0),
+        ("lexicographic", "label", 0.2), ("random", "label", 0.4))))  # fmt: skip
+    columns = ("Sequential DFS", "sequential dfs, lexicographic order", "Index CT", "sequential, random order, index")
+    assert [entry(table, column).measured for column in columns] == [5.0, 9.0, 0.2, 0.4]
+
+
+def test_seeds_of_one_trial_each_are_one_cell_with_means_and_the_least_and_the_greatest():
+    seeds = [rows(ms=(ms,), seed=seed, query_set=f"random-100000-s{seed}", planned=1, positives=positives)
+             for seed, ms, positives in ((1, 2.0, 20_000), (2, 4.0, 20_300), (7, 6.0, 20_600))]  # fmt: skip
+    (cell,) = cells([row for group in seeds for row in group])
+    assert (cell.seed, cell.query_set, cell.trials, cell.status) == (None, "random-100000", 3, "ok")
+    shown = beside.table(built(*seeds))
+    line = dict(zip(shown.headers, next(line for line in shown.lines if line[0] == "Kegg"), strict=True))
+    assert (line["Positive Queries"], line["Sequential DFS"]) == ("20300 (20000 to 20600)", "4.00")
+    apart = [row | {"planned": 2} for group in seeds for row in group]
+    assert [each.seed for each in cells(apart)] == [1, 2, 7]  # of more trials each is a cell
 
 
 def exact(impl="core", **other):
@@ -275,13 +290,8 @@ def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path
     assert kegg["Pure DFS status"] == "ok"
 
 
-@pytest.mark.parametrize(
-    ("form", "names"),
-    [
-        ("markdown", {"report.md"}),
-        ("csv", {"table-2.1.csv", "table-2.4.csv", "rivals.csv", "cells.csv"}),
-    ],
-)
+@pytest.mark.parametrize(("form", "names"), [
+    ("markdown", {"report.md"}), ("csv", {"table-2.1.csv", "table-2.4.csv", "rivals.csv", "cells.csv"})])  # fmt: skip
 def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names):
     assert {p.name for p in document.write(report, form, tmp_path / "report")} == names
     assert {p.name for p in (tmp_path / "report").iterdir()} == names

@@ -30,8 +30,8 @@ time.sleep(600)
 
 
 @pytest.fixture(autouse=True)
-def _unswept(monkeypatch):
-    monkeypatch.setattr(temporary, "_swept", set())
+def _unswept():
+    temporary._sweep_once.cache_clear()
 
 
 def names(folder):
@@ -50,7 +50,7 @@ def test_a_killed_process_leaves_what_is_swept_and_a_live_one_what_stays(tmp_pat
         finally:
             running.send_signal(signal.SIGKILL)
     assert len(there) == 2
-    assert {left.path.name for left in temporary.sweep(tmp_path, dry=True)} == set(there)
+    assert {path.name for path, _ in temporary.sweep(tmp_path, dry=True)} == set(there)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with Folder("pack") as mine:
         assert names(tmp_path) == [mine.name]
@@ -62,17 +62,6 @@ def test_every_writer_of_a_file_sweeps_its_folder(tmp_path):
     with outputs.atomic_file(tmp_path / "dag.npz") as stream:
         stream.write(b"whole")
     assert names(tmp_path) == ["dag.npz"]
-
-
-def test_folders_that_were_swept_are_forgotten_before_they_are_many(tmp_path, monkeypatch):
-    swept = []
-    monkeypatch.setattr(temporary, "sweep", swept.append)
-    monkeypatch.setattr(temporary, "_MOST_SWEPT", 4)
-    for number in range(11):
-        for _ in range(2):
-            temporary.sweep_once(tmp_path / str(number))
-        assert len(temporary._swept) <= 4
-    assert swept == [tmp_path / str(number) for number in range(11)]
 
 
 def test_a_file_that_is_being_written_is_locked_until_it_has_its_name(tmp_path, monkeypatch):
@@ -107,7 +96,7 @@ def test_where_there_are_no_locks_age_decides(tmp_path, monkeypatch):
     path.touch()
     assert temporary.sweep(tmp_path) == []
     os.utime(path, (time.time() - 2 * temporary.QUIET_S,) * 2)
-    assert [left.path for left in temporary.sweep(tmp_path)] == [path]
+    assert temporary.sweep(tmp_path) == [(path, 0)]
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_parallel_edges_count_by_the_lightest_also_for_the_check(tmp_path):
     network = problem.data(opened, spec)
     assert network.weights.tolist() == [2, 5, 9, 1]
     workload = problem.workload(spec, opened, network, None)
-    attempt = problem.attempt(implementation("dijkstra", "sssp"), problem.params(), network, workload.asked, dict)
+    attempt = problem.attempt(implementation("dijkstra", "sssp"), problem.params(), network, workload.batch, dict)
     assert (workload.method, workload.judge("cell", attempt).fault) == ("certificate", None)
     assert "weights of the file" in workload.describe()
 
@@ -158,14 +158,18 @@ def test_a_path_too_long_for_32_bits_is_refused(tmp_path):
         ("2 1 1\n0 1 -1\n", "tuwien", "not used: line 2 has -1, which is not positive"),
     ],
 )
-def test_values_that_cannot_serve_are_said_with_their_line(capsys, tmp_path, text, format, said):
+def test_values_that_cannot_serve_are_said_with_their_line(tmp_path, text, format, said):
     (tmp_path / "g").write_text(text)
     reading = read(tmp_path / "g", format)
     assert reading.graph.weights is None
     assert said in reading.weights
-    words = ["import", tmp_path / "g", "--name", "unfit", "--format", format, "--replace"]
-    assert said.split(",")[0][:40] in " ".join(call(capsys, *words)[1].split())
-    assert said in json.loads(call(capsys, "info", "unfit", "--json")[1])["weights"]
+
+
+def test_commands_say_why_weights_are_not_used(capsys, tmp_path):
+    (tmp_path / "g").write_text("0 1 3\n1 2 0.5\n")
+    words = ["import", tmp_path / "g", "--name", "unfit", "--format", "edges"]
+    assert "not used: line 2 has 0.5" in " ".join(call(capsys, *words)[1].split())
+    assert "line 2 has 0.5, which is not whole" in json.loads(call(capsys, "info", "unfit", "--json")[1])["weights"]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +280,7 @@ def test_the_command_offers_every_format_of_export():
 
     from grailbench.problems.closure.export import FORMATS
 
-    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").FORMATS
+    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.graphs").WRITTEN
 
 
 def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(capsys, tmp_path):

@@ -80,14 +80,14 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
     index = build(graph, "sequential")
     ends = np.random.default_rng(1).integers(0, graph.vertices, (2, pairs))
     inner = list(zip(*(graph.dag.component[each].tolist() for each in ends), strict=True))
-    asked = list(zip(*(graph.ids_of(each).tolist() for each in ends), strict=True))
-    ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _asked(index.reaches, asked)}
+    ids = list(zip(*(graph.ids_of(each).tolist() for each in ends), strict=True))
+    ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _answered(index.reaches, ids)}
     try:
         peer = build(graph, PEER)._engine.index.method.query  # type: ignore[attr-defined]
     except MachineLacks:
         pass
     else:
-        ways[f"query of {PEER}, of components"] = lambda: _asked(peer, inner)
+        ways[f"query of {PEER}, of components"] = lambda: _answered(peer, inner)
     return _beside("one", name, pairs, _in_turns(ways, rounds))
 
 
@@ -131,17 +131,17 @@ def networkx(name: str, pairs: int, rounds: int) -> list[Cost]:
     with nx.config(warnings_to_ignore={"cache"}):
         for kind in QuerySpec.DRAWN:
             drawn = query_set(QuerySpec(kind, max(pairs // 100, 1), 1), opened.dag, opened.sha256)
-            asked = list(zip(drawn.sources.tolist(), drawn.targets.tolist(), strict=True))
+            ids = list(zip(drawn.sources.tolist(), drawn.targets.tolist(), strict=True))
             ways: dict[str, Callable[[], list[bool]]] = {
-                "has_path(G, u, v) by NetworkX itself": lambda: _asked(nx.has_path, asked, graph),  # noqa: B023
-                "has_path(G, u, v), converted before": lambda: _asked(
+                "has_path(G, u, v) by NetworkX itself": lambda: _answered(nx.has_path, ids, graph),  # noqa: B023
+                "has_path(G, u, v), converted before": lambda: _answered(
                     lambda u, v: nx.has_path(graph, u, v, backend="grailbench"),
-                    asked,  # noqa: B023
+                    ids,  # noqa: B023
                 ),
-                "has_path(nx_backend.convert(G), u, v)": lambda: _asked(nx.has_path, asked, converted),  # noqa: B023
-                "index.reaches(u, v) without NetworkX": lambda: _asked(converted.index.reaches, asked),  # noqa: B023
+                "has_path(nx_backend.convert(G), u, v)": lambda: _answered(nx.has_path, ids, converted),  # noqa: B023
+                "index.reaches(u, v) without NetworkX": lambda: _answered(converted.index.reaches, ids),  # noqa: B023
             }
-            found += _beside("networkx", f"{opened.name}, {kind}", len(asked), _in_turns(ways, rounds))
+            found += _beside("networkx", f"{opened.name}, {kind}", len(ids), _in_turns(ways, rounds))
     return found
 
 
@@ -161,7 +161,7 @@ def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, flo
     return {what: median(ms) for what, ms in times.items()}
 
 
-def _asked(function: Callable[..., Any], pairs: list[tuple[Any, ...]], *first: Any) -> list[bool]:
+def _answered(function: Callable[..., Any], pairs: list[tuple[Any, ...]], *first: Any) -> list[bool]:
     return [function(*first, source, target) for source, target in pairs]
 
 

@@ -193,7 +193,7 @@ class Index:
         together are `numpy.packbits` of all answers.
 
         Of an index that was built for workers (`client`), each worker answers a shard while the next arrives; a shard
-        of a worker that is lost is asked elsewhere. Nothing is read or sent ahead of a few shards a worker.
+        of a worker that is lost goes to another. Nothing is read or sent ahead of a few shards a worker.
 
         pairs    two columns of ids; an array of shape [k, 2]; the path of a `.parquet` or `.npy` file; or an iterable
                  of columns, arrays, and functions without arguments that make such: these are called where their pairs

@@ -27,12 +27,12 @@ class OpenedGraph(OpenedIndex):
     def __init__(self, index: Index):
         engine = index._engine
         super().__init__(engine.index, index.graph.dag, engine.run, engine.check)
-        self._asked = index
+        self._public = index
 
     def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
         """Whether each source reaches its target, bool[k], for ids of the user or vertices of the condensed graph.
         Raises InputError if one is no vertex, or the file was changed."""
-        return self._asked.reaches_many(sources, targets) if ids else super().answers(sources, targets, ids)
+        return self._public.reaches_many(sources, targets) if ids else super().answers(sources, targets, ids)
 
 
 def opened(path: Path, threads: int, device: int | None = None) -> OpenedGraph:

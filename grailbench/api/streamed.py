@@ -19,7 +19,7 @@ from grailbench.graph.ids import Counted
 from grailbench.outofcore import streams
 from grailbench.outofcore.blocks import EDGES
 from grailbench.outofcore.build import build_in, file_of
-from grailbench.outofcore.index import Streamed, allowed_memory
+from grailbench.outofcore.index import Streamed
 from grailbench.problems.reachability.index import Params
 from grailbench.problems.reachability.stored import here
 from grailbench.util import temporary
@@ -41,7 +41,6 @@ def built(
 
     Returns the index and the records of the stages. Raises InputError and MachineLacks as the stages do.
     """
-    Streamed.require()
     stream = streams.opened(source, vertices)
 
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
@@ -51,6 +50,5 @@ def built(
 
     with ExitStack() as ending:  # what is mapped stays readable when its folder is deleted
         place = ending.enter_context(temporary.Folder("streamed")) / "build" if folder is None else Path(folder)
-        allowed = allowed_memory(params)
-        stages = build_in(place, stream, allowed, params.dim, params.seed, save, resume, note, block)
+        stages = build_in(place, stream, params, save, resume, note, block)
         return Index(*engine.load(file_of(place)).restored()), stages

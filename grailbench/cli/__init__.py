@@ -1,1 +1,1 @@
-"""The command line: one file for each command, which parses options and leaves the work to other packages."""
+"""The command line: commands, a file for those of one subject, which leave the work to other packages."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import tomllib
 from contextlib import suppress
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,50 +20,10 @@ from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import visible
 from grailbench.util.words import did_you_mean
 
-#: what `grailbench --help` lists: section -> command -> what it does
-SECTIONS = {
-    "Graphs": {
-        "fetch": "Download graphs and count them beside the published tables.",
-        "import": "Give a graph of your own a name that all commands take.",
-        "generate": "Make look-alikes of published graphs, and random ones.",
-        "list": "List graphs, implementations, configs and runs.",
-        "info": "Show all that is known of one of these, or of this machine.",
-        "profile": "Show what of a graph decides which index suits it.",
-        "export": "Write a graph, its transitive closure or its counts to a file.",
-    },
-    "Answers": {
-        "ask": "Ask whether one vertex reaches another, or which ones it reaches.",
-        "build": "Build an index of a graph and save it to a file.",
-        "advise": "Try the implementations on a graph and say which one to take.",
-    },
-    "Measure": {
-        "plan": "Show what 'run' would measure, and measure nothing.",
-        "run": "Verify and time graphs x implementations x parameters.",
-        "verify": "Check the answers and labels of every cell, and time nothing.",
-        "ab": "Measure two commits of grailbench in turns and compare them.",
-    },
-    "Read results": {
-        "report": "Show what a run measured, beside the published numbers.",
-        "plot": "Draw a run's figures as files.",
-        "compare": "Compare a run with a baseline and fail on a regression.",
-        "history": "Show each cell over the runs of one machine.",
-    },
-    "Share": {
-        "pack": "Put a run into one file for others, or check such a file.",
-        "record": "Copy a run into the repository.",
-        "cite": "Say how to cite grailbench, or a run of it.",
-        "site": "Write a web site of runs.",
-    },
-    "This machine": {
-        "limits": "Measure how fast it copies, gathers, launches and transfers at most.",
-        "cluster": "Show what workers of dask have.",
-        "cache": "Show what the caches hold, and clear them.",
-        "completion": "Print a script that makes a shell complete commands and names.",
-    },
-}
-COMMANDS = tuple(name for section in SECTIONS.values() for name in section)
-_MODULES = {"import": "import_", "list": "list_"}  # where the module is named otherwise
-
+#: section of `grailbench --help` -> command -> its module and what it does
+SECTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+COMMANDS = {name: each for section in SECTIONS.values() for name, each in section.items()}
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}  #: of the contexts of all commands
 INTERRUPTED = 130
 KEPT = "interrupted: finished results are kept"
 
@@ -104,8 +66,9 @@ class Commands(click.Group):
     def get_command(self, ctx, name):
         if name not in COMMANDS:
             return None
-        found = importlib.import_module(f"grailbench.cli.{_MODULES.get(name, name)}").command
-        found.context_class = Command
+        module = importlib.import_module(f"grailbench.cli.{COMMANDS[name]['module']}")
+        found = next(each for each in vars(module).values() if isinstance(each, click.Command) and each.name == name)
+        found.context_class, found.context_settings = Command, SETTINGS
         return found
 
     def resolve_command(self, ctx, args):
@@ -120,16 +83,14 @@ class Commands(click.Group):
         width = max(map(len, COMMANDS))
         for section, commands in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name.ljust(width), text) for name, text in commands.items()])
+                formatter.write_dl([(name.ljust(width), each["does"]) for name, each in commands.items()])
 
     def shell_complete(self, ctx, incomplete):
-        names = {name: text for commands in SECTIONS.values() for name, text in commands.items()}
-        found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        items = [CompletionItem(name, help=COMMANDS[name]["does"]) for name in COMMANDS if name.startswith(incomplete)]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
 
-@click.command(cls=Commands, invoke_without_command=True,
-               context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})  # fmt: skip
+@click.command(cls=Commands, invoke_without_command=True, context_settings=SETTINGS)
 @click.version_option(__version__, prog_name="grailbench")
 @click.pass_context
 def cli(ctx):
@@ -161,7 +122,7 @@ def main(argv: list[str] | None = None) -> None:
         except KeyboardInterrupt:  # a second one, while the first was reported
             code = INTERRUPTED
         if (error := failure()) is not None:
-            _complain(f"the output cannot be written: {error.strerror}")
+            note(f"error: the output cannot be written: {error.strerror}")
             code = code or InputError.exit_code
     # If an interrupt passed through an exec of a text, as in an import, 'python -m' ends by SIGINT although it was
     # caught, unless another exec succeeds.
@@ -174,43 +135,37 @@ def _run(argv: list[str] | None) -> int:
     try:
         with prompt_interrupts(_before_exit, leave=False):
             code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
-    except GrailbenchError as error:
-        if error.exit_code == INTERRUPTED:
-            click.echo(visible(str(error), "\n"), err=True)
-        else:
-            _complain(error)
-        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo(KEPT, err=True)
+        return INTERRUPTED
     except click.ClickException as error:
         if (ctx := getattr(error, "ctx", None)) is not None:
             usage = f"{ctx.get_usage()}\nTry '{ctx.command_path} {ctx.help_option_names[0]}' for help.\n"
             click.echo(usage, err=True)
-        _complain(error.format_message())
+        note(f"error: {error.format_message()}")
         return InputError.exit_code
-    except OSError as error:
-        if kernelcache.forget(error):
-            return _run(argv)
-        explained = of_system(error)
-        _complain(explained)
-        return explained.exit_code
-    except MemoryError as error:
-        _complain(f"too little memory: {str(error) or 'an allocation failed'} (take a smaller graph)")
-        return TooLittleMemory.exit_code
-    except (click.Abort, KeyboardInterrupt):
-        click.echo(KEPT, err=True)
-        return INTERRUPTED
     except Exception as error:
-        if kernelcache.forget(error):  # a damaged cache entry of numba may raise anything; a failed import is repeated
+        expected = isinstance(error, GrailbenchError | MemoryError)
+        if not expected and kernelcache.forget(error):  # a damaged cache entry of numba may raise anything
             return _run(argv)
-        if (found := faults.explained(error)) is not None:
-            _complain(found)
-            return found.exit_code
-        raise
+        if (found := _explained(error)) is None:
+            raise
+        if found.exit_code == INTERRUPTED:
+            click.echo(visible(str(found), "\n"), err=True)
+        else:
+            note(f"error: {found}")
+        return found.exit_code
     return code if isinstance(code, int) else 0
 
 
-def _complain(error: Exception | str) -> None:
-    """Prints an error as one line, whatever names it has."""
-    note(f"error: {error}")
+def _explained(error: Exception) -> GrailbenchError | None:
+    """The error to show for one that a command raised; None if none was expected."""
+    if isinstance(error, OSError):
+        return of_system(error)
+    if isinstance(error, MemoryError):
+        what = str(error) or "an allocation failed"
+        return TooLittleMemory(f"too little memory: {what} (take a smaller graph)")
+    return error if isinstance(error, GrailbenchError) else faults.explained(error)
 
 
 def _before_exit() -> None:

@@ -18,6 +18,7 @@ import click
 from grailbench.cli.streams import KEEP
 from grailbench.util.outputs import replaced
 from grailbench.util.visible import visible
+from grailbench.util.words import gib
 
 if TYPE_CHECKING:
     from grailbench.report.table import Table
@@ -39,15 +40,12 @@ def table(
     """
     from grailbench.report.table import Table
 
+    def value(thing: Any, of: Of) -> Any:
+        return of(thing) if callable(of) else thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
+
     heads, values = zip(*(columns.items() if isinstance(columns, Mapping) else columns), strict=True)
-    lines = [[text(_value(thing, of), none) for of in values] for thing in things]
+    lines = [[text(value(thing, of), none) for of in values] for thing in things]
     return Table("", title, list(heads), lines, frozenset(right), **more)
-
-
-def _value(thing: Any, of: Of) -> Any:
-    if callable(of):
-        return of(thing)
-    return thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
 
 
 def text(value: Any, none: str = "") -> str:
@@ -63,8 +61,33 @@ def text(value: Any, none: str = "") -> str:
     if isinstance(value, float):
         return f"{value:,.1f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, dict):
-        return ", ".join(f"{count} {name}" for name, count in value.items())
+        return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def sheet(record: Mapping[str, Any]) -> Iterator[str]:
+    """A record for people, a line for each value, which fits a terminal: nested records are indented, sentences and
+    addresses have a line each, missing values are left out."""
+    from grailbench.util.screen import console, paired
+
+    return paired(_pairs(record), console().width)
+
+
+def _pairs(record: Mapping[str, Any], indent: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in record.items():
+        if value in (None, []) or (isinstance(value, dict) and all(v is None for v in value.values())):
+            continue
+        label = indent + key.removesuffix("_bytes").replace("_", " ")
+        if isinstance(value, dict) and not all(isinstance(v, int) for v in value.values()):
+            yield label, ""
+            yield from _pairs(value, indent + "  ")
+        elif isinstance(value, list) and any(isinstance(v, dict) or re.search(r"[\s/]", str(v)) for v in value):
+            for i, item in enumerate(value):
+                if isinstance(item, dict):
+                    item = ", ".join(f"{k.replace('_', ' ')} {text(v)}" for k, v in item.items() if v is not None)
+                yield "" if i else label, str(item)
+        else:
+            yield label, gib(value, 1) if key.endswith("_bytes") else text(value)
 
 
 def put_json(records: Iterable[dict]) -> None:
@@ -89,17 +112,12 @@ def show(as_json: bool, records: Iterable[dict], parts: Iterable[Table | str]) -
     put_json(records) if as_json else put(parts)
 
 
-def say(line: object, on_stderr: bool = False) -> None:
-    """Print a line for people, broken between words in a terminal."""
-    stream, line = sys.stderr if on_stderr else sys.stdout, visible(str(line))
-    if stream.isatty():
-        line = "\n".join(_wrapped(line, shutil.get_terminal_size().columns)) or line
-    click.echo(line, err=on_stderr)
-
-
 def note(line: str) -> None:
-    """Print a line for people on stderr, where it does not mix with results."""
-    say(line, on_stderr=True)
+    """Print a line for people on stderr, where it does not mix with results, broken between words in a terminal."""
+    line = visible(str(line))
+    if sys.stderr.isatty():
+        line = "\n".join(_wrapped(line, shutil.get_terminal_size().columns)) or line
+    click.echo(line, err=True)
 
 
 def _wrapped(line: str, width: int, first: str = "", rest: str = "") -> list[str]:
@@ -146,11 +164,6 @@ class Help(click.HelpFormatter):
                 self._write_lines(_wrapped(term, self.width, indent, rest))
             first = f"{indent}{term}".ljust(left) if beside else rest
             self._write_lines(_wrapped(text, self.width, first, rest) or [first.rstrip()])
-
-    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        """Writes the line of how a command is called."""
-        line = f"{'Usage: ' if prefix is None else prefix}{prog} {args}"
-        self._write_lines(_wrapped(line, self.width, rest="    "))
 
     def _write_lines(self, lines: Iterable[str]) -> None:
         self.write("".join(f"{line}\n" for line in lines))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from grailbench.cli import completion, options
-from grailbench.cli.plot import FORMATS
+from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from grailbench.report.table import Table
 
 
-@click.command("profile")
-@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=completion.GRAPH_OR_FILE)
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-              help="Of the vertices and pairs that are drawn.")  # fmt: skip
-@click.option("--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
-              help="Draw figures into DIR.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(FORMATS), default="both", show_default=True,
-              help="Kind of the figures' files.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=options.Output(dir_okay=False, path_type=Path),
+@click.command
+@click.argument("graphs", metavar="GRAPH...", nargs=-1, required=True, type=options.GRAPH_OR_FILE)
+@click.option(
+    "--seed", type=options.Whole(0), default=1, show_default=True, help="Of the vertices and pairs that are drawn."
+)
+@click.option("--out", type=options.OUT_FOLDER, help="Draw figures into DIR.")
+@options.drawn
+@click.option("--record", type=options.Output(dir_okay=False, path_type=Path),
               help="Instead, put the outline of each GRAPH into FILE, a JSON line a graph.")  # fmt: skip
 @options.as_json
-def command(graphs, seed, out, form, record, as_json):
+def profile(graphs, seed, out, form, record, as_json):
     """Show what of GRAPH, a name or a file, decides which index suits it.
 
     \b
@@ -67,6 +66,8 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
     from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.report import draw
+    from grailbench.report.profiled import of_answers, of_outline
     from grailbench.util.visible import quoted
 
     found = profile(open_graph(*named(graph, note)), seed)
@@ -75,7 +76,9 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
     parts += [f"next: grailbench advise {quoted(found.name)}"] if found.vertices else []
     show(as_json, [found.record()], parts)
     if out is not None:
-        for path in draw(found, out, form):
+        source = f"{found.name}, SHA-256 {found.sha256[:16]}, seed {found.seed}"
+        answers = of_answers(each._asdict() for each in found.settled)
+        for path in draw.save([*of_outline(found), answers], out, source, form):
             note(f"written: {path}")
 
 
@@ -101,7 +104,6 @@ def tables(profile: Profile) -> Iterator[Table]:
     """The tables of a profile; those that would have no line are left out."""
     yield _structure(profile)
     if profile.vertices:
-        yield _ends(profile)
         yield _levels(profile)
         yield _degrees(profile)
         yield _settled(profile)
@@ -125,50 +127,28 @@ def _rate(rate: float, error: float) -> str:
     return f"{rate:.{places}f} ± {error:.{places}f}"
 
 
-#: lines that are a name, a number and its share in words
-_numbers = partial(
-    table, columns={"": lambda line: line[0], "number": lambda line: line[1], "share": lambda line: line[2]},
-    right=["number"],
-)  # fmt: skip
-
-
 def _structure(graph: Profile) -> Table:
-    def shares(whole: int, of: str, lines: dict[str, int]) -> list[tuple[str, int, str]]:
-        return [(what, number, f"{share(number, whole)} of {of}" if whole else "") for what, number in lines.items()]
-
-    edges = shares(graph.edges, "the edges", {"  repeated": graph.duplicates, "  self-loops": graph.loops})
-    vertices = {"  vertices in these": graph.cyclic, "  vertices of the largest": graph.largest}
-    components = {
-        "components without parents (roots)": graph.roots, "  without children (sinks)": graph.sinks,
-        "  without both": graph.isolated, "  with at most one parent": graph.parents.at_most_one,
-        "  with at most one child": graph.children.at_most_one,
-    }  # fmt: skip
-    widest = {"  components of the largest": graph.widest_weak}
-    lines = [
-        ("vertices", graph.vertices, ""), ("edges", graph.edges, ""), *edges,
-        ("strong components", graph.components, ""), ("  of more than one vertex", graph.nontrivial, ""),
-        *shares(graph.vertices, "the vertices", vertices),
-        ("edges between components, each once", graph.dag_edges, ""),
-        *shares(graph.dag_edges, "these edges", {"  beyond a forest": graph.beyond_forest}),
-        *shares(graph.components, "the components", components), ("weak components", graph.weak, ""),
-        *shares(graph.components, "the components", widest),
-    ]  # fmt: skip
-    return _numbers(f"{graph.name}: structure", things=lines, ends=frozenset({3, 7}))
-
-
-def _ends(graph: Profile) -> Table:
     from grailbench.problems.reachability.profile import FORESTS
 
-    parts = {
-        "trees above, peeled from the sources": graph.above, "trees below, peeled from the sinks": graph.below,
-        "core": graph.core,
-    }  # fmt: skip
-    lines = [(what, number, f"{share(number, graph.components)} of the components") for what, number in parts.items()]
-    verdict = "fits `core` here" if graph.fits else "more than `core` takes here"
-    lines.append(("  closure of the core, as bits", size(graph.closure_bytes), verdict))
-    notes = ["Peeled are sources with at most one child, again and again, then sinks with at most one parent."]
+    def part(line: dict[str, str]) -> str:
+        whole = getattr(graph, line["of"]) if line["of"] else 0
+        return f"{share(number(line), whole)} of {line['whole']}" if whole else ""
+
+    def number(line: dict[str, str]) -> int:
+        return attrgetter(line["field"])(graph)
+
+    with open(Path(__file__).with_name("profile.csv"), encoding="utf-8") as stream:
+        lines = list(csv.DictReader(stream))  # what is counted, its field of a profile, and of what it is a share
     kind = f"an {graph.forest}: {FORESTS[graph.forest]}" if graph.forest else "no forest"
-    return _numbers(f"trees at the ends: {kind}", things=lines, notes=notes)
+    fits = "fits `core` here" if graph.fits else "more than `core` takes here"
+    notes = [
+        f"Trees at the ends: {kind}. Peeled are sources with at most one child, again and again, then sinks with at "
+        "most one parent.",
+        f"Closure of the core, as bits: {size(graph.closure_bytes)}, {fits}.",
+    ]  # fmt: skip
+    columns = {"": "what", "number": number, "share": part}
+    return table(f"{graph.name}: structure", columns, lines, ["number"], ends=frozenset({3, 7, 16}),
+                 notes=notes if graph.vertices else [])  # fmt: skip
 
 
 def _levels(graph: Profile) -> Table:
@@ -225,18 +205,3 @@ def _settled(profile: Profile) -> Table:
     if any(each.pairs < PAIRS for each in profile.settled):
         notes.append(f"Less than {PAIRS:,} pairs were asked where their searches scanned too many edges.")
     return table("what answers the pairs", columns, profile.settled, list(columns)[1:], notes=notes)
-
-
-def draw(profile: Profile, folder: Path, form: str) -> list[Path]:
-    """Draw the figures into a folder, as SVG, PNG or 'both', each with its data as CSV; returns the paths.
-
-    Raises InputError if they cannot be written.
-    """
-    from grailbench.report import draw as drawing
-    from grailbench.report.destination import save
-    from grailbench.report.profiled import of_answers, of_outline
-
-    source = f"{profile.name}, SHA-256 {profile.sha256[:16]}, seed {profile.seed}"
-    figures = [*of_outline(profile), of_answers(each._asdict() for each in profile.settled)]
-    drawn = [figure for figure in figures if figure.drawable]
-    return [save(folder / name, data) for each in drawn for name, data in drawing.files(each, source, form)]

@@ -6,32 +6,29 @@ Nothing here runs while something is timed: there is no thread, and the live vie
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
-from rich.console import Console, Group
-from rich.live import Live
+from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from grailbench.cli.printing import put_json, table
-from grailbench.compare import answer
+from grailbench.cli.printing import put_json
 from grailbench.compare.stability import verdict, warnings
-from grailbench.harness import axes
-from grailbench.harness.axes import Axis
 from grailbench.harness.cells import Cell as Measured
 from grailbench.harness.cells import cells
 from grailbench.harness.folder import spoken
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.rows import cell_of, ends_trial, sampled
 from grailbench.harness.runner import Finished
-from grailbench.harness.statistics import Stats
-from grailbench.problems.contract import USUAL, Input, Problem, Workload, problem
-from grailbench.report.table import Footnotes, Table
+from grailbench.problems.contract import USUAL, Input, Workload
+from grailbench.report import measured
+from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.screen import error_console, fold
 from grailbench.util.visible import visible
-from grailbench.util.words import brief, count, grouped, listing, ms
+from grailbench.util.words import brief, count, listing
 
 
 class RunView:
@@ -44,7 +41,7 @@ class RunView:
     def __init__(self, as_json: bool = False, console: Console | None = None, quiet: bool = False):
         self.console = console or error_console()
         self.as_json, self.quiet = as_json, quiet
-        self.live: LiveView | None = None
+        self.live: View | None = None
         self._began = 0.0
         self._rows: list[dict] = []  # of the graph at hand
 
@@ -66,7 +63,8 @@ class RunView:
         what = f"{count(len(plan.cells), 'cell')} on {count(graphs, 'graph')}"
         self.note(what if folder is None else f"{what}, rows go to {paths.shown(folder)}")
         if self.console.is_terminal and not (self.as_json and sys.stdout.isatty()):
-            self.live = LiveView(self.console, plan, steps)
+            self.live = View(plan, steps, self.console)
+            self.live.start()
 
     def opened(self, graph: Input, cells: int) -> None:
         self._began, self._rows = monotonic(), []
@@ -101,64 +99,15 @@ class RunView:
             put_json(rows)
 
 
-def summary_tables(plan: Plan, found: list[Measured], timing: bool = True) -> list[Table | str]:
-    """A table for each problem, with a line for each cell in the plan's order: median times in ms, rate, number of
-    positive answers, how they were checked, status. Below it are the reasons why cells have no times."""
-    planned = [cell_of(cell.columns()) for graph in plan.by_dataset().values() for cell in graph]
-    places = {key: at for at, key in enumerate(planned)}  # cells of an earlier session that the plan lacks come last
-    found = sorted(found, key=lambda cell: places.get(cell.key, len(places)))
+def summary(found: list[Measured]) -> list[Table]:
+    """A table for each problem, with a line for each cell; below it are the reasons why cells have no times."""
     names = list(dict.fromkeys(cell.problem for cell in found)) or [USUAL]
-    return [
-        part
-        for name in names
-        for part in _summary(problem(name), [cell for cell in found if cell.problem == name], timing, names != [USUAL])
-    ]
-
-
-def answered(found: list[Measured]) -> list[str]:
-    """Sentences that say which configuration is fastest; none if there is nothing to compare."""
-    lines = answer.sentences(found)
-    return [f"{answer.TITLE}:", *lines, ""] if lines else []
+    return [measured.table([cell for cell in found if cell.problem == name], name) for name in names]
 
 
 def unstable(done: Finished) -> list[str]:
     """Warnings of times that are unstable, machine by machine, with the remedy."""
     return [line for own, found in done.by_machine for line in warnings(found, own, spoken(done.folder))]
-
-
-def _summary(solved: Problem, found: list[Measured], timing: bool, named: bool) -> list[Table | str]:
-    foot = Footnotes()
-    phases = [*(solved.phases if timing else ()), *(["ready"] if any("ready" in cell.timed for cell in found) else [])]
-    shown = [axis for axis in axes.shown() if _has_column(axis, solved, found)]
-    columns = {"dataset": "dataset", "impl": "impl"}
-    columns |= {axis.header: lambda cell, axis=axis: cell.shown(axis) for axis in shown}
-    columns["query set"] = "query_set"
-    times = {f"{phase} ms": lambda cell, phase=phase: _median(cell, phase) for phase in phases} if timing else {}
-    if timing:
-        columns |= {"trials": lambda cell: len(cell.timed.get(solved.phases[-1], ())), **times}
-        if solved.rate:
-            columns[solved.rate] = lambda cell: (
-                f"{Stats.of(list(cell.rates.values())).median:.3g}" if cell.rates else ""
-            )
-    columns |= {
-        solved.answer: lambda cell: grouped(cell.positives), "checked by": "verified",
-        "status": lambda cell: foot.status(cell.status, cell.reason),
-    }  # fmt: skip
-    numbers = [*(axis.header for axis in shown if axis.number), "trials", *times, solved.rate, solved.answer]
-    title = ": ".join(filter(None, (solved.name if named else "", "medians of the trials" if timing else "")))
-    return [table(title, columns, found, numbers, keys=3 + len(shown)), *foot.lines()]
-
-
-def _has_column(axis: Axis, solved: Problem, found: list[Measured]) -> bool:
-    """Whether a summary has a column for an axis: if the axis always has one, or if labels would name a value."""
-    if axis.summary:
-        return solved.name == USUAL or any(cell.shown(axis) not in (None, "") for cell in found)
-    return any(cell.axes[axis.name] not in axis.unsaid for cell in found)
-
-
-def _median(cell: Measured, phase: str) -> str:
-    """Median ms of a phase; '' if it has no times."""
-    return "" if (found := cell.stats(phase)) is None else ms(found.median)
 
 
 # ------------------------------------------------------------------ the live view
@@ -167,24 +116,35 @@ DRAW_SECONDS = 0.1  #: the least time between two drawings
 PACE_SECONDS = 3600.0  #: the time left is estimated from the steps of so many last seconds
 
 
-class View:
-    """The state of a run of so many steps as lines of text; `done` steps are over."""
+class View(Progress):
+    """The state of a run of so many steps: lines of text and a bar at the bottom of a terminal, which are drawn only by
+    calls of `step` and `refresh`. `done` steps are over."""
 
-    def __init__(self, plan: Plan, steps: int):
-        self.steps, self.done = steps, 0
+    cell: Cell | None = None
+    doing = ""
+
+    def __init__(self, plan: Plan, steps: int, console: Console | None = None):
+        super().__init__(
+            BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), console=console,
+            auto_refresh=False, transient=True, redirect_stdout=False, speed_estimate_period=PACE_SECONDS,
+        )  # fmt: skip
+        self.steps, self.done, self._drawn = steps, 0, 0.0
+        self._bar = self.add_task("", total=steps)
         timing = steps != len(plan.cells)  # with one step a cell, cells are only verified
         self._left = {cell_of(c.columns()): 1 + timing * (c.warmup + c.trials) for c in plan.cells}
         self._best: dict[tuple, tuple[float, str, str]] = {}
         self._last: dict[str, str] = {}
         self._names: dict[str, str] = {}
-        self.cell: Cell | None = None
-        self.doing = ""
 
     def step(self, cell: Cell, doing: str, steps: int) -> None:
-        """Records that so many steps of a cell are done; 0 means that a step begins."""
+        """Records that so many steps of a cell are done. 0 means that a step begins: then the view is drawn, unless it
+        was drawn a moment ago."""
         key = cell_of(cell.columns())
         self.cell, self.doing, self._names[key] = cell, doing, cell.label()
         self._finish(key, steps)
+        if steps == 0 and monotonic() - self._drawn > DRAW_SECONDS:
+            self.refresh()
+            self._drawn = monotonic()
 
     def rows(self, rows: list[dict]) -> None:
         """Takes the rows of a trial, or the one row of a cell that ended without times."""
@@ -205,6 +165,7 @@ class View:
     def _finish(self, key: str, steps: int) -> None:
         self.done += steps
         self._left[key] = max(self._left.get(key, 0) - steps, 0)
+        self.update(self._bar, completed=min(self.done, self.steps))
 
     def lines(self) -> list[str]:
         """The cell, its stage and last times, and the fastest cell so far on this graph and these queries."""
@@ -217,37 +178,7 @@ class View:
             found.append(f"best {best[2]} so far on {self.cell.dataset}: {brief(best[0])} ms, {best[1]}")
         return found
 
-
-class LiveView(View):
-    """A view at the bottom of a terminal, which is drawn only by calls of `step` and `draw`."""
-
-    def __init__(self, console: Console, plan: Plan, steps: int):
-        super().__init__(plan, steps)
-        self._drawn = 0.0
-        columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=console, speed_estimate_period=PACE_SECONDS)
-        self._task = self._bar.add_task("", total=steps)
-        self._live = Live(
-            get_renderable=self._picture, console=console, auto_refresh=False, transient=True, redirect_stdout=False
-        )
-        self._live.start()
-
-    def step(self, cell: Cell, doing: str, steps: int) -> None:
-        """Updates the view; draws it when a step begins, unless it was drawn a moment ago."""
-        super().step(cell, doing, steps)
-        self._bar.update(self._task, completed=min(self.done, self.steps))
-        if steps == 0 and monotonic() - self._drawn > DRAW_SECONDS:
-            self.draw()
-
-    def draw(self) -> None:
-        """Draws the view now."""
-        self._live.refresh()
-        self._drawn = monotonic()
-
-    def stop(self) -> None:
-        """Removes the view; the lines that were printed above it stay."""
-        self._live.stop()
-
-    def _picture(self) -> Group:
-        lines = (Text(visible(line), no_wrap=True, overflow="ellipsis") for line in self.lines())
-        return Group(*lines, self._bar.get_renderable())
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """The lines, and the bar below them."""
+        yield from (Text(visible(line), no_wrap=True, overflow="ellipsis") for line in self.lines())
+        yield from super().get_renderables()

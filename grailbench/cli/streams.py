@@ -38,26 +38,13 @@ class _Shown(io.TextIOWrapper):
     """A stream of text that shows what is hidden in it. `bare` writes to the same place as it is, for who shows it
     already and adds colours."""
 
-    @property
-    def bare(self) -> _Bare:
-        return _Bare(self)
+    def __init__(self, below: io.BufferedWriter, **how):
+        super().__init__(below, write_through=True, **how)
+        self.bare = io.TextIOWrapper(below, write_through=True, **how)
 
     def write(self, text: str) -> int:
         super().write(visible(text, KEEP))
         return len(text)
-
-
-class _Bare:
-    """A stream below a `_Shown` one."""
-
-    def __init__(self, stream: _Shown):
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        return io.TextIOWrapper.write(self._stream, text)
-
-    def __getattr__(self, name: str):
-        return getattr(self._stream, name)
 
 
 @contextmanager

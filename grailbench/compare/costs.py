@@ -132,7 +132,7 @@ class Point:
     name: str
 
     @property
-    def asked(self) -> Stats:
+    def batch(self) -> Stats:
         """The trials of its batch of queries, or of its solution."""
         return self.cell.stats(self.cell.last_phase)
 

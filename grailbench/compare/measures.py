@@ -110,10 +110,10 @@ def graph_of(cell: Cell) -> tuple[str, str | None]:
 def questions(cell: Cell) -> str:
     """What is the same for cells that were asked the same: the query set. Pairs are compared one by one, so there the
     first of a set count as it; estimates are compared with estimates alone."""
-    return cell.whole_set if by_pair(cell) else asked(cell)
+    return cell.whole_set if by_pair(cell) else query_set_of(cell)
 
 
-def asked(cell: Cell) -> str:
+def query_set_of(cell: Cell) -> str:
     """Its query set; how many pairs if only the first of a set; whether it gives estimates."""
     part = "" if cell.part is None else f", first {cell.part:,}"
     return cell.whole_set + part + (", estimates" if "error_permille" in (cell.counters or {}) else "")

@@ -245,8 +245,8 @@ def _check_names(base: Run, new: Run, gate: Gate) -> None:
         raise InputError(f"no cell of the reference {gate.reference!r}", remedy=f"the runs have {', '.join(known)}")
     phases = dict.fromkeys(phase for run in (base, new) for cell in run.cells for phase in cell.timed)
     if phases and phases.keys().isdisjoint(gate.metrics):
-        asked = ", ".join(repr(metric) for metric in gate.metrics)
-        raise InputError(f"no phase {asked} was measured", remedy=f"the runs have {', '.join(phases)}")
+        metrics = ", ".join(repr(metric) for metric in gate.metrics)
+        raise InputError(f"no phase {metrics} was measured", remedy=f"the runs have {', '.join(phases)}")
 
 
 def changes(old: Cell, now: Cell, gate: Gate, clock: Clock) -> Iterator[Change]:

@@ -183,8 +183,8 @@ def dip(times: ArrayLike) -> float:
     low, high, found = 0, n - 1, 1.0
     while True:
         gcm, lcm = _chain(minorant, high, low), _chain(majorant, low, high)
-        apart, g, h = _widest(x, gcm, lcm)
-        if apart < found:
+        distance, g, h = _widest(x, gcm, lcm)
+        if distance < found:
             break
         found = max(found, _within(x, gcm[g:][::-1], 1), _within(x, lcm[h:], -1))
         if (low, high) == (gcm[g], lcm[h]):
@@ -232,7 +232,7 @@ def _widest(x: list[float], gcm: list[int], lcm: list[int]) -> tuple[float, int,
     """The greatest distance of minorant (`gcm`, from its end on) and majorant, and the places in both where it is."""
     if len(gcm) == 2 and len(lcm) == 2:
         return 1.0, 1, 1
-    apart, g, h = 0.0, len(gcm) - 1, len(lcm) - 1
+    distance, g, h = 0.0, len(gcm) - 1, len(lcm) - 1
     i, v = len(gcm) - 2, 1
     while True:
         a, b = gcm[i], lcm[v]
@@ -240,17 +240,17 @@ def _widest(x: list[float], gcm: list[int], lcm: list[int]) -> tuple[float, int,
             start = gcm[i + 1]
             found = (b - start + 1) - (x[b] - x[start]) * (a - start) / (x[a] - x[start])
             v += 1
-            if found >= apart:
-                apart, g, h = found, i + 1, v - 1
+            if found >= distance:
+                distance, g, h = found, i + 1, v - 1
         else:
             start = lcm[v - 1]
             found = (x[a] - x[start]) * (b - start) / (x[b] - x[start]) - (a - start - 1)
             i -= 1
-            if found >= apart:
-                apart, g, h = found, i + 1, v
+            if found >= distance:
+                distance, g, h = found, i + 1, v
         i, v = max(i, 0), min(v, len(lcm) - 1)
         if gcm[i] == lcm[v]:
-            return apart, g, h
+            return distance, g, h
 
 
 def _within(x: list[float], chain: list[int], sign: int) -> float:

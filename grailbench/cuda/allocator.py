@@ -109,11 +109,11 @@ def install(cuda) -> None:
                 managers.append(self)
                 faults.when_lost.append(self.abandon)
 
-        def held(self) -> int:
+        def in_use(self) -> int:
             """Bytes of device memory in use."""
             return self._used
 
-        def kept(self) -> int:
+        def reserved(self) -> int:
             """Bytes of device memory that are kept for later arrays."""
             return self._kept.bytes
 
@@ -178,7 +178,7 @@ def install(cuda) -> None:
                     if last:
                         info = self.get_memory_info()
                         raise TooLittleMemory(
-                            f"an array of {gib(size)} beside {gib(self.held())} in use does not fit the "
+                            f"an array of {gib(size)} beside {gib(self.in_use())} in use does not fit the "
                             f"device: {gib(info.free)} of {gib(info.total)} are free "
                             "(take a smaller graph, or a GPU with more)"
                         ) from error
@@ -233,12 +233,12 @@ class Reused:
             self._kept.clear()
 
 
-def held() -> int | None:
+def in_use() -> int | None:
     """Bytes in use on all devices; None if nothing is counted (no device in use, the simulator, another manager).
 
     It does not create a context.
     """
-    return sum(manager.held() for manager in managers) if managers else None
+    return sum(manager.in_use() for manager in managers) if managers else None
 
 
 def peak() -> int | None:
@@ -250,7 +250,7 @@ def restart() -> None:
     """Sets the maximum to what is in use now, and gives memory that is kept back to the driver."""
     for manager in managers:
         manager.flush()
-        manager.most = manager.held()
+        manager.most = manager.in_use()
 
 
 def release() -> None:

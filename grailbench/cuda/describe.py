@@ -59,13 +59,13 @@ def memory() -> tuple[int, int]:
     if pending is not None:
         pending.clear()  # numba delays freeing, so dropped arrays would count as used
     free, total = context.get_memory_info()
-    kept = manager.kept() if manager in managers else 0  # what is kept for later arrays can be had
-    return int(free) + kept, int(total)
+    reserved = manager.reserved() if manager in managers else 0  # what is kept for later arrays can be had
+    return int(free) + reserved, int(total)
 
 
 def require_memory(needed: int, what: str, remedy: str = "take a smaller graph, or a GPU with more") -> None:
     """Raises TooLittleMemory unless `needed` bytes are free on the device; `what` names what needs them."""
-    if not simulated and any(manager.kept() >= needed for manager in managers if manager.context is not None):
+    if not simulated and any(manager.reserved() >= needed for manager in managers if manager.context is not None):
         return  # asking the driver takes longer than a small graph
     free, total = memory()
     if needed > free:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, sleep
+from typing import NamedTuple
 
 from grailbench.errors import MachineLacks
 
@@ -108,13 +109,11 @@ def reasons(unread: Mapping[str, str]) -> str:
     return "; ".join(dict.fromkeys(unread.values()))
 
 
-@dataclass(frozen=True)
-class _Look:
-    """A step of a counter: when it was seen, what the counter then showed, or why nothing was seen."""
+class _Look(NamedTuple):
+    """When a counter was looked at, and what it then showed."""
 
     at: float
     joules: float = 0.0
-    fault: str = ""
 
 
 def of(

@@ -286,10 +286,6 @@ class Frontier:
         while self.generate(status, cards):
             yield
 
-    def load(self, queues: tuple, sizes: tuple) -> None:
-        """Uses three queues that were generated earlier, with their sizes."""
-        self.queues, self.sizes = queues, sizes
-
     def consume(self, kernels: Trio, *args) -> None:
         """Launches the kernel of each queue that is not empty, without waiting."""
         shape = self.shape
@@ -343,17 +339,11 @@ class Schedule:
         """The size of a schedule on the device in bytes."""
         return 4 * vertices
 
-    @property
-    def depth(self) -> int:
-        """The number of frontiers; 0 before the first traversal."""
-        return len(self._levels or ())
-
     def levels(self, status, cards) -> Iterator[None]:
         """As `Frontier.levels`."""
         frontier = self._frontier
         if self._levels is not None:
-            for queues, sizes in self._levels:
-                frontier.load(queues, sizes)
+            for frontier.queues, frontier.sizes in self._levels:
                 yield
             return
         found, at = [], 0

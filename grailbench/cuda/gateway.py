@@ -35,8 +35,8 @@ def _lacks(reason: str) -> MachineLacks:
 def _first_line(error) -> str:
     """The first informative line of a CUDA error."""
     lines = [line.strip() for line in str(error).splitlines()]
-    said = [line for line in lines if line.strip(":") and not line.startswith("Error at driver init")]
-    return said[0].rstrip(".:") if said else type(error).__name__
+    found = [line for line in lines if line.strip(":") and not line.startswith("Error at driver init")]
+    return found[0].rstrip(".:") if found else type(error).__name__
 
 
 try:

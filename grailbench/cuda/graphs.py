@@ -68,10 +68,8 @@ class DeviceLeveled(NamedTuple):
     parents: object = None
 
 
-DEEP_LEVELS, DEEP_EDGES = (
-    256,
-    64,
-)  #: a graph is deep if it has fewer edges a level at some level beyond the first ones
+#: a graph is deep if it has fewer edges a level at some level beyond the first ones
+DEEP_LEVELS, DEEP_EDGES = 256, 64
 
 
 class Outline(NamedTuple):
@@ -99,7 +97,7 @@ class Outline(NamedTuple):
 
     @property
     def deep(self) -> bool:
-        """Whether a level of the graph, beyond `LEVELS`, has fewer than `EDGES` edges for each level before it.
+        """Whether some level beyond `DEEP_LEVELS` has fewer than `DEEP_EDGES` edges for each level before it.
 
         A level costs the device some microseconds, however narrow it is, and an edge one core some tens of nanoseconds:
         such graphs are condensed and labelled on the host. `cuda.edges.walk` finds the same while it walks.

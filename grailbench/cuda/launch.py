@@ -23,11 +23,11 @@ SIMULATED_THREADS = 32  # few, because each is a Python thread; a warp is enough
 _LEAST_THREADS = 32
 
 
-def kernel_of(registers: int | None = None, kept: bool = True):
+def kernel_of(registers: int | None = None, cached: bool = True):
     """`cuda.jit` with a limit of registers for each thread (None: no limit), cached on disk if `kept`: the disk cache
     knows no limits, so of the same code with two of them only one kernel may be kept."""
     bound = {} if simulated or registers is None else {"max_registers": registers}
-    return cuda.jit(cache=kept, **bound)
+    return cuda.jit(cache=cached, **bound)
 
 
 @dataclass(frozen=True)
@@ -55,30 +55,25 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
     if simulated:
         return Shape(1, min(threads, SIMULATED_THREADS))
     compiled, key, _ = _compile(kernel, _resolved(args))
-    place = key, cuda.get_current_device().id, threads, per_multiprocessor
-    if key is None:
-        return _cooperative_shape(kernel, compiled, threads, per_multiprocessor)
-    if place not in _shapes:
-        _shapes[place] = _cooperative_shape(kernel, compiled, threads, per_multiprocessor)
-    return _shapes[place]
-
-
-_shapes: dict = {}  # the grids that the driver allows, by key, device and what was asked for
-
-
-def _cooperative_shape(kernel, compiled, threads: int, per_multiprocessor: int | None) -> Shape:
-    multiprocessors = cuda.get_current_device().MULTIPROCESSOR_COUNT
+    device = cuda.get_current_device()
+    place = key, device.id, threads, per_multiprocessor
+    if key is not None and place in _shapes:
+        return _shapes[place]
     while threads >= _LEAST_THREADS:
         blocks = compiled.max_cooperative_grid_blocks(threads) if threads <= compiled.max_threads_per_block else 0
         if per_multiprocessor is not None:
-            blocks = min(blocks, per_multiprocessor * multiprocessors)
+            blocks = min(blocks, per_multiprocessor * device.MULTIPROCESSOR_COUNT)
         if blocks:
-            return Shape(blocks, threads)
+            _shapes[place] = Shape(blocks, threads)
+            return _shapes[place]
         threads //= 2
     raise MachineLacks(
         f"kernel {kernel.py_func.__name__} takes {compiled.regs_per_thread} registers a thread: "
         "no block of it fits the device"
     )
+
+
+_shapes: dict = {}  # the grids that the driver allows, by key, device and what was asked for
 
 
 def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
@@ -272,9 +267,9 @@ class Prepared:
         fixed = (handle, shape.blocks, 1, 1, shape.threads, 1, 1, shared_bytes, 0, int(places.ctypes.data))
         if not compiled.cooperative:
             fixed += (0,)
-        held = self._cells, places, args, compiled  # the launch may outlive this object, and whoever made its arrays
+        alive = self._cells, places, args, compiled  # the launch may outlive this object, and whoever made its arrays
         name = kernel.py_func.__name__
-        self.launch = lambda held=held: check(call(*fixed), _launching, name, shape, shared_bytes)
+        self.launch = lambda alive=alive: check(call(*fixed), _launching, name, shape, shared_bytes)
         if moving:
             self._find(args, moving)
 

@@ -99,7 +99,8 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
     level_starts = _level_starts(dag)
     words = _words(dag)
     shift, bits = words.bit_length() - 1, 64 * words
-    offsets, children, order, levels = map(cuda.to_device, (dag.offsets, _some(dag.children), dag.order, dag.levels))
+    edges = dag.children if dag.edges else np.zeros(1, np.int32)  # the device has no empty arrays
+    offsets, children, order, levels = map(cuda.to_device, (dag.offsets, edges, dag.order, dag.levels))
     falling, rows = cuda.to_device(np.zeros(1, np.int32)), cuda.device_array(dag.vertices * words, np.uint64)
     _count_falling[_GRID](offsets, children, levels, falling)
     if int(falling.copy_to_host()[0]):
@@ -115,7 +116,7 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
     for turn in turns:
         if seconds is not None and turn != turns[0] and monotonic() - began > seconds:
             break
-        asked = by_target[cuts[turn] : cuts[turn + 1]]
+        batch = by_target[cuts[turn] : cuts[turn + 1]]
         _clear[_GRID](rows)
         _mark[_GRID](cuda.to_device(ends[turn * bits : (turn + 1) * bits]), shift, rows)
         for level in range(dag.depth - 2, -1, -1):  # the deepest has no children
@@ -123,9 +124,9 @@ def _swept(dag: Dag, u: np.ndarray, v: np.ndarray, seconds: float | None):
             _pull[_GRID](order, first, last, offsets, children, shift, LONG, rows)
             for each in long_of.get(level, ()):
                 _pull_long[_GRID](int(each), offsets, children, shift, LONG, rows)
-        found = cuda.to_device(np.zeros(asked.size, np.uint8))
-        _read[_GRID](cuda.to_device(u[asked]), cuda.to_device(which[asked] - turn * bits), shift, rows, found)
-        answers[asked], known[asked] = found.copy_to_host() != 0, True
+        found = cuda.to_device(np.zeros(batch.size, np.uint8))
+        _read[_GRID](cuda.to_device(u[batch]), cuda.to_device(which[batch] - turn * bits), shift, rows, found)
+        answers[batch], known[batch] = found.copy_to_host() != 0, True
     return answers, known
 
 
@@ -137,10 +138,6 @@ def _level_starts(dag: Dag) -> np.ndarray:
     if dag.order.shape != (dag.vertices,) or not seen.all() or (np.diff(dag.levels[dag.order]) < 0).any():
         raise CheckFailed("the order of the condensed graph's vertices is not one by level")
     return np.concatenate([[0], np.cumsum(np.bincount(dag.levels))])
-
-
-def _some(array: np.ndarray) -> np.ndarray:
-    return array if array.size else np.zeros(1, array.dtype)  # the device has no empty arrays
 
 
 def _words(dag: Dag) -> int:

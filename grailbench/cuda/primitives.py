@@ -47,22 +47,18 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def broadcast_first(value):
-        """The value of lane 0."""
         return cuda.shfl_sync(ALL, value, 0)
 
     @cuda.jit(device=True, inline=True)
     def shuffle_down(value, distance):
-        """The value of the lane whose index is greater by `distance`, or of this lane if there is none."""
         return cuda.shfl_down_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)
     def shuffle_up(value, distance):
-        """The value of the lane whose index is less by `distance`, or of this lane if there is none."""
         return cuda.shfl_up_sync(ALL, value, distance)
 
     @cuda.jit(device=True, inline=True)
     def all_lanes(condition):
-        """Whether the condition holds in every lane."""
         return cuda.all_sync(ALL, condition)
 
 

@@ -48,8 +48,7 @@ class DeviceThread:
         """Calls `work(*args)` in that thread."""
         if self._thread is not None:
             return self._thread.submit(work, *args)
-        done: Future = Future()
-        done.set_result(work(*args))
+        (done := Future()).set_result(work(*args))
         return done
 
     def run(self, work, *args):

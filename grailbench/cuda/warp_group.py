@@ -72,22 +72,18 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def lane():
-        """The index of this thread in its group."""
         return cuda.threadIdx.x & 31
 
     @cuda.jit(device=True, inline=True)
     def sync():
-        """Waits for all threads of the group; after it, each sees what the others wrote before."""
         cuda.syncwarp()
 
     @cuda.jit(device=True, inline=True)
     def broadcast(value, source):
-        """The value (an integer) of lane `source`."""
         return cuda.shfl_sync(_ALL, value, source)
 
     @cuda.jit(device=True, inline=True)
     def inclusive_sum(value):
-        """The sum of the values of all lanes up to and including this one, and the sum over all lanes."""
         place = cuda.threadIdx.x & 31
         distance = 1
         while distance < 32:
@@ -99,19 +95,16 @@ else:
 
     @cuda.jit(device=True, inline=True)
     def exclusive_count(condition):
-        """The number of lanes before this one for which the condition holds, and the number of all such lanes."""
         votes = np.uint32(cuda.ballot_sync(_ALL, condition))
         before = np.uint32((1 << (cuda.threadIdx.x & 31)) - 1)
         return np.int32(cuda.popc(np.uint32(votes & before))), np.int32(cuda.popc(votes))
 
     @cuda.jit(device=True, inline=True)
     def any_lane(condition):
-        """Whether the condition holds in at least one lane."""
         return cuda.any_sync(_ALL, condition)
 
     @cuda.jit(device=True, inline=True)
     def union(value):
-        """The values (uint64) of all lanes or'ed."""
         distance = 16
         while distance:
             value |= np.uint64(cuda.shfl_xor_sync(_ALL, np.int64(value), distance))

@@ -54,16 +54,6 @@ class CachedFile:
         found = "sha256" if self.form.sha256 is not None else self.note.get("checked")
         return found if found in CHECKS else "none"
 
-    @property
-    def source(self) -> str | None:
-        """Where the file came from; None if that was not recorded."""
-        return self.note.get("source")
-
-    @property
-    def archive_sha256(self) -> str | None:
-        """The sha256 of the archive it was unpacked from; None if there was none."""
-        return self.note.get("archive_sha256")
-
 
 def graph_path(dataset: Dataset, form: Form) -> Path:
     """The path of the unpacked graph file of a form, whether it exists or not."""
@@ -82,12 +72,7 @@ def note_path(path: Path) -> Path:
 
 def local_file(dataset: Dataset) -> Path | None:
     """The path of the unpacked graph file of a dataset, or None when there is none. Its content is not checked."""
-    form = _local_form(dataset)
-    return None if form is None else graph_path(dataset, form)
-
-
-def _local_form(dataset: Dataset) -> Form | None:
-    return next((form for form in dataset.forms if graph_path(dataset, form).is_file()), None)
+    return next((path for form in dataset.forms if (path := graph_path(dataset, form)).is_file()), None)
 
 
 def cached_file(dataset: Dataset) -> CachedFile | None:
@@ -97,7 +82,7 @@ def cached_file(dataset: Dataset) -> CachedFile | None:
     """
     for each in dataset.forms:
         caches.use(graph_path(dataset, each))
-    form = _local_form(dataset)
+    form = next((form for form in dataset.forms if graph_path(dataset, form).is_file()), None)
     if form is None:
         return None
     path, remedy = graph_path(dataset, form), f"grailbench fetch {dataset.name}"
@@ -145,8 +130,15 @@ def foreign(path: Path) -> bool:
     return path.exists() and not note_path(path).exists()
 
 
-def publish(made: temporary.File, to: Path) -> None:
-    """Move a finished temporary file to its place and onto the disk, and close it."""
+def publish(made: temporary.File, to: Path, note: dict) -> None:
+    """Move a finished temporary file to its place and onto the disk, with its note, if any, and close it.
+
+    The note comes first: whoever is killed in between has a note without its file, which is not used, and no file
+    without knowing where it is from.
+    """
+    if note:
+        write_note(to, note)
+        caches.use(note_path(to))  # an entry as long as it is alone
     outputs.sync(made.path)
     made.rename(to)
     for folder in (to.parent, to.parent.parent):  # which may be new

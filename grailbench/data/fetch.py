@@ -1,15 +1,13 @@
 """Fetching graph files into the cache: each source is tried in turn, and only complete, checked files stay.
 
-The sources of a graph file are, in this order: the cache, archives that were downloaded before, the mirror, and the
-sources in the registry. An archive is downloaded to a temporary file, checked against its checksum and moved into
-place. Then it is unpacked to a temporary file, which is checked against the checksum of the graph (or read completely
-where none is known) and moved into place. Files in the cache are not fetched again, so an interrupted fetch continues
-with the next file.
+An archive is downloaded to a temporary file, checked against its checksum and moved into place; then its graph is
+unpacked to a temporary file, which is checked (or read completely where no checksum is known) and moved into place.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -85,7 +83,7 @@ def fetch(
     datasets = list(datasets)
     if jobs < 1:
         raise InputError(f"{jobs} jobs: at least one is needed")
-    mirror = mirror if mirror is not None else paths.mirror()
+    mirror = mirror if mirror is not None else os.environ.get("GRAILBENCH_MIRROR") or None
     if mirror is not None:
         folder = folder_of(mirror)
         mirror = mirror if folder is None else str(folder.absolute())
@@ -150,8 +148,13 @@ class _Fetch:
         for form in dataset.forms if self.mirror is not None else ():
             if (folder := folder_of(self.mirror)) is None:
                 yield form, f"{self.mirror.rstrip('/')}/{form.archive}"
-            else:
-                yield from ((form, str(path)) for path in _in_mirror(folder, form, dataset.set))
+                continue
+            for place in (folder, folder / dataset.set):
+                for inside in dict.fromkeys((form.member, form.graph_file)):
+                    if inside is not None and (place / inside).is_file():
+                        yield form, str(place / inside)
+            of_set = folder / dataset.set / form.archive
+            yield form, str(of_set if of_set.is_file() else folder / form.archive)
         for form in dataset.forms:
             yield from ((form, url) for url in dataset.archives[form.archive].urls)
 
@@ -163,42 +166,35 @@ class _Fetch:
                 self._transfer(place, made.path, UNPACKED)
                 return _install(dataset, form, made, {"source": place})
         with self._locks[archive.file]:
-            path, note = self._archive(archive, place)
+            if (archive.file, place) in self._failed:
+                raise SourceFailed(self._failed[archive.file, place])
+            path = cache.download_path(archive.file)
             try:
+                note = self._archive(archive, place, path)
                 with temporary.File(graph) as made:
-                    _unpack(path, form, made.path)
+                    unpack(path, form.member, made.path)
                     return _install(dataset, form, made, note)
             except SourceFailed as error:
                 self._failed[archive.file, place] = str(error)
                 cache.discard(path)
                 raise
 
-    def _archive(self, archive: Archive, place: str) -> tuple[Path, dict]:
-        """Bring the archive from one place into the cache, checked. Returns its path and note. Raises SourceFailed."""
-        path = cache.download_path(archive.file)
+    def _archive(self, archive: Archive, place: str, path: Path) -> dict:
+        """Bring the archive from one place to its path in the cache, checked. Returns its note. Raises SourceFailed."""
         caches.use(path)
-        if (archive.file, place) in self._failed:
-            raise SourceFailed(self._failed[archive.file, place])
-        try:
-            if path.is_file() and cache.read_note(path):
-                return path, cache.read_note(path) | _checked(archive, path)
-            if place == str(path):
-                return path, {"source": place} | _checked(archive, path)
-        except SourceFailed:
-            cache.discard(path)
-            raise
-        try:
-            with temporary.File(path) as made:
-                self._transfer(place, made.path, archive.bytes or UNREGISTERED)
-                _check_no_page(made.path)
-                note = {"source": place} | _checked(archive, made.path)
-                if cache.foreign(path):
-                    raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
-                _place(made, path, note)
-        except SourceFailed as error:
-            self._failed[archive.file, place] = str(error)
-            raise
-        return path, note
+        if path.is_file() and ((note := cache.read_note(path)) or place == str(path)):
+            return {"source": place} | note | _checked(archive, path)
+        with temporary.File(path) as made:
+            self._transfer(place, made.path, archive.bytes or UNREGISTERED)
+            with open(made.path, "rb") as file:
+                begin = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+            if begin.startswith((b"<!doctype html", b"<html")):
+                raise SourceFailed("a web page came in place of the file: open the address in a browser to read it")
+            note = {"source": place} | _checked(archive, made.path)
+            if cache.foreign(path):
+                raise SourceFailed(f"{path} was not fetched by grailbench: move it elsewhere")
+            cache.publish(made, path, note)
+        return note
 
     def _transfer(self, place: str, into: Path, most: int) -> None:
         progress = self.progress(place.rpartition("/")[2])
@@ -208,46 +204,19 @@ class _Fetch:
             progress.close()
 
 
-def _in_mirror(folder: Path, form: Form, part: str) -> Iterator[Path]:
-    """Files of a mirror that may have a form of a graph of the set `part`."""
-    for place in (folder, folder / part):
-        for inside in dict.fromkeys((form.member, form.graph_file)):
-            if inside is not None and (place / inside).is_file():
-                yield place / inside
-    of_set = folder / part / form.archive
-    yield of_set if of_set.is_file() else folder / form.archive
-
-
-def _place(made: temporary.File, path: Path, note: dict) -> None:
-    """Move a checked file into its place, with its note. The note comes first: whoever is killed in between has a note
-    without its file, which is not used, and no file without knowing where it is from."""
-    cache.write_note(path, note)
-    caches.use(cache.note_path(path))  # an entry as long as it is alone
-    cache.publish(made, path)
-
-
 def _install(dataset: Dataset, form: Form, made: temporary.File, note: dict) -> CachedFile:
     """Check an unpacked graph file, and move it into place. Raises SourceFailed."""
-    digest = sha256_file(made.path)
+    digest, path = sha256_file(made.path), cache.graph_path(dataset, form)
     if form.sha256 is None:
         _check_readable(dataset, form, made.path)
     elif digest != form.sha256:
         raise SourceFailed(f"the graph file's sha256 is {digest}, not the registered {form.sha256}")
-    path = cache.graph_path(dataset, form)
     for other in dataset.forms:
         if cache.graph_path(dataset, other) != path:
             cache.discard(cache.graph_path(dataset, other))
     note = note | {"sha256": digest, "fetched": datetime.now(UTC).isoformat(timespec="seconds")}
-    _place(made, path, note)
+    cache.publish(made, path, note)
     return CachedFile(dataset, form, path, digest, note)
-
-
-def _check_no_page(path: Path) -> None:
-    """Raises SourceFailed for a web page, which servers send in place of a file."""
-    with open(path, "rb") as file:
-        begin = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if begin.startswith((b"<!doctype html", b"<html")):
-        raise SourceFailed("a web page came in place of the file: open the address in a browser to see what it says")
 
 
 def _checked(archive: Archive, path: Path) -> dict:
@@ -258,13 +227,6 @@ def _checked(archive: Archive, path: Path) -> dict:
         raise SourceFailed(f"its sha256 is {digest}, not the registered {archive.sha256}")
     known = archive.git_blob is not None and git_blob(path) == archive.git_blob
     return {"archive_sha256": digest, "checked": "sha256" if archive.sha256 else "git-blob" if known else "none"}
-
-
-def _unpack(archive: Path, form: Form, graph: Path) -> None:
-    try:
-        unpack(archive, form.member, graph)
-    except InputError as error:
-        raise SourceFailed(str(error).replace(str(archive), archive.name)) from error
 
 
 def _check_readable(dataset: Dataset, form: Form, graph: Path) -> None:

@@ -39,19 +39,15 @@ def records(
         of_model = generate.of_random if model == "random" else generate.of_citations
         yield _record(of_model(*made_of), None)
         return
-    wanted = [_wanted(each, seed) for each in names]
+    wanted = []
+    for each in names:
+        if (shape := generate.parse_shape(each)) is not None:  # the seed is of those whose name has none
+            wanted.append(generate.of_shape(replace(shape, seed=seed) if shape.seed == 1 else shape))
+        else:
+            generate.profile_of(each)
+            wanted.append(generate.of_look_alike(each, seed))
     for recipe in wanted:
         yield _record(recipe, recipe.spec.get("like") if compared else None)
-
-
-def _wanted(name: str, seed: int) -> generate.Recipe:
-    """A look-alike, or a graph of the closure report with the given seed unless its name has one. Raises InputError for
-    an unknown name."""
-    shape = generate.parse_shape(name)
-    if shape is not None:
-        return generate.of_shape(replace(shape, seed=seed) if shape.seed == 1 else shape)
-    generate.profile_of(name)
-    return generate.of_look_alike(name, seed)
 
 
 def _record(recipe: generate.Recipe, compare_as: str | None) -> dict:

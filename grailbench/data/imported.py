@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.errors import InputError
-from grailbench.util import paths
 from grailbench.util.visible import quoted
 
 if TYPE_CHECKING:
@@ -78,12 +77,14 @@ def import_graph(
     taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
     or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
+    from grailbench.data.locate import Location
     from grailbench.graph.readers import Options, opened, read_source
+    from grailbench.graph.readers import reading as reading_of
     from grailbench.graph.readers.text import check_memory
     from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)
-    stored = _stored_at(name)
+    stored = Location(name, "imported").path
     given = Options(**options).given()
     with opened(path, format) as source:
         reading = read_source(source, format, **options)
@@ -93,11 +94,19 @@ def import_graph(
     read_as |= {"options": json.loads(json.dumps(given))} if given else {}
 
     def check() -> None:
+        """Whether the name is free, or of a graph that was read from the same file in the same way, or that may be
+        replaced; a damaged one may be."""
         check_name(name)
-        _check_untaken(stored, name, read_as, replace)
+        meta = None if replace is True else _meta_of(stored)
+        if meta is None or replace == meta["sha256"]:
+            return
+        if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
+            remedy = "grailbench import with another --name, or with --replace"
+            raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=remedy)
 
     check()
-    check_memory(reading.graph.vertices, source.path, edges=reading.graph.edges)
+    with reading_of(source.path):
+        check_memory(reading.graph.vertices, edges=reading.graph.edges)
     dag = condensed(reading.graph)
     about = {"name": name, "source": source.origin, **_described(reading), **read_as}
     meta = save_graph(stored, reading.graph, about, reading.ids, check)
@@ -113,7 +122,7 @@ class Chosen(NamedTuple):
     sha256: str | None
 
 
-def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chosen:
+def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chosen:
     """The graph that a user means by a name, or by the path of a file or folder.
 
     A name is returned as it is. What a path names is imported under its stem ('web-Google' of 'web-Google.txt.gz') if
@@ -122,7 +131,8 @@ def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chose
     Raises InputError when there is neither a graph nor a file of that name, when the stem is not free, and when the
     file is faulty.
     """
-    from grailbench.data.locate import locate, look_up
+    from grailbench.data.locate import Location, locate, look_up
+    from grailbench.graph.readers import opened
 
     if not os.path.exists(text):
         return Chosen(locate(text).name, None)
@@ -133,11 +143,14 @@ def named(text: str, tell: Callable[[str], object] = lambda said: None) -> Chose
     if not (os.path.isfile(text) or os.path.isdir(text)):
         raise InputError("neither a file nor a folder", path=text, remedy=by_hand)
     check_name(name, remedy=by_hand)
-    meta = _meta_of(_stored_at(name))
+    meta = _meta_of(Location(name, "imported").path)
     if meta is None:
         meta = import_graph(text, name).meta
         tell(f"imported as {name}")
-    elif not _unchanged(text, meta):
+        return Chosen(name, meta["sha256"])
+    with opened(text, meta["format"] if os.path.isdir(text) else None) as source:
+        same = source.sha256 == meta["source_sha256"]
+    if not same:
         if meta.get("source") != str(Path(text).resolve()) or meta.keys() & {*_READ_AS} - {"source_sha256", "format"}:
             raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=by_hand)
         before, meta = meta["sha256"], import_graph(text, name, meta["format"], replace=meta["sha256"]).meta
@@ -156,10 +169,6 @@ def stem(path: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", own).strip("._-")[:100]
 
 
-def _stored_at(name: str) -> Path:
-    return paths.cache_dir() / "imported" / f"{name}.npz"
-
-
 def _meta_of(stored: Path) -> dict | None:
     """The metadata of an imported graph, or None if there is none or it is damaged."""
     from grailbench.graph.store import Damaged, read_meta
@@ -168,14 +177,6 @@ def _meta_of(stored: Path) -> dict | None:
         return read_meta(stored) if stored.exists() else None
     except Damaged:
         return None
-
-
-def _unchanged(path: str, meta: dict) -> bool:
-    """Whether a file or folder has the content that was imported."""
-    from grailbench.graph.readers import opened
-
-    with opened(path, meta["format"] if os.path.isdir(path) else None) as source:
-        return source.sha256 == meta["source_sha256"]
 
 
 def _described(reading: Reading) -> dict:
@@ -201,14 +202,3 @@ def check_name(name: str, beside: str = "generated", remedy: str = "choose anoth
     if "-like" in name.casefold() or name == "random" or (beside == "generated" and generated_name(name) is not None):
         raise InputError(f"{name!r} is a name of generated graphs", remedy=remedy)
     require_free(name, beside, remedy)
-
-
-def _check_untaken(stored: Path, name: str, read_as: dict, replace: bool | str) -> None:
-    """Raise InputError when a graph of this name was imported from another file or read in another way, unless it is to
-    be replaced. A damaged one may be."""
-    meta = None if replace is True else _meta_of(stored)
-    if meta is None or replace == meta["sha256"]:
-        return
-    if {key: meta[key] for key in _READ_AS if key in meta} != read_as:
-        remedy = "grailbench import with another --name, or with --replace"
-        raise InputError(f"{name!r} was imported before, from {meta.get('source')}", remedy=remedy)

@@ -15,6 +15,7 @@ from grailbench.data.locate import Location, locate
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import InputError, of_system
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
+from grailbench.graph.generate import catalogue
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
 from grailbench.util import caches
@@ -24,15 +25,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BenchGraph:
-    """A condensed graph, ready to be measured.
+class _Opened:
+    """What is known of a graph that was opened.
 
     kind       'real', 'synthetic' or 'imported'
     sha256     of the graph file for a real graph, of vertices and edges for the others
     verified   whether it was checked against a checksum of the registry; None for graphs outside the registry
-    published_vertices, published_edges
-               as printed in the thesis, with the super-root; None where it prints none
-    table      the table of the thesis that has the graph ('2.1'); None for other graphs
     """
 
     name: str
@@ -41,10 +39,13 @@ class BenchGraph:
     kind: Literal["real", "synthetic", "imported"]
     sha256: str
     verified: bool | None
+
+
+@dataclass(frozen=True)
+class BenchGraph(_Opened):
+    """A condensed graph, ready to be measured."""
+
     dag: Dag
-    published_vertices: int | None = None
-    published_edges: int | None = None
-    table: str | None = None
 
     @property
     def vertices(self) -> int:
@@ -92,6 +93,46 @@ class BenchGraph:
         return _read(_file_of(registry()[self.name], self.sha256)).graph
 
 
+@dataclass(frozen=True)
+class RawGraph(_Opened):
+    """A graph as in its file, for problems on graphs that are not condensed; `ids`, `weights` and `notes` as in
+    `grailbench.graph.readers.Reading`."""
+
+    graph: Graph
+    ids: Ids
+    weights: str | None = None
+    notes: tuple[str, ...] = ()
+
+    roots = None  #: not counted, as there is no super-root
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices of the file, without a super-root."""
+        return self.graph.vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges of the file, with duplicates."""
+        return self.graph.edges
+
+    raw_edges = edges
+
+    @property
+    def raw(self) -> Graph:
+        """The edges of the file."""
+        return self.graph
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64[n + 1], int32[m]: CSR of the edges, each row in ascending order, with duplicates and self-loops."""
+        return rows_of(self.graph)
+
+    @property
+    def weighted_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """`rows` and int32[m] weights; None where the file has no weights that can be used."""
+        return None if self.graph.weights is None else weighted_rows_of(self.graph)
+
+
 def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
     """Open the graph of that name: a dataset (by name or alias), an imported or generated graph, or a look-alike.
 
@@ -99,29 +140,42 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
     graph which is meant; None for any of that name. Raises InputError for an unknown name, for another graph than is
     meant, for a dataset that was not fetched, and for a file that changed since it was fetched.
     """
-    from grailbench.graph.generate import catalogue
     from grailbench.graph.store import require_same, stored_dag
 
     place = locate(name)
-    if (dataset := place.dataset) is None:
-        dag, meta = stored_dag(*_stored(place))
-        require_same(meta["sha256"], sha256, place.name)
-        title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
-        return BenchGraph(place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None, dag)
-    found = _file_of(dataset, sha256)
-    printed = dataset.printed(super_root=True)
-    return BenchGraph(
-        name=dataset.name,
-        title=dataset.title,
-        set=dataset.set,
-        kind="real",
-        sha256=found.sha256,
-        verified=found.verified,
-        dag=_dag(found),
-        published_vertices=printed and printed.vertices,
-        published_edges=printed and printed.edges,
-        table=dataset.table,
-    )
+    if place.dataset is not None:
+        found = _file_of(place.dataset, sha256)
+        return BenchGraph(*_of_file(found), _dag(found))
+    dag, meta = stored_dag(*_stored(place))
+    require_same(meta["sha256"], sha256, place.name)
+    return BenchGraph(*_of_meta(place, meta), dag)
+
+
+def open_raw(name: str) -> RawGraph:
+    """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
+    from grailbench.graph.store import load_graph, load_ids, read_meta
+
+    place = locate(name)
+    if place.dataset is not None:
+        found = _file_of(place.dataset)
+        got = _read(found)
+        return RawGraph(*_of_file(found), got.graph, got.ids, got.weights, got.notes)
+    path, graph = _stored(place)
+    graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
+    ids = load_ids(path, meta["sha256"])
+    return RawGraph(*_of_meta(place, meta), graph, ids, meta.get("weights"), tuple(meta.get("notes", ())))
+
+
+def _of_file(found: CachedFile) -> tuple:
+    """The fields of `_Opened` of a dataset."""
+    dataset = found.dataset
+    return dataset.name, dataset.title, dataset.set, "real", found.sha256, found.verified
+
+
+def _of_meta(place: Location, meta: dict) -> tuple:
+    """The fields of `_Opened` of a stored graph."""
+    title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
+    return place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None
 
 
 def _stored(found: Location) -> tuple[Path, Graph | None]:
@@ -136,74 +190,6 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
         return made(recipe_of(found.name))
     except OSError as error:
         raise of_system(error) from error
-
-
-@dataclass(frozen=True)
-class RawGraph:
-    """A graph as in its file, for problems on graphs that are not condensed. Fields as in `BenchGraph`; `ids`,
-    `weights` and `notes` as in `grailbench.graph.readers.Reading`."""
-
-    name: str
-    title: str
-    kind: Literal["real", "synthetic", "imported"]
-    sha256: str
-    verified: bool | None
-    graph: Graph
-    ids: Ids
-    weights: str | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices of the file, without a super-root."""
-        return self.graph.vertices
-
-    @property
-    def edges(self) -> int:
-        """Number of edges of the file, with duplicates."""
-        return self.graph.edges
-
-    @property
-    def roots(self) -> None:
-        """None: roots are not counted where there is no super-root."""
-        return None
-
-    @property
-    def raw(self) -> Graph:
-        """The edges of the file."""
-        return self.graph
-
-    @property
-    def raw_edges(self) -> int:
-        """Number of edges of the file."""
-        return self.graph.edges
-
-    @cached_property
-    def rows(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64[n + 1], int32[m]: CSR of the edges, each row in ascending order, with duplicates and self-loops."""
-        return rows_of(self.graph)
-
-    @property
-    def weighted_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """`rows` and int32[m] weights; None where the file has no weights that can be used."""
-        return None if self.graph.weights is None else weighted_rows_of(self.graph)
-
-
-def open_raw(name: str) -> RawGraph:
-    """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
-    from grailbench.graph.store import load_graph, load_ids, read_meta
-
-    place = locate(name)
-    if (dataset := place.dataset) is None:
-        path, graph = _stored(place)
-        graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
-        title, weights, notes = meta.get("title", place.name), meta.get("weights"), tuple(meta.get("notes", ()))
-        ids = load_ids(path, meta["sha256"])
-        return RawGraph(place.name, title, place.kind, meta["sha256"], None, graph, ids, weights, notes)
-    file = _file_of(dataset)
-    got = _read(file)
-    of_file = got.graph, got.ids, got.weights, got.notes
-    return RawGraph(dataset.name, dataset.title, "real", file.sha256, file.verified, *of_file)
 
 
 def describe(dataset: Dataset) -> dict:
@@ -238,8 +224,10 @@ def describe(dataset: Dataset) -> dict:
     pairs = dataset.closure
     row |= {"closure_pairs": pairs and pairs.pairs, "closure_pairs_with_cycles": pairs and pairs.with_cycles}
     row |= {"matches": matches(dataset, measured)}
-    for name in ("verified", "checked", "sha256", "archive_sha256", "source"):
+    for name in ("verified", "checked", "sha256"):
         row[name] = found and getattr(found, name)
+    for name in ("archive_sha256", "source"):
+        row[name] = found and found.note.get(name)
     errata = [f"{p.where}: {p.edges:,} edges: {p.erratum}" for p in dataset.published if p.erratum]
     return row | {"errata": errata, "notes": list(dataset.notes)}
 

@@ -1,7 +1,6 @@
-"""Resolving the name of a graph: a graph of the registry, an imported or generated graph, or a graph that can be
-generated from its name.
+"""Resolving the name of a graph: of the registry, imported, generated, or one that can be generated from its name.
 
-All names are resolved here. Nothing is opened, fetched, generated or stored here; `library` does that.
+Nothing is opened, fetched, generated or stored here; `library` does that.
 """
 
 from __future__ import annotations

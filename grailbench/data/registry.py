@@ -178,7 +178,7 @@ def squeeze(name: str) -> str:
 
 def registry() -> dict[str, Dataset]:
     """All graphs by canonical name, in printed order. Raises InputError for a faulty TOML file."""
-    return load(paths.datasets_dir())
+    return load(paths.shipped("datasets"))
 
 
 def sets() -> dict[str, list[Dataset]]:
@@ -204,11 +204,13 @@ def find(name: str) -> Dataset | None:
 @cache
 def load(folder: Path) -> dict[str, Dataset]:
     """Read all TOML files of a folder. Raises InputError naming a file that is faulty or uses a name twice."""
-    read = [(path, _read(path)) for path in sorted(folder.glob("*.toml"))]
+    files = [(path, settings.read(path, _File, _fill_in)) for path in sorted(folder.glob("*.toml"))]
     known: dict[str, Dataset] = {}
     owner: dict[str, str] = {}
-    for path, (_, datasets) in sorted(read, key=lambda item: item[1][0]):
-        for dataset in datasets:
+    for path, file in sorted(files, key=lambda item: item[1].position):
+        for dataset in file.datasets:
+            if lacking := [form.archive for form in dataset.forms if form.archive not in file.archives]:
+                raise InputError(f"{dataset.name}: no [archives] entry for {lacking[0]}", path=path)
             for name in dataset.names:
                 if owner.setdefault(name, dataset.name) != dataset.name:
                     raise InputError(f"{owner[name]} and {dataset.name} share the name {name!r}", path=path)
@@ -216,15 +218,6 @@ def load(folder: Path) -> dict[str, Dataset]:
     if not known:
         raise InputError("holds no registry of datasets", path=folder, remedy="reinstall grailbench")
     return known
-
-
-def _read(path: Path) -> tuple[int, list[Dataset]]:
-    found = settings.read(path, _File, _fill_in)
-    for dataset in found.datasets:
-        for form in dataset.forms:
-            if form.archive not in found.archives:
-                raise InputError(f"{dataset.name}: no [archives] entry for {form.archive}", path=path)
-    return found.position, found.datasets
 
 
 def _fill_in(raw: dict) -> None:

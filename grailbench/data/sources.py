@@ -1,8 +1,6 @@
 """Brings files here: copies them from a folder or downloads them, and unpacks one graph file from an archive.
 
-Servers and archives are not trusted. A download is bounded in bytes and in time, and a host that cannot be reached, is
-silent or asks to wait is not asked again. Only the wanted file of an archive is unpacked, under a name that the caller
-chooses, and only as many bytes as are plausible.
+Servers and archives are not trusted: a download is bounded in bytes and in time, and what an archive unpacks to too.
 """
 
 from __future__ import annotations
@@ -20,7 +18,9 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from grailbench.errors import InputError
 from grailbench.util import paths
+from grailbench.util.faults import chain
 from grailbench.util.files import opened
+from grailbench.util.visible import visible
 from grailbench.util.words import clip
 
 UNREGISTERED = 4 << 30  #: bytes that are accepted of a file whose size the registry does not give
@@ -71,12 +71,6 @@ class Hosts:
     total: float = 3600.0
     failed: dict[str, str] = field(default_factory=dict)
 
-    def check(self, url: str) -> None:
-        """Raises OutOfReach if the host of `url` failed before."""
-        host = urlsplit(url).hostname or ""
-        if (reason := self.failed.get(host)) is not None:
-            raise OutOfReach(f"{host} is out of reach: {reason}")
-
     def give_up(self, url: str, reason: str) -> SourceFailed:
         """Remembers that the host of `url` failed. Returns the error to raise."""
         self.failed[urlsplit(url).hostname or ""] = reason
@@ -103,14 +97,22 @@ def transfer(
     Raises SourceFailed when the file cannot be read, has more than `most` bytes or takes too long (`hosts`), and
     Cancelled when `cancelled()` becomes true during the transfer.
     """
-    folder = folder_of(source)
-    with into.open("wb") as out:
-        metered = _Metered(out, most, progress, cancelled)
-        if folder is not None:
-            _copy(folder, metered)
-        else:
-            hosts.check(source)
-            _download(source, metered, hosts)
+    path = folder_of(source)
+    with into.open("wb") as file:
+        out = _Metered(file, most, progress, cancelled)
+        if path is None:
+            host = urlsplit(source).hostname or ""
+            if (reason := hosts.failed.get(host)) is not None:
+                raise OutOfReach(f"{host} is out of reach: {reason}")
+            _download(source, out, hosts)
+            return
+        try:
+            with opened(path, pipes=False) as found:
+                out.expect(found.raw.size)
+                for begin in range(0, found.raw.size, _BLOCK):
+                    out.write(found.raw[begin : begin + _BLOCK])
+        except InputError as error:
+            raise SourceFailed("no such file" if not path.exists() else str(error)) from error
 
 
 class _Metered:
@@ -120,33 +122,21 @@ class _Metered:
         self._out, self._most, self._left, self._progress, self.cancelled = out, most, most, progress, cancelled
         self.abandoned, self.at = False, time.monotonic()
 
-    def expect(self, size: int | None) -> None:
-        """Sets the size of the file in bytes, None when it is unknown. Raises SourceFailed when it is too large."""
-        self._check(size or 0)
-        self._progress.total = size
+    def expect(self, size: int) -> None:
+        """Sets the size of the file in bytes, 0 when it is unknown. Raises SourceFailed when it is too large."""
+        if size > self._left:
+            raise SourceFailed(f"it has more than {self._most:,} bytes, the most that are taken of it")
+        self._progress.total = size or None
 
     def write(self, block) -> None:
         if self.abandoned or self.cancelled():
             raise Cancelled
-        self._check(len(block))
         self._left -= len(block)
+        if self._left < 0:
+            raise SourceFailed(f"it has more than {self._most:,} bytes, the most that are taken of it")
         self._out.write(block)
         self.at = time.monotonic()
         self._progress.update(len(block))
-
-    def _check(self, coming: int) -> None:
-        if coming > self._left:
-            raise SourceFailed(f"it has more than {self._most:,} bytes, the most that are taken of it")
-
-
-def _copy(path: Path, out: _Metered) -> None:
-    try:
-        with opened(path, pipes=False) as source:
-            out.expect(source.raw.size)
-            for begin in range(0, source.raw.size, _BLOCK):
-                out.write(source.raw[begin : begin + _BLOCK])
-    except InputError as error:
-        raise SourceFailed("no such file" if not path.exists() else str(error)) from error
 
 
 def _download(url: str, out: _Metered, hosts: Hosts) -> None:
@@ -189,9 +179,13 @@ def _get(url: str, out: _Metered, hosts: Hosts) -> None:
         answer = requests.get(url, stream=True, timeout=late, headers=headers, hooks={"response": _check_redirect})
         with answer:
             if not answer.ok:
-                raise _refused(url, answer, hosts)
-            size = int(answer.headers.get("Content-Length", 0))
-            out.expect(size or None)
+                fault = f"the server answered {answer.status_code} {_shown(answer.reason or '')}".rstrip()
+                if answer.status_code not in (429, 503):
+                    raise SourceFailed(fault)
+                after = _shown(answer.headers.get("retry-after", ""))
+                when = f"in {after} s" if after.isdecimal() else f"after {after}" if after else "later"
+                raise hosts.give_up(url, f"{fault}: try again {when}")
+            out.expect(int(answer.headers.get("Content-Length", 0)))
             for block in answer.iter_content(_BLOCK):
                 out.write(block)
     except requests.TooManyRedirects as error:
@@ -211,31 +205,19 @@ def _check_redirect(response, **named) -> None:
     to = urljoin(response.url, response.headers["location"])
     scheme = urlsplit(to).scheme
     if scheme not in ("http", "https"):
-        raise SourceFailed(f"it redirects to {_printable(to)}: only http and https are followed")
+        raise SourceFailed(f"it redirects to {_shown(to)}: only http and https are followed")
     if scheme == "http" and response.url.startswith("https:"):
-        raise SourceFailed(f"it redirects from https to {_printable(to)}, which is not secure: not followed")
+        raise SourceFailed(f"it redirects from https to {_shown(to)}, which is not secure: not followed")
 
 
-def _refused(url: str, response, hosts: Hosts) -> SourceFailed:
-    """The error for an answer that is no file. A server that asks to wait is not asked for other files."""
-    said = f"the server answered {response.status_code} {_printable(response.reason or '')}".rstrip()
-    if response.status_code not in (429, 503):
-        return SourceFailed(said)
-    after = _printable(response.headers.get("retry-after", ""))
-    when = f"in {after} s" if after.isdecimal() else f"after {after}" if after else "later"
-    return hosts.give_up(url, f"{said}: try again {when}")
-
-
-def _printable(text: str) -> str:
-    """A text of a server, as one short line without signs that a terminal would act on."""
-    return clip("".join(sign if sign.isprintable() else "?" for sign in text), 120)
+def _shown(text: str) -> str:
+    return clip(visible(text), 120)  # of a server, which may send anything
 
 
 def _innermost(error: BaseException) -> str:
     """The message of the first error of a chain: requests and urllib3 wrap errors several times."""
-    while (cause := error.__cause__ or error.__context__) is not None:
-        error = cause
-    return _printable(str(error)) or type(error).__name__
+    first = list(chain(error))[-1]
+    return _shown(str(first)) or type(first).__name__
 
 
 # ---------------------------------------------------------------------------------------- unpacking
@@ -251,45 +233,39 @@ def unpack(archive: Path, member: str | None, into: Path) -> None:
     """Writes the graph file of `archive` to `into`, a temporary file that the caller discards on error.
 
     `member` is a path inside a .tar.gz. If it is None, the archive is a .gz file or the plain graph file itself.
-    Raises InputError naming the archive when it is damaged, unpacks to too much, or lacks the member.
+    Raises SourceFailed when it is damaged, unpacks to too much, or lacks the member.
     """
-    try:
-        with into.open("wb") as out:
-            if member is None and not archive.name.endswith(".gz"):
-                with archive.open("rb") as plain:
-                    shutil.copyfileobj(plain, out)
-                return
-            with gzip.open(archive) as unzipped:
-                bounded = _Bounded(unzipped, most_unpacked(archive), archive)
-                if member is None:
-                    shutil.copyfileobj(bounded, out)
-                else:
-                    _untar(bounded, archive, member, out)
-                while bounded.read():  # gzip checks its CRC only at the end of the stream
-                    pass
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"damaged archive: {error}", path=archive) from error
+    with into.open("wb") as out, archive.open("rb") as packed:
+        if member is None and not archive.name.endswith(".gz"):
+            shutil.copyfileobj(packed, out)
+            return
+        try:
+            stream = _Bounded(gzip.GzipFile(fileobj=packed), most_unpacked(archive))
+            if member is None:
+                shutil.copyfileobj(stream, out)
+            else:
+                with tarfile.open(fileobj=stream, mode="r|") as tar:
+                    found = next((entry for entry in tar if PurePosixPath(entry.name) == PurePosixPath(member)), None)
+                    if found is None:
+                        raise SourceFailed(f"{archive.name} holds no member {member!r}")
+                    if not found.isreg() or found.issparse():  # a sparse file may be of any size
+                        raise SourceFailed(f"unsafe archive: member {member!r} is not a plain file")
+                    shutil.copyfileobj(tar.extractfile(found), out)
+            while stream.read():  # gzip checks its CRC only at the end of the stream
+                pass
+        except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise SourceFailed(f"damaged archive: {error}") from error
 
 
 class _Bounded:
-    """A stream that raises InputError once more than `most` bytes were read from it."""
+    """A stream that raises SourceFailed once more than `most` bytes were read from it."""
 
-    def __init__(self, stream, most: int, archive: Path):
-        self._stream, self._left, self._most, self._archive = stream, most, most, archive
+    def __init__(self, stream, most: int):
+        self._stream, self._left, self._most = stream, most, most
 
     def read(self, size: int = 1 << 20) -> bytes:
         block = self._stream.read(size)
         self._left -= len(block)
         if self._left < 0:
-            raise InputError(f"unpacks to more than {self._most:,} bytes, too many for its size", path=self._archive)
+            raise SourceFailed(f"the archive unpacks to more than {self._most:,} bytes, too many for its size")
         return block
-
-
-def _untar(stream: _Bounded, archive: Path, member: str, out) -> None:
-    with tarfile.open(fileobj=stream, mode="r|") as tar:
-        found = next((entry for entry in tar if PurePosixPath(entry.name) == PurePosixPath(member)), None)
-        if found is None:
-            raise InputError(f"holds no member {member!r}", path=archive)
-        if not found.isreg() or found.issparse():  # a sparse file may be of any size
-            raise InputError(f"unsafe archive: member {member!r} is not a plain file", path=archive)
-        shutil.copyfileobj(tar.extractfile(found), out)

@@ -116,9 +116,7 @@ def _publish(where: str, digest: str, note: dict) -> None:
     try:
         if (found := sha256_file(made.path)) != digest:
             raise InputError(f"what came is not what was sent: sha256 {found}, not {digest}", path=path)
-        if note:
-            cache.write_note(path, note)
-        cache.publish(made, path)
+        cache.publish(made, path, note)
     finally:
         made.close()
 

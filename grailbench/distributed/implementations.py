@@ -155,11 +155,11 @@ def opened(path: Path, threads: int, device: int | None = None) -> OpenedIndex:
     """Opens the file of `written` for queries on so many threads, and on the GPU of that number if the index needs
     one; its content is checked."""
     content = mapped.content_of(path)
-    said, start = mapped.header(content.buffer, path)
-    arrays = mapped.arrays_of(content.buffer, said, start)
-    check = mapped.Check(arrays, said, content)
+    meta, start = mapped.header(content.buffer, path)
+    arrays = mapped.arrays_of(content.buffer, meta, start)
+    check = mapped.Check(arrays, meta, content)
     check()
-    implementation, params, dag, own = from_arrays(said, arrays, path)
+    implementation, params, dag, own = from_arrays(meta, arrays, path)
     run = caller_for(implementation, device)
     index = run(implementation.restored, dag, replace(params, threads=threads), own)
     return OpenedIndex(index, dag, run, check)
@@ -169,10 +169,10 @@ def written(path: Path, implementation: type[Implementation], params: Params, da
     """Writes an index, `stored` as of `Index.stored`, and its condensed graph to a file. No two files are equal, so
     that each is spread by itself.
     Raises MachineLacks if the disk is full."""
-    said, arrays = to_arrays(implementation, params, dag, stored)
+    meta, arrays = to_arrays(implementation, params, dag, stored)
     try:
         with open(path, "xb") as stream:
-            mapped.write(stream, said | {"made": secrets.token_hex(8)}, arrays)
+            mapped.write(stream, meta | {"made": secrets.token_hex(8)}, arrays)
     except OSError as error:
         raise of_system(error) from None
 
@@ -226,7 +226,7 @@ class Dask(Implementation):
     of `threads` workers maps the file and checks it, or is sent it in pieces if it does not see it (phase spread). The
     batch is cut into shards; a worker answers one while the next arrives, and sends the answers back as bits. Workers
     of one core each are started on this machine, before the first cell, unless DASK_SCHEDULER_ADDRESS names a scheduler
-    whose workers are taken. A shard of a worker that is lost is asked elsewhere.
+    whose workers are taken. A shard of a worker that is lost goes to another.
     """
 
     name = "dask"
@@ -299,10 +299,10 @@ def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu:
     folder = Folder("spread")
     path = folder.path / "spread.index"
     with timer.phase("build"):
-        said = write(path)
+        meta = write(path)
     with timer.phase("spread"):
         spread = Spread(client, path, opened, needs_gpu, workers)
         if len(spread.workers) < workers:
             what = " with a GPU of its own each" if needs_gpu else ""
             raise MachineLacks(f"{count(workers, 'worker')}{what} wanted, and the cluster has {len(spread.workers)}")
-    return spread, path, folder, said
+    return spread, path, folder, meta

@@ -106,20 +106,20 @@ def start(client: Client, work: Coroutine) -> Future:
 def from_scheduler(client: Client, asking: Coroutine) -> Any:
     """What the scheduler answers. Raises ConnectionError once the client has lost it, TimeoutError if it does not
     answer in `SCHEDULER_SECONDS`."""
-    asked = start(client, asking)
+    future = start(client, asking)
     try:
         if client.status != "running":
             raise ConnectionError("the scheduler is gone")
         for _ in range(int(SCHEDULER_SECONDS / _POLL_SECONDS)):
-            if wait([asked], _POLL_SECONDS).done:
-                return asked.result()
+            if wait([future], _POLL_SECONDS).done:
+                return future.result()
             if client.status != "running":
                 raise ConnectionError("the scheduler is gone")
         raise TimeoutError("the scheduler does not answer")
     except (RuntimeError, CancelledError) as error:  # what a client raises that lost its scheduler
         raise ConnectionError(str(error)) from None
     finally:
-        asked.cancel()
+        future.cancel()
 
 
 def run(client: Client, function: Callable, *arguments: Any, workers: Iterable[str], on_error: str = "raise",
@@ -131,7 +131,7 @@ def run(client: Client, function: Callable, *arguments: Any, workers: Iterable[s
 
     Raises OSError if the scheduler is gone or does not answer.
     """
-    asked = {
+    futures = {
         address: start(
             client, client.run(function, *arguments, workers=[address], on_error="return", asynchronous=True)
         )
@@ -140,17 +140,17 @@ def run(client: Client, function: Callable, *arguments: Any, workers: Iterable[s
     found: dict[str, Any] = {}
     began = monotonic()
     try:
-        while left := [address for address in asked if address not in found]:
-            wait([asked[address] for address in left], LOOK_SECONDS)
-            why = {} if all(asked[address].done() for address in left) else heartbeats(client).look()
+        while left := [address for address in futures if address not in found]:
+            wait([futures[address] for address in left], LOOK_SECONDS)
+            why = {} if all(futures[address].done() for address in left) else heartbeats(client).look()
             late = seconds is not None and monotonic() - began >= seconds
             for address in left:
-                if asked[address].done():
-                    found[address] = asked[address].exception() or asked[address].result()[address]
+                if futures[address].done():
+                    found[address] = futures[address].exception() or futures[address].result()[address]
                 elif why.get(address) or late:
                     found[address] = TimeoutError(f"the worker {address} does not answer: {why.get(address) or 'late'}")
     finally:
-        for each in asked.values():
+        for each in futures.values():
             each.cancel()
     if on_error == "raise":
         for each in found.values():

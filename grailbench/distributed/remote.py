@@ -145,14 +145,14 @@ class _SlotProcess:
             self._timer.cancel()
         try:
             self._connection.send(order)
-            asked, stopped = monotonic(), Stopped(self._process.pid)
+            since, stopped = monotonic(), Stopped(self._process.pid)
             while True:
-                if monotonic() - asked >= POLL_SECONDS:
+                if monotonic() - since >= POLL_SECONDS:
                     if not wanted():
                         raise RuntimeError("nobody waits for this cell any more")
                     if stopped.look():
                         raise RuntimeError("the process of the worker that ran the cell was stopped (SIGSTOP)")
-                    asked = monotonic()
+                    since = monotonic()
                 if self._connection.poll(POLL_SECONDS):
                     if (message := self._connection.recv()) is None:
                         return

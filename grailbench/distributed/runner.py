@@ -352,11 +352,11 @@ class DaskRunner:
         """Remember the environment of a worker; it is on disk before the rows that name it."""
         worker.env = env
         known = self.progress.env["workers"]
-        said = {name: value for name, value in env.items() if name != "key"}
-        if known.get(env["key"]) != said:
+        facts = {name: value for name, value in env.items() if name != "key"}
+        if known.get(env["key"]) != facts:
             if env["key"] not in known:
                 self.progress.others.append(env)
-            known[env["key"]] = said
+            known[env["key"]] = facts
             self.progress.environment_changed()
 
     def _done(self, task: _WorkerTask) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError, MachineLacks, in_file
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
 from grailbench.graph.readers.cells import ends_of, unrecognised
@@ -140,22 +140,22 @@ def _of_columns(pairs: tuple[np.ndarray, np.ndarray], size: int) -> Iterator[Sha
 def _of_items(items: Iterable[Any], size: int) -> Iterator[Shard]:
     """Cuts what is longer than a shard, and puts together what is shorter; what is called makes a shard by itself."""
     some: list[Any] = []
-    held = 0
+    pending = 0
     for item in items:
         if callable(item):
             yield from _together(some)
-            some, held = [], 0
+            some, pending = [], 0
             yield Shard(make=item, ids=True)
             continue
         pairs = _checked(item)
-        if held + pairs[0].size > size:
+        if pending + pairs[0].size > size:
             yield from _together(some)
-            some, held = [], 0
+            some, pending = [], 0
         if pairs[0].size >= size:
             yield from _of_columns(pairs, size)
         elif pairs[0].size:
             some.append(pairs)
-            held += pairs[0].size
+            pending += pairs[0].size
     yield from _together(some)
 
 
@@ -202,7 +202,7 @@ def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Itera
     except ImportError as error:
         raise MachineLacks(f"parquet files need pyarrow ({error}): pip install 'grailbench[formats]'") from None
     try:
-        with ParquetFile(path) as file:
+        with in_file(path), ParquetFile(path) as file:
             names = _names(path, file, columns)
             yield from _of_items(
                 (_arrow(path, each, names) for each in file.iter_batches(size, columns=[*names])), size
@@ -216,8 +216,8 @@ def _names(path: Path, file: Any, columns: tuple[str, str] | None) -> tuple[str,
     has = file.schema_arrow.names
     if columns is None:
         remedy = "columns=(SOURCE, TARGET)"
-        if (places := ends_of(path, None, has, remedy)) is None:
-            raise unrecognised(path, None, has, remedy)
+        if (places := ends_of(None, has, remedy)) is None:
+            raise unrecognised(None, has, remedy)
         return has[places[0]], has[places[1]]
     for name in columns:
         if name not in has:

@@ -157,7 +157,7 @@ class IndexHolder:
 
 
 class WorkerLost(Exception):
-    """A worker did not answer; its shards are asked elsewhere."""
+    """A worker did not answer; its shards go to others."""
 
 
 @dataclass(eq=False)
@@ -169,7 +169,7 @@ class _Worker:
     """
 
     facts: Facts
-    held: Any
+    actor: Any
     gpu: str | None = None
 
 
@@ -239,16 +239,16 @@ class Spread:
             elif self._most is None or len(self._workers) + len(chosen) < self._most:
                 chosen.append((facts, free[0] if self._needs_gpu else None))
                 taken.add((facts.machine, chosen[-1][1]))
-        held = {
+        actors = {
             facts.worker: self._client.submit(
                 IndexHolder, self.identity, actor=True, workers=[facts.worker], allow_other_workers=False, pure=False,
                 retries=0,
             )
             for facts, _ in chosen
         }  # fmt: skip
-        self._wait(held, patience)
+        self._wait(actors, patience)
         few = asyncio.Semaphore(SENDING)
-        workers = [_Worker(facts, held[facts.worker], gpu) for facts, gpu in chosen]
+        workers = [_Worker(facts, actors[facts.worker], gpu) for facts, gpu in chosen]
         opening = [(each, liveness.start(self._client, self._open(each, few))) for each in workers]
         try:
             for worker, opened in opening:
@@ -259,7 +259,7 @@ class Spread:
             for _, opened in opening:
                 opened.cancel()
 
-    def _wait(self, held: Mapping[str, Any], patience: float) -> None:
+    def _wait(self, actors: Mapping[str, Any], patience: float) -> None:
         """Waits until each worker, by its address, has its actor. Raises ClusterLost if one is lost before, or late."""
         late = time.monotonic() + patience
 
@@ -274,7 +274,7 @@ class Spread:
                 raise _taking_lost(f"{address}: {error}") from None
             return True
 
-        for address, actor in held.items():
+        for address, actor in actors.items():
             while not self._scheduler(partial(come, address, actor)):
                 if address not in self._scheduler(self._addresses):
                     raise _taking_lost(address)
@@ -303,15 +303,15 @@ class Spread:
         """Gives the number of pairs and the answers (uint8, as of `numpy.packbits`) of each shard, in order.
 
         At most `AHEAD` shards are at a worker, and twice as many of each worker are in memory here. The shards of a
-        worker that is lost are asked elsewhere. Raises InputError for pairs that are wrong, ClusterLost if the
+        worker that is lost go to others. Raises InputError for pairs that are wrong, ClusterLost if the
         scheduler or all workers are gone.
         """
         return _Stream(self, iter(shards)).run()
 
     def attribute(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
-        asked = [(each, self._started(each, "attribute", what)) for each in self._workers.values()]
-        return [self._result(*each) for each in asked]
+        started = [(each, self._started(each, "attribute", what)) for each in self._workers.values()]
+        return [self._result(*each) for each in started]
 
     def _ask(self, worker: _Worker, shard: Shard) -> Future:
         return self._started(worker, "answer", self.identity, shard.columns, shard.make, shard.ids)
@@ -319,13 +319,13 @@ class Spread:
     def _started(self, worker: _Worker, method: str, *arguments) -> Future:
         return liveness.start(self._client, self._call(worker, method, *arguments))
 
-    def _result(self, worker: _Worker, asked: Future) -> Any:
+    def _result(self, worker: _Worker, future: Future) -> Any:
         """What a worker answers. Raises WorkerLost also if it is stopped."""
-        while not wait([asked], LOOK_SECONDS).done:
+        while not wait([future], LOOK_SECONDS).done:
             if worker.facts.worker not in self._scheduler(self._addresses):
-                asked.cancel()
+                future.cancel()
                 raise WorkerLost(f"worker {worker.facts.worker} was lost")
-        return asked.result()
+        return future.result()
 
     async def _call(self, worker: _Worker, method: str, *arguments) -> Any:
         """Calls a method of what a worker holds, not by the scheduler. Raises `WorkerLost`, and what the method
@@ -333,15 +333,15 @@ class Spread:
         from distributed.protocol import to_serialize
 
         try:
-            said = await self._client.rpc(worker.facts.worker).actor_execute(
-                function="do", actor=worker.held.key, args=[to_serialize(each) for each in (method, *arguments)],
+            reply = await self._client.rpc(worker.facts.worker).actor_execute(
+                function="do", actor=worker.actor.key, args=[to_serialize(each) for each in (method, *arguments)],
                 kwargs={},
             )  # fmt: skip
-            if said["status"] != "OK":
-                raise said["exception"]
+            if reply["status"] != "OK":
+                raise reply["exception"]
         except Exception as error:  # also KeyError of one that was started since, RuntimeError of one that ends
             raise WorkerLost(f"worker {worker.facts.worker}: {type(error).__name__}: {error}") from None
-        done, result = said["result"]
+        done, result = reply["result"]
         if done:
             return result
         raise result
@@ -373,12 +373,12 @@ class Spread:
 
     def living(self) -> list[_Worker]:
         """The workers that hold the index and live. Those that came since hold it from now on."""
-        told = self._scheduler(self._addresses)
-        for address in [each for each in self._workers if each not in told]:
+        known = self._scheduler(self._addresses)
+        for address in [each for each in self._workers if each not in known]:
             del self._workers[address]
         if self._most is None or len(self._workers) < self._most:
             now = time.monotonic()
-            self._join([each for each in told if each not in self._workers and now >= self._left_out.get(each, 0.0)])
+            self._join([each for each in known if each not in self._workers and now >= self._left_out.get(each, 0.0)])
         return list(self._workers.values())
 
     def _join(self, addresses: list[str]) -> None:
@@ -408,8 +408,8 @@ class _Stream:
     def __init__(self, spread: Spread, source: Iterator[Shard]):
         self._spread, self._source = spread, source
         self._workers = spread.living()
-        self._shards: dict[int, Shard] = {}  # asked and not answered
-        self._asked: dict[Future, tuple[int, _Worker]] = {}
+        self._shards: dict[int, Shard] = {}  # sent and not answered
+        self._pending: dict[Future, tuple[int, _Worker]] = {}
         self._again: deque[int] = deque()
         self._done: dict[int, tuple[int, np.ndarray]] = {}  # answered, and not given out
         self._taken = self._given = 0
@@ -430,8 +430,8 @@ class _Stream:
                     return
                 self._await()
         finally:
-            for asked in self._asked:
-                asked.cancel()
+            for future in self._pending:
+                future.cancel()
 
     def _fill(self) -> None:
         """Gives shards to the workers that have the fewest, as long as there is room and there are some."""
@@ -460,18 +460,18 @@ class _Stream:
 
     def _send(self, number: int, worker: _Worker) -> None:
         try:
-            asked = self._spread._ask(worker, self._shards[number])
+            future = self._spread._ask(worker, self._shards[number])
         except WorkerLost:
             self._lost(worker)
             self._again.append(number)
             return
-        self._asked[asked] = number, worker
+        self._pending[future] = number, worker
         self._flying[worker] = self._flying.get(worker, 0) + 1
 
     def _await(self) -> None:
         """Waits until a shard is answered or lost."""
-        if self._asked:
-            finished, _ = wait(self._asked, LOOK_SECONDS, FIRST_COMPLETED)
+        if self._pending:
+            finished, _ = wait(self._pending, LOOK_SECONDS, FIRST_COMPLETED)
             for each in finished:
                 self._answered(each)
         else:
@@ -479,10 +479,10 @@ class _Stream:
         if time.monotonic() - self._looked > LOOK_SECONDS or not self._workers:
             self._look()
 
-    def _answered(self, asked: Future) -> None:
-        number, worker = self._asked.pop(asked)
+    def _answered(self, future: Future) -> None:
+        number, worker = self._pending.pop(future)
         self._flying[worker] -= 1
-        error = WorkerLost("its connection was closed") if asked.cancelled() else asked.exception()
+        error = WorkerLost("its connection was closed") if future.cancelled() else future.exception()
         if isinstance(error, WorkerLost):
             self._lost(worker)
             self._again.append(number)
@@ -492,14 +492,14 @@ class _Stream:
             raise error
         else:
             del self._shards[number]
-            self._done[number] = asked.result()
+            self._done[number] = future.result()
 
     def _lost(self, worker: _Worker) -> None:
         self._spread.lose(worker)
         self._workers = [each for each in self._workers if each is not worker]
 
     def _look(self) -> None:
-        """Looks which workers live; shards of those that do not are asked elsewhere."""
+        """Looks which workers live; shards of those that do not go to others."""
         self._workers = self._spread.living()
         now = self._looked = time.monotonic()
         if self._workers:
@@ -508,10 +508,10 @@ class _Stream:
             raise ClusterLost(
                 f"all workers are gone; {count(self._given, 'shard')} were answered before (start some, and ask again)"
             )
-        for asked, (number, worker) in list(self._asked.items()):
+        for future, (number, worker) in list(self._pending.items()):
             if worker not in self._workers:
-                del self._asked[asked]
-                asked.cancel()
+                del self._pending[future]
+                future.cancel()
                 self._again.append(number)
 
 

@@ -117,9 +117,9 @@ def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Fac
     """
     wanted, live = None if workers is None else set(workers), liveness.heartbeats(client).look()
     chosen = [address for address, why in live.items() if why is None and (wanted is None or address in wanted)]
-    asked = liveness.run(client, _there, workers=chosen, on_error="return")
+    answers = liveness.run(client, _there, workers=chosen, on_error="return")
     found = {
-        address: one for address, one in asked.items() if not isinstance(one, OSError)
+        address: one for address, one in answers.items() if not isinstance(one, OSError)
     }  # as of a closed connection
     for address, one in found.items():
         if not isinstance(one, Facts):
@@ -242,7 +242,7 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     addresses = [each.worker for each in found]
     slots, faults = allocate(found)
     pinned = {slot.worker: list(slot.cores) for slot in slots}
-    there, kept = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
+    there, stored = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
     local = {name: graphs.digest_here(name) for name in names}
     records = []
     for each in found:
@@ -255,7 +255,7 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
         versions = {"python": mine.python, **mine.packages}
         theirs = {"python": each.python, **each.packages}
         unlike = {name: theirs.get(name) for name in {**versions, **theirs} if versions.get(name) != theirs.get(name)}
-        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(kept[each.worker]),
+        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(stored[each.worker]),
                         "graphs": had, "unlike": unlike, "faults": its})  # fmt: skip
     return records
 

@@ -37,10 +37,8 @@ def id_column(values: Any, what: str, ordered: bool = False, remedy: str = _ANY)
         raise InputError(f"{what} as a set, which has no order", remedy="a list has one")
     array = _array(values, what)
     if array.ndim != 1:
-        raise InputError(
-            f"{what} of shape {array.shape}: one column is expected",
-            remedy="table['source'] is a column of a table, array[:, 0] one of an array",
-        )
+        message = f"{what} of shape {array.shape}: one column is expected"
+        raise InputError(message, remedy="table['source'] is a column of a table, array[:, 0] one of an array")
     kind = array.dtype.kind
     if kind in "iu":
         ready = array.dtype.isnative and array.flags.aligned
@@ -50,10 +48,8 @@ def id_column(values: Any, what: str, ordered: bool = False, remedy: str = _ANY)
         return np.empty(0, np.int64)
     if kind == "f":
         _refuse_missing(what, np.isnan(array))
-        raise InputError(
-            f"{what} of {array.dtype}: whole numbers or names are expected",
-            remedy="astype(int) makes whole numbers of them",
-        )
+        message = f"{what} of {array.dtype}: whole numbers or names are expected"
+        raise InputError(message, remedy="astype(int) makes whole numbers of them")
     if kind not in "UTO":
         raise InputError(f"{what} of {array.dtype}: whole numbers or names are expected")
     return _of_objects(array.astype(object, copy=False), what, remedy)
@@ -167,7 +163,5 @@ def _refuse_missing(what: str, missing: np.ndarray) -> None:
 
 
 def _refuse_beyond(what: str, at: int, array: np.ndarray) -> None:
-    raise InputError(
-        f"{what}, place {at:,} of {array.size:,}: {shown(int(array[at]))} is an id beyond 64 bits with a sign",
-        remedy=_BEYOND,
-    )
+    message = f"{what}, place {at:,} of {array.size:,}: {shown(int(array[at]))} is an id beyond 64 bits with a sign"
+    raise InputError(message, remedy=_BEYOND)

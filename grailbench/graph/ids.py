@@ -34,7 +34,8 @@ class Ids(ABC):
     """A mapping between the ids of a file and the vertices 0..`vertices` - 1.
 
     digest   '' if every id equals its vertex, else hex digits that identify the mapping
-    numeric  whether the ids are numbers; otherwise they are text
+    numeric  whether the ids are numbers of 64 bits with a sign, which `_place` and `_places_of` find; else they are
+             text
     """
 
     vertices: int
@@ -50,40 +51,38 @@ class Ids(ABC):
         """The ids, int64[k] or object[k] of str, of vertices int[k]. The vertices must be in range."""
 
     @abstractmethod
-    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
-        """The vertices, int64[k], of k ids; -1 where the file has no such id.
-
-        `labels` is a list, an array or a column of pandas, of any shape: of numbers that fit int64, or of text, which
-        may be the digits of a number. Raises ValueError if the ids are numbers, and these neither numbers nor text.
-        """
-
-    @abstractmethod
     def extent(self) -> str:
-        """The range of the ids, for example '1..5'."""
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The range of the ids, and the vertices they are mapped to, in a few words."""
+        """The range of the ids, for example '1..5', '3 ids from 7 to 90' or "3 names such as 'ann' and 'bob'"."""
 
     @abstractmethod
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
         """What `from_stored` needs to restore the mapping: a description for JSON, and arrays by name."""
 
     @abstractmethod
-    def is_label(self, text: str) -> bool:
-        """Whether a word has the form of an id; the file need not have this id."""
+    def _place(self, label) -> int:
+        """The vertex of one id, or -1. It is called for single words of a query file, so it has to be fast."""
 
-    @abstractmethod
-    def has(self, text: str) -> bool:
-        """Whether the file itself has this id. Revisions other than full hashes count as absent."""
+    def _places_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The vertices, int64, of ids, int64 of any shape, which may be overwritten; -1 where there is none."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def unknown(self, label: str) -> InputError:
-        """The error for an id that the file does not have."""
+    def describe(self) -> str:
+        """The range of the ids, and the vertices they are mapped to: '1..5, as in the file (inside 0 to 4)'."""
+        inside = f" (inside 0 to {self.vertices - 1})" if self.digest else ""
+        return f"{self.extent()}, as in the file{inside}" if self.vertices else "none"
 
-    @abstractmethod
-    def _find(self, label: str) -> int:
-        """The vertex of an id given as text, or -1."""
+    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
+        """The vertices, int64[k], of k ids; -1 where the file has no such id.
+
+        `labels` is a list, an array or a column of pandas, of any shape: of numbers that fit int64, or of text, which
+        may be the digits of a number. Raises ValueError if the ids are numbers, and these neither numbers nor text.
+        """
+        labels = np.asarray(labels)
+        if labels.dtype.kind in "OUT" and all(isinstance(label, str) for label in labels.flat):
+            return np.fromiter(map(self._find, labels.flat), np.int64, labels.size).reshape(labels.shape)
+        if labels.size and (labels.dtype.kind not in "iu" or labels.dtype == np.uint64):
+            raise ValueError(f"ids of {labels.dtype}, not whole numbers that fit int64")
+        return self._places_of(labels.astype(np.int64))
 
     def vertex_of(self, label: str) -> int:
         """The vertex of an id given as text. Raises InputError if the file has no such id."""
@@ -92,41 +91,24 @@ class Ids(ABC):
             raise self.unknown(label)
         return vertex
 
-
-class Numbered(Ids):
-    """Ids that are numbers of 64 bits with a sign."""
+    def _find(self, label: str) -> int:
+        """The vertex of an id given as text, or -1."""
+        return self._place(int(label)) if len(label) <= _LONGEST and self.is_label(label) else -1
 
     def is_label(self, text: str) -> bool:
-        """Whether a word consists of decimal digits, perhaps after a minus."""
+        """Whether a word has the form of an id; the file need not have this id."""
         return _NUMBER.fullmatch(text) is not None
 
     def has(self, text: str) -> bool:
+        """Whether the file itself has this id. Revisions other than full hashes count as absent."""
         return self._find(text) >= 0
 
-    def _find(self, label: str) -> int:
-        return self._place(int(label)) if len(label) <= _LONGEST and self.is_label(label) else -1
-
     def unknown(self, label: str) -> InputError:
+        """The error for an id that the file does not have."""
         return InputError(f"vertex {label[:60]} is out of range: the graph has {self.extent()}")
 
-    def vertices_of(self, labels: ArrayLike) -> np.ndarray:
-        labels = np.asarray(labels)
-        if labels.dtype.kind in "OUT" and all(isinstance(label, str) for label in labels.flat):
-            return np.fromiter(map(self._find, labels.flat), np.int64, labels.size).reshape(labels.shape)
-        if labels.size and (labels.dtype.kind not in "iu" or labels.dtype == np.uint64):
-            raise ValueError(f"ids of {labels.dtype}, not whole numbers that fit int64")
-        return self._places_of(labels.astype(np.int64))
 
-    @abstractmethod
-    def _places_of(self, numbers: np.ndarray) -> np.ndarray:
-        """The vertices, int64, of ids, int64 of any shape, which may be overwritten; -1 where there is none."""
-
-    @abstractmethod
-    def _place(self, number: int) -> int:
-        """The vertex of one id, or -1. It is called for single words of a query file, so it has to be fast."""
-
-
-class Counted(Numbered):
+class Counted(Ids):
     """The consecutive ids `first`, `first` + 1, ..., `first` + `vertices` - 1."""
 
     def __init__(self, vertices: int, first: int = 0):
@@ -148,22 +130,13 @@ class Counted(Numbered):
         return number - self.first if self.first <= number < self.first + self.vertices else -1
 
     def extent(self) -> str:
-        """For example '1..5'."""
         return f"{self.first}..{self.first + self.vertices - 1}" if self.vertices else "no vertices"
-
-    def describe(self) -> str:
-        """For example '1 to 5, as in the file (inside 0 to 4)'."""
-        if self.vertices == 0:
-            return "none"
-        last = self.vertices - 1
-        inside = f" (inside 0 to {last})" if self.first else ""
-        return f"{self.first} to {self.first + last}, as in the file{inside}"
 
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
         return {"kind": "counted", "first": self.first}, {}
 
 
-class Listed(Numbered):
+class Listed(Ids):
     """Arbitrary different ids; `labels` (int64[n]) holds that of each vertex."""
 
     def __init__(self, labels: np.ndarray):
@@ -207,14 +180,9 @@ class Listed(Numbered):
         return place if self._order is None else int(self._order[place])
 
     def extent(self) -> str:
-        """For example '3 ids from 956203 to 6009554'."""
         if self.vertices == 0:
             return "no vertices"
         return f"{self.vertices} ids from {self.labels.min()} to {self.labels.max()}"
-
-    def describe(self) -> str:
-        """For example '3 ids from 956203 to 6009554, as in the file (inside 0 to 2)'."""
-        return f"{self.extent()}, as in the file (inside 0 to {self.vertices - 1})" if self.vertices else "none"
 
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
         return {"kind": "listed"}, {"labels": self.labels}
@@ -316,7 +284,6 @@ class Named(Ids):
         return [self._place(commit) for commit in resolved(self.repository, revisions)]
 
     def is_label(self, text: str) -> bool:
-        """Whether a text is not empty."""
         return bool(text)
 
     def has(self, text: str) -> bool:
@@ -339,20 +306,12 @@ class Named(Ids):
         return InputError(f"no vertex is named {_quoted(label)}", remedy=remedy)
 
     def extent(self) -> str:
-        """For example "3 names such as 'ann' and 'bob'"."""
         if self.vertices == 0:
             return "no vertices"
         if self.repository is not None:
-            return count(self.vertices, "commit")
+            return f"{count(self.vertices, 'commit')}, and every revision of {self.repository}"
         such = " and ".join(_quoted(self.label_of(vertex)) for vertex in range(min(2, self.vertices)))
         return f"{count(self.vertices, 'name')} such as {such}"
-
-    def describe(self) -> str:
-        """For example "3 names such as 'ann' and 'bob', as in the file (inside 0 to 2)"."""
-        if self.vertices == 0:
-            return "none"
-        where = "as in the file" if self.repository is None else f"and every revision of {self.repository}"
-        return f"{self.extent()}, {where} (inside 0 to {self.vertices - 1})"
 
     def stored(self) -> tuple[dict, dict[str, np.ndarray]]:
         description = {"kind": "named"} | ({} if self.repository is None else {"repository": self.repository})

@@ -80,10 +80,9 @@ class Content:
         """Raises InputError if the mapped file was written to or cut since it was opened. One that was replaced (a new
         file got its name) or deleted stays as it is under the map."""
         if self._descriptor is not None and _state(self._descriptor) != self._state:
-            raise InputError(
-                "the index file was changed while it was in use", path=self.path,
-                remedy="load it again; Index.save replaces a file without changing the old one",
-            )  # fmt: skip
+            message = "the index file was changed while it was in use"
+            remedy = "load it again; Index.save replaces a file without changing the old one"
+            raise InputError(message, path=self.path, remedy=remedy)
 
 
 def _state(descriptor: int) -> tuple[int, int]:

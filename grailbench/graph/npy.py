@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable
 from typing import IO
 
 import numpy as np
 
-#: the exceptions that reading a damaged archive or array can raise
-FAULTS = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, RuntimeError,
-    OverflowError, OSError,
-)  # fmt: skip
+from grailbench.util.files import FAULTS as FAULTS
+
 _CHUNK = 1 << 20  # bytes that are read at a time, so that they are still in the cache when the CRC is computed
 _MOST_OF_A_BYTE = 1032  # bytes that deflate makes of one at most
 _LONGEST = 1 << 14  # bytes of the longest header that is accepted

@@ -36,7 +36,8 @@ def closure_answers(dag: Dag, u: np.ndarray, v: np.ndarray) -> np.ndarray:
     Raises CheckFailed if `dag.order` is not topological.
     """
     position, offsets, children = _by_position(dag)
-    return _look_up(_closure(offsets, children), position[u], position[v])
+    bits, places = _columns(offsets, children, np.arange(dag.vertices, dtype=np.int32)), position[v]
+    return (bits[position[u], places >> 6] >> (places & 63).astype(np.uint64)) & np.uint64(1) != 0
 
 
 class Columns:
@@ -179,29 +180,6 @@ def _read(words, stamps, stamp, vertices, bits):
     for q in range(vertices.shape[0]):
         if stamps[vertices[q]] == stamp:
             answers[q] = (words[vertices[q], bits[q] >> np.uint64(6)] >> (bits[q] & np.uint64(63))) & np.uint64(1) != 0
-    return answers
-
-
-@njit(cache=True, nogil=True)
-def _closure(offsets, children):
-    """uint64[n, ceil(n / 64)]: bit v of row u is set if u reaches v; vertices are numbered in topological order."""
-    n = offsets.shape[0] - 1
-    words = (n + 63) // 64
-    bits = np.zeros((n, words), np.uint64)
-    for u in range(n - 1, -1, -1):
-        bits[u, u >> 6] |= np.uint64(1) << np.uint64(u & 63)
-        for k in range(offsets[u], offsets[u + 1]):
-            v = children[k]
-            for w in range(words):
-                bits[u, w] |= bits[v, w]
-    return bits
-
-
-@njit(cache=True, nogil=True)
-def _look_up(bits, u, v):
-    answers = np.empty(u.shape[0], np.bool_)
-    for q in range(u.shape[0]):
-        answers[q] = (bits[u[q], v[q] >> 6] >> np.uint64(v[q] & 63)) & np.uint64(1) != 0
     return answers
 
 

@@ -262,7 +262,7 @@ def bit_range(bits: int) -> tuple[int, int]:
 @cache
 def recorded() -> dict[str, Outline]:
     """The outlines that come with the program, by name of the graph. Raises InputError for a wrong line."""
-    return read(paths.published_dir() / FILE)
+    return read(paths.shipped("results/published") / FILE)
 
 
 def read(path: Path) -> dict[str, Outline]:

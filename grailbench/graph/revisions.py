@@ -29,11 +29,8 @@ def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
     Raises InputError if the repository is gone, and MachineLacks if there is no git.
     """
     if not is_repository(Path(folder)):
-        raise InputError(
-            "the graph was imported from this git repository, which is no longer there",
-            path=folder,
-            remedy="full hashes of 40 digits need no repository",
-        )
+        message = "the graph was imported from this git repository, which is no longer there"
+        raise InputError(message, path=folder, remedy="full hashes of 40 digits need no repository")
     names = [f"{revision}^{{commit}}" for revision in revisions]
     wrong = [any(character in "\n\0" for character in revision) for revision in revisions]
     lines = "".join("\n" if bad else f"{word}\n" for word, bad in zip(names, wrong, strict=True))

@@ -28,7 +28,8 @@ from grailbench.util import words
 ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed with events of the GPU
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
-_RANDOM = re.compile(r"random(?:-(\d+)-s\d+)?")  # names of sets of uniform random pairs, with their size
+_RANDOM = re.compile(r"random(?:-(\d+)(?:-s\d+)?)?")  # names of sets of uniform random pairs, with their size
+_SEED = re.compile(r"-s\d+\b")  # the seed in the name of a query set
 
 
 def _axis(name: str) -> Any:
@@ -50,6 +51,8 @@ class Cell:
     rates       of the last phase by trial, if the problem has a rate
     vertices, edges, roots  of the graph as the papers count them; `roots` without the super-root
     counters    exact counts of work
+    seed        None for a cell of several seeds, each a trial; `positives` and `counters` are means then, and `spread`
+                has the least and the greatest of each by name
     index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges, energy  as in `rows.FIELDS`
     distribution  of a plug-in, with its version, 'bitclosure 0.1'
     """
@@ -84,6 +87,7 @@ class Cell:
     raw_edges: int | None = None
     energy: Mapping[str, Any] | None = None
     distribution: str | None = None
+    spread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     dim = _axis("dim")
     search = _axis("search")
@@ -226,20 +230,58 @@ _FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "grap
 
 
 def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
-    """The cells of some current rows, in the order of their first rows.
+    """The cells of some current rows, in the order of their first rows. Cells with one planned trial each that differ
+    in nothing but the seed are one: a trial a seed, as the thesis has them.
 
     `planned` is the number of planned trials for rows that do not have it; cells with fewer trials are 'incomplete'.
     """
     grouped: dict[tuple, list[Mapping]] = {}
     for row in rows:
         grouped.setdefault(cell_of(row), []).append(row)
-    return [_cell(key, group, planned) for key, group in grouped.items()]
+    return [_cell(key, group, planned) for key, group in _over_seeds(grouped).items()]
+
+
+def without_seed(key: tuple) -> tuple:
+    """The key of a cell of several seeds, of that of a row of one of them."""
+    return (*key[:-2], None, _SEED.sub("", key[-1] or ""))
+
+
+def _over_seeds(groups: Mapping[tuple, list[Mapping]]) -> dict[tuple, list[Mapping]]:
+    """The rows by cell, where those of cells that differ in the seed alone, with one planned trial each, are of one."""
+    alike: dict[tuple, list[tuple]] = {}
+    for key, rows in groups.items():
+        one = rows[0].get("planned") == 1
+        alike.setdefault(without_seed(key) if one else key, []).append(key)
+    found = {}
+    for key, seeds in alike.items():
+        if len(seeds) == 1:
+            found[seeds[0]] = groups[seeds[0]]
+            continue
+        own = {"seed": None, "query_set": key[-1], "planned": len(seeds)}
+        found[key] = [{**row, **own, "trial": trial} for trial, seed in enumerate(seeds) for row in groups[seed]]
+    return found
+
+
+def _spread(rows: list[Mapping]) -> dict[str, list[int]]:
+    """The positives and counters of each trial of a cell of several seeds, by name."""
+    found: dict[str, dict[int, int]] = {}
+    for row in rows:
+        counted = {"positives": row.get("positives"), **(row.get("counters") or {})}
+        for name, value in counted.items():
+            if value is not None:
+                found.setdefault(name, {})[row["trial"]] = value
+    return {name: [*values.values()] for name, values in found.items()}
 
 
 def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
     first, (status, reason) = rows[0], status_of(rows, planned)
     values = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _FIRST_VALUES}
     checks = [v for row in rows if (v := row.get("verified")) is not None]
+    if first.get("seed") is None and len({row["trial"] for row in rows}) > 1:
+        counts = _spread(rows)
+        means = {name: round(sum(each) / len(each)) for name, each in counts.items()}
+        values |= {"positives": means.pop("positives", None), "counters": means or None}
+        values["spread"] = {name: (min(each), max(each)) for name, each in counts.items()}
     return Cell(
         key=key,
         problem=first.get("problem") or USUAL,

@@ -71,11 +71,11 @@ def busy(env: Mapping) -> str | None:
 def fingerprint(env: dict) -> str:
     """16 hex digits of what affects times in an environment: without load, commit, command and memory size, which can
     vary in a virtual machine."""
-    kept = (
+    fields = (
         "cpu", "cores", "cores_physical", "cores_logical", "caches",
         "os", "python", "packages", "threads", "governor", "gpus",
     )  # fmt: skip
-    text = json.dumps({key: env.get(key) for key in kept}, sort_keys=True)
+    text = json.dumps({key: env.get(key) for key in fields}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

@@ -89,7 +89,7 @@ class Executor:
         """Have another process open the graph for these cells. The value is a `GraphProcess`."""
         classes = list(dict.fromkeys(implementation_of(task.cell) for task in tasks))
         specs = {task.cell.queries.name: task.cell.queries for task in tasks}
-        workloads = {name: (spec, self._opened.workloads[name].asked) for name, spec in specs.items()}
+        workloads = {name: (spec, self._opened.workloads[name].batch) for name, spec in specs.items()}
         graph, solved = self._opened.graph, self._opened.problem.name
         outcome = guarded(lambda: GraphProcess(solved, graph.name, graph.sha256, classes, workloads))
         if outcome.status == "ok":
@@ -174,7 +174,7 @@ class Executor:
     def _given(self, task: Task) -> tuple[Any, Any]:
         """What a pass in this process gets: the data of the problem, and the questions."""
         name = task.cell.queries.name
-        return self._opened.data[name], self._opened.workloads[name].asked
+        return self._opened.data[name], self._opened.workloads[name].batch
 
     def _pass(self, task: Task, what: str, here: Callable[[], object], *more) -> Outcome:
         began = monotonic()

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -260,7 +260,8 @@ def is_run(folder: Path) -> bool:
 
 
 def find_run(run: str | os.PathLike) -> Path:
-    """The folder of a run, given its path, its name in results/runs, or the unique beginning of its name.
+    """The folder of a run, given its path, its name in results/runs, the unique beginning of that, or the name of a
+    recorded run ('h200/thesis-gpu').
 
     Raises InputError when there is no such run, or several.
     """
@@ -271,6 +272,8 @@ def find_run(run: str | os.PathLike) -> Path:
     fits = [name for name in names if name == str(run)] or [name for name in names if name.startswith(str(run))]
     if len(fits) == 1:
         return paths.runs_dir() / fits[0]
+    if str(run) in (recorded := recorded_runs()):
+        return recorded[str(run)]
     if fits:
         raise InputError(f"{len(fits)} runs begin with {str(run)!r}", remedy=f"such as {', '.join(fits[:3])}")
     raise InputError(f"no run {str(run)!r}", remedy="'grailbench list runs' shows them" if names else "none is stored")
@@ -286,6 +289,22 @@ def runs() -> list[Path]:
     folder = paths.runs_dir()
     found = [path for path in folder.iterdir() if (path / PLAN).is_file()] if folder.is_dir() else []
     return sorted(found, key=lambda path: (_began(path), path.name))
+
+
+def recorded_runs() -> dict[str, Path]:
+    """The folders of the recorded runs by their names, in alphabetical order; none outside a checkout."""
+    root = paths.checkout()
+    home = root and root / "results" / "baselines"
+    found = sorted(home.rglob(PLAN)) if home is not None and home.is_dir() else []
+    return {path.parent.relative_to(home).as_posix(): path.parent for path in found}
+
+
+def recorded_with(implementations: Container[str], graphs: Container[str]) -> str | None:
+    """The name of the recorded run with most cells of these implementations, of those that have one on these graphs."""
+    cells = {name: read_json(folder / PLAN).get("cells", []) for name, folder in recorded_runs().items()}
+    own = {name: [cell for cell in found if cell["impl"] in implementations] for name, found in cells.items()}
+    fits = [name for name, found in own.items() if any(cell["dataset"] in graphs for cell in found)]
+    return max(fits, key=lambda name: len(own[name]), default=None)
 
 
 def _began(folder: Path) -> str:
@@ -311,7 +330,9 @@ def latest_results() -> Path:
                 return folder
     found = len(runs())
     which = "no run is stored" if not found else f"none of the {found} stored runs has a row"
-    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}")
+    recorded = recorded_with(("gpu",), ("kegg",))
+    example = f"; of a recorded one: grailbench report {recorded}" if recorded else ""
+    raise InputError(which, remedy=f"runs are in {paths.runs_dir()}{example}")
 
 
 def now() -> str:

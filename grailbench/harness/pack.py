@@ -117,9 +117,9 @@ def require_whole(where: Path) -> list[dict]:
         raise InputError("has no complete trials", path=path)
     planned = _planned(where / folder.PLAN)
     for number, row in enumerate(rows, 1):
-        graphs, asked = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
-        asked = {asked, asked and part_of(asked)[0]}  # of a slow cell the first pairs of the set of its plan
-        if planned.isdisjoint(cell_of({**row, "dataset": graph, "query_set": of}) for graph in graphs for of in asked):
+        graphs, sets = {row["dataset"], row.get("stands_for") or row["dataset"]}, row.get("query_set")
+        sets = {sets, sets and part_of(sets)[0]}  # of a slow cell the first pairs of the set of its plan
+        if planned.isdisjoint(cell_of({**row, "dataset": graph, "query_set": of}) for graph in graphs for of in sets):
             what, remedy = "is of a cell that the plan of its run does not have", "rows of other runs were added"
             raise InputError(what, path=path, line=number, remedy=remedy)
     rows, graphs = folder.current(rows), {}

@@ -43,10 +43,10 @@ def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
     solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
 
 
-def attempt(cell: Cell, data: Any, asked: Any) -> Attempt:
+def attempt(cell: Cell, data: Any, batch: Any) -> Attempt:
     """Make the pass that is verified, on the data of the problem. Raises what the implementation raises."""
     peaks.restart()
-    return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, asked, _peaks)
+    return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, batch, _peaks)
 
 
 def _peaks() -> dict[str, int | None]:
@@ -67,7 +67,7 @@ def freeze(first: bool) -> None:
     gc.freeze()
 
 
-def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
+def measure(cell: Cell, data: Any, batch: Any, edges: Graph | None) -> Measured:
     """Make one timed pass, also from edges if the cell has `from_edges`. All that it built is freed afterwards."""
     impl, params = implementation(cell.impl, cell.problem), cell.params
     timer, whole = PhaseTimer(tidy=peaks.release), cell.from_edges and edges is not None
@@ -76,7 +76,7 @@ def measure(cell: Cell, data: Any, asked: Any, edges: Graph | None) -> Measured:
         peaks.restart_host()
     gc.disable()
     try:
-        trial = problem(cell.problem).trial(impl, params, data, asked, timer, edges if whole else None)
+        trial = problem(cell.problem).trial(impl, params, data, batch, timer, edges if whole else None)
     finally:
         gc.enable()
     return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)
@@ -89,7 +89,7 @@ def phases_of_energy(cell: Cell) -> tuple[str, ...]:
     return phases or solved.phases[-1:]
 
 
-def energy(cell: Cell, data: Any, asked: Any, edges: Graph | None, phase: str, seconds: float | None = None) -> dict:
+def energy(cell: Cell, data: Any, batch: Any, edges: Graph | None, phase: str, seconds: float | None = None) -> dict:
     """Repeat what a trial times as a phase until its energy is known, for so many seconds at most. Returns the record
     of an `energy.Energy`.
 
@@ -101,7 +101,7 @@ def energy(cell: Cell, data: Any, asked: Any, edges: Graph | None, phase: str, s
     if not found:
         raise MachineLacks(energies.reasons(unread))
     gc.collect()
-    again = problem(cell.problem).again(impl, cell.params, data, asked, phase, edges)
+    again = problem(cell.problem).again(impl, cell.params, data, batch, phase, edges)
     if again is None:
         raise MachineLacks(f"{cell.impl}: phase {phase} of {cell.problem} is not repeated, so its energy is not known")
     left = None if seconds is None else seconds - (perf_counter() - began)

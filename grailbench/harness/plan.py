@@ -108,7 +108,8 @@ class Experiment(_WithAxes):
     queries, count    'random', or another kind that the problem has (reachability: 'balanced', or a file of
                       `u v [0|1]`); the number of pairs or sources, for which each problem has a default
     trials, warmup    timed and untimed passes of every cell; the answers are checked before both
-    seed              of query sets, child orders and the order of trials
+    seed              of query sets, child orders and the order of trials; of several, each has cells of its own, which
+                      tables of papers take together
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
     energy            also measure the energy of each phase (`Problem.repeated`), after all trials
     time_limit        seconds that all passes of a cell may take
@@ -123,7 +124,7 @@ class Experiment(_WithAxes):
     count: PositiveInt
     trials: PositiveInt = 20
     warmup: Annotated[int, Field(ge=0)] = 1
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
+    seed: _Many[Annotated[int, Field(ge=0, lt=2**63)]] = [1]
     from_edges: bool = False
     energy: bool = False
     time_limit: Annotated[float, Field(gt=0, le=MOST_SECONDS)] | None = None
@@ -223,10 +224,10 @@ class Cell(_Point):
 
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
-        kept = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
+        fields = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
         late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
-        return {**self._explicit(), **{name: getattr(self, name) for name in kept}, **own}
+        return {**self._explicit(), **{name: getattr(self, name) for name in fields}, **own}
 
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
@@ -295,7 +296,7 @@ def _most_cells(experiment: Experiment) -> int:
     for name in experiment.implementations:
         obeyed = [axis for axis in AXES if axis in implementation(name, experiment.problem).axes]
         configurations += math.prod(len(getattr(experiment, axis)) for axis in obeyed)
-    return graphs * configurations * len(experiment.queries)
+    return graphs * configurations * len(experiment.queries) * len(experiment.seed)
 
 
 def _expand(experiment: Experiment):
@@ -311,17 +312,20 @@ def _expand(experiment: Experiment):
         raise InputError(f"{some}: it does not begin with edges in memory", remedy="leave out from_edges")
     for name in names if solved.most_vertices is not None else ():
         solved.require_few(name, locate(name).vertices)  # before it is fetched or generated
-    specs = [solved.spec(text, experiment.count, experiment.seed) for text in experiment.queries]
+    specs = [
+        (seed, solved.spec(text, experiment.count, seed)) for seed in experiment.seed for text in experiment.queries
+    ]
     values = {axis: getattr(experiment, axis) for axis in AXES}
     values["threads"] = [Params(threads=count).workers for count in experiment.threads]
-    options = ("seed", "trials", "warmup", "energy", "time_limit", "memory_limit", "retry", "fallback")
+    options = ("trials", "warmup", "energy", "time_limit", "memory_limit", "retry", "fallback")
     same = experiment.model_dump(include=set(options))
     for name, impl in itertools.product(names, chosen):
         collapsed = [own if axis in impl.axes else [impl.fixed.get(axis)] for axis, own in values.items()]
-        for *point, spec in itertools.product(*collapsed, specs):
+        for *point, (seed, spec) in itertools.product(*collapsed, specs):
             yield Cell(
                 dataset=name,
                 impl=impl.name,
+                seed=seed,
                 **dict(zip(AXES, point, strict=True)),
                 queries=solved.part(spec, impl),
                 process=experiment.process or impl.process,
@@ -369,7 +373,7 @@ def _members(name: str) -> list[str]:
 def config_path(where: str) -> Path:
     """The file of a config, given its path or the name of a shipped config."""
     path = Path(where)
-    return path if path.suffix == ".toml" or path.is_file() else paths.configs_dir() / f"{where}.toml"
+    return path if path.suffix == ".toml" or path.is_file() else paths.shipped("configs") / f"{where}.toml"
 
 
 def load_config(where: str, short: bool = False) -> Config:
@@ -424,7 +428,7 @@ def _described(folder: Path, names) -> list:
 
 def shipped_configs() -> list[str]:
     """The names of the configs that come with the package."""
-    return sorted(path.stem for path in paths.configs_dir().glob("*.toml"))
+    return sorted(path.stem for path in paths.shipped("configs").glob("*.toml"))
 
 
 def config_from_flags(config: str | Config | None = None, short: bool = False, **flags) -> Config:

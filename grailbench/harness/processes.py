@@ -296,7 +296,7 @@ def _open(opening: _Opening):
     graph = solved.open(opening.graph)
     if graph.sha256 != opening.sha256:
         raise InputError(f"{opening.graph} changed during the run")
-    given = {name: (solved.data(graph, spec), asked) for name, (spec, asked) in opening.workloads.items()}
+    given = {name: (solved.data(graph, spec), batch) for name, (spec, batch) in opening.workloads.items()}
     for data, _ in given.values():
         solved.share(data)
     return graph, given, (perf_counter_ns() - began) / 1e6
@@ -309,7 +309,7 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     peaks.be_killed_first()
     if cell.memory_limit is not None:
         peaks.limit(int(cell.memory_limit * 2**30))
-    data, asked = given[cell.queries.name]
+    data, batch = given[cell.queries.name]
     edges = None
     with suppress(EOFError, OSError):
         while True:
@@ -319,12 +319,12 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
             if what == "prime":
                 outcome = guarded(lambda: passes.prime(cell, counted=True, large=graph.edges >= LARGE))
             elif what == "attempt":
-                outcome = guarded(lambda: passes.attempt(cell, data, asked))
+                outcome = guarded(lambda: passes.attempt(cell, data, batch))
                 passes.freeze(first=False)
             elif what == "energy":
-                outcome = guarded(lambda more=more, edges=edges: passes.energy(cell, data, asked, edges, *more))
+                outcome = guarded(lambda more=more, edges=edges: passes.energy(cell, data, batch, edges, *more))
             else:
-                outcome = guarded(lambda edges=edges: passes.measure(cell, data, asked, edges))
+                outcome = guarded(lambda edges=edges: passes.measure(cell, data, batch, edges))
             peaks.release()
             connection.send(outcome)
     os._exit(0)

@@ -201,7 +201,8 @@ def _require(plan: Plan) -> None:
         else:
             return
     if lacking is not None:
-        raise lacking
+        found = results.recorded_with({cell.impl for cell in plan.cells}, {cell.dataset for cell in plan.cells})
+        raise MachineLacks(f"{lacking}; a recorded run has it: grailbench report {found}") if found else lacking
 
 
 def _run_graphs(session: Session, plan: Plan) -> None:
@@ -214,10 +215,10 @@ def _run_graphs(session: Session, plan: Plan) -> None:
 
 def _slow_simulation(plan: Plan) -> str | None:
     """A warning about a plan for which the simulator needs long, else None."""
-    asked = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and on_gpu(cell)]
-    if max(asked, default=0) <= SIMULATED:
+    counts = [cell.queries.count for cell in plan.cells if cell.queries.kind != "all" and on_gpu(cell)]
+    if max(counts, default=0) <= SIMULATED:
         return None
-    return f"the simulator may need an hour for {max(asked):,} queries: --count 1000 is over in a minute"
+    return f"the simulator may need an hour for {max(counts):,} queries: --count 1000 is over in a minute"
 
 
 def interrupted(folder: Path) -> str:

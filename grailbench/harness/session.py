@@ -124,8 +124,8 @@ class Session:
         graph has no name that another process could open, stays as it is."""
         if self.progress.sink is None or self._open_graph is not None:
             return cell
-        asked = problem(cell.problem).part(cell.queries, implementation_of(cell), large=True)
-        return replace(cell, queries=asked, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
+        part = problem(cell.problem).part(cell.queries, implementation_of(cell), large=True)
+        return replace(cell, queries=part, process="own", warmup=0, time_limit=cell.time_limit or LARGE_SECONDS)
 
     def _with_workloads(self, tasks: list[Task]) -> list[Task]:
         """The tasks whose workload could be made. The others are given up.

@@ -228,13 +228,13 @@ WRONG = "not as registered"
 
 def judge(path: str | Path) -> Judged:
     """Verify a pack and judge its content by what is known here. Raises the errors of `pack.opened`."""
-    with pack.unpacked(path) as (where, said):
+    with pack.unpacked(path) as (where, contents):
         run = replace(read(where), folder=Path(path))
     graphs: dict[str, str] = {}
     for cell in run.cells:
         if cell.dataset not in graphs or cell.graph_sha256 is not None:
             graphs[cell.dataset] = _standing(cell)
-    return Judged(Path(path), run, said.clean, said.redacted, graphs, _unlike(run.cells))
+    return Judged(Path(path), run, contents.clean, contents.redacted, graphs, _unlike(run.cells))
 
 
 def _standing(cell: Cell) -> str:

@@ -1,42 +1,31 @@
-"""Stage 1 of `streamed`: the edges, made unique and sorted out of core by DuckDB, as rows of a CSR on disk.
+"""Stage 1 of `streamed`: the edges, made unique and sorted, as rows of a CSR on disk.
 
-An edge is a key of 64 bits, its source in the upper half. Keys are dealt into files by ranges of sources, so long that
-DuckDB, whose memory grows with what it sorts, sorts one of them after the other well within its limit; of one vertex
-with more edges it spills to the folder. They come back as a stream, from which duplicates are dropped.
+An edge is a key of 64 bits, its source in the upper half. Keys are dealt into files by ranges of sources, again where a
+file has more keys than memory, and each file is then sorted in memory; of one vertex with more edges than that, pieces
+are merged. They come back as a stream, from which duplicates are dropped.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import shutil
 from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 from numba import njit
 
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.outofcore import folder
 
-BATCH = 1 << 18  #: edges that travel at a time
-_KEYS = 24  #: bytes that DuckDB may take for a key: it holds keys, their sorted runs and what it merges
+BATCH = 1 << 18  #: edges that are read at a time
+_KEYS = 32  #: bytes that sorting takes for a key: read, sorted, without duplicates, and as a child
 _FILES = 256  #: into which keys are dealt at a time
 OFFSETS, PARENTS, CHILDREN = "offsets", "parents", "children"
 _32 = np.uint64(32)
-
-
-def require() -> None:
-    """Raises MachineLacks without DuckDB or pyarrow."""
-    try:
-        import duckdb  # noqa: F401
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise MachineLacks(
-            f"streamed needs DuckDB and pyarrow, of which {error.name} is missing (pip install 'grailbench[streamed]')"
-        ) from None
 
 
 def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, memory: int, to: Path,
@@ -51,23 +40,20 @@ def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, 
     Returns vertices, edges, duplicates, loops, `given`, the number of edges that came, and their `checksum`. Raises
     InputError for ids out of range, TooLittleMemory, and OSError for a full disk.
     """
-    require()
     seen, spill = _Seen(vertices), to / "spill"
     spill.mkdir()
-    room = _room(memory, vertices or 0)
+    ordered = in_order(seen.keys(blocks), 0, vertices or MAX_VERTICES, given, _room(memory, vertices or 0), spill)
+    least = next(ordered, np.empty(0, np.uint64))  # when all edges were seen
+    folder.spare(memory, seen.vertices)
+    offsets, parents = np.zeros(seen.vertices + 1, np.int64), np.zeros(seen.vertices, np.int32)
     with open(to / CHILDREN, "wb", buffering=0) as file:
-        rows = None
-        for keys in _in_order(seen.keys(blocks), 0, vertices or MAX_VERTICES, given, room, spill):
-            if rows is None:
-                rows = _Rows(seen.vertices, memory)
-                room = min(room, _room(memory, seen.vertices))
-            file.write(rows.take(keys))
-    rows = rows or _Rows(seen.vertices, memory)
+        for keys in chain([least], ordered):
+            file.write(_take(keys, offsets, parents))
     shutil.rmtree(spill)
-    np.cumsum(rows.offsets, out=rows.offsets)
-    rows.offsets.tofile(to / OFFSETS)
-    rows.parents.tofile(to / PARENTS)
-    kept = int(rows.offsets[-1])
+    np.cumsum(offsets, out=offsets)
+    offsets.tofile(to / OFFSETS)
+    parents.tofile(to / PARENTS)
+    kept = int(offsets[-1])
     return {
         "vertices": seen.vertices, "edges": kept, "given": seen.given, "loops": seen.loops,
         "duplicates": seen.given - seen.loops - kept, "checksum": seen.checksum,
@@ -105,10 +91,8 @@ class _Seen:
             for ends, side in ((sources, "source"), (targets, "target")):
                 if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= most):
                     at = int(np.flatnonzero((ends < 0) | (ends >= most))[0])
-                    raise InputError(
-                        f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices",
-                        remedy="number the vertices from 0",
-                    )
+                    message = f"edge {self.given + at:,}: {side} {int(ends[at])} is out of range for {most:,} vertices"
+                    raise InputError(message, remedy="number the vertices from 0")
                 self._greatest = max(self._greatest, int(ends.max())) if ends.size else self._greatest
             self.given += sources.size
             between = sources != targets
@@ -119,45 +103,45 @@ class _Seen:
 
 
 def _room(memory: int, vertices: int) -> int:
-    """Bytes for DuckDB, which takes half as much again for batches and its allocator; rows are made meanwhile."""
+    """Bytes for keys, half of what the rows, which are made meanwhile, leave."""
     return max(folder.LEAST // 2, (memory - folder.FIXED - 12 * vertices) // 2)
 
 
-def _in_order(keys: Iterable[np.ndarray], low: int, high: int, given: int, room: int, spill: Path) -> Iterator:
+def in_order(keys: Iterable[np.ndarray], low: int, high: int, given: int, room: int, spill: Path) -> Iterator:
     """The keys in ascending order, uint64[k] at a time.
 
     low, high: their sources are from low to high - 1; given: about how many come, 0 if nobody knows
     """
-    most = room // _KEYS
-    files = min(_FILES, high - low, -(-given // most) if given else _FILES)
-    if files <= 1 and given:
-        yield from _sorted(keys, room, spill)
-        return
-    step = -(-(high - low) // max(files, 1))
+    most = max(1, room // _KEYS)
+    files = max(1, min(_FILES, high - low, -(-given // most) if given else _FILES))
+    step = max(1, -(-(high - low) // files))
     paths = [spill / f"{first}-{min(first + step, high)}" for first in range(low, high, step)]
     _deal_all(keys, low, step, paths, min(most, 1 << 21))
-    for path in paths:
-        if not path.exists():
-            continue
+    for path in filter(Path.exists, paths):
         count, (first, last) = path.stat().st_size // 8, map(int, path.name.split("-"))
-        if count > 2 * most and last - first > 1:
+        if count > most and last - first > 1:
             below = spill / f"of-{path.name}"
             below.mkdir()
-            yield from _in_order(_read(path), first, last, count, room, below)
+            yield from in_order(_read(path, BATCH), first, last, count, room, below)
             below.rmdir()
-        else:
-            yield from _sorted(_read(path), room, spill)
+            continue
+        found = np.empty(0, np.uint64)
+        for some in _read(path, most):
+            found = np.concatenate((found, some))
+            found.sort()
+            found = found[np.append(True, found[1:] != found[:-1])]
+        yield found
 
 
 def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path], most: int) -> None:
     """Deals keys into files by their sources, `step` vertices each; `most` keys are kept back before they are written.
 
     A file that gets none is not made."""
-    held, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
+    buffer, out, count = np.empty(most, np.uint64), np.empty(most, np.uint64), 0
 
     def write() -> None:
         ends = np.zeros(len(paths) + 1, np.int64)
-        _deal(held[:count], low, step, ends, out)
+        _deal(buffer[:count], low, step, ends, out)
         for path, first, last in zip(paths, ends[:-1].tolist(), ends[1:].tolist(), strict=True):
             if first < last:
                 with open(path, "ab", buffering=0) as file:
@@ -166,7 +150,7 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     for some in keys:
         while some.size:
             taken = min(some.size, most - count)
-            held[count : count + taken], some = some[:taken], some[taken:]
+            buffer[count : count + taken], some = some[:taken], some[taken:]
             count += taken
             if count == most:
                 write()
@@ -174,10 +158,10 @@ def _deal_all(keys: Iterable[np.ndarray], low: int, step: int, paths: list[Path]
     write()
 
 
-def _read(path: Path) -> Iterator[np.ndarray]:
-    """The keys of a file, which is deleted."""
+def _read(path: Path, most: int) -> Iterator[np.ndarray]:
+    """The keys of a file, which is deleted, at most so many at a time."""
     with open(path, "rb", buffering=0) as file:
-        while (some := np.frombuffer(file.read(8 * BATCH), np.uint64)).size:
+        while (some := np.fromfile(file, np.uint64, most)).size:
             yield some
     path.unlink()
 
@@ -198,74 +182,14 @@ def _deal(keys, low, step, ends, out):
     ends[0] = 0
 
 
-def _sorted(keys: Iterable[np.ndarray], room: int, spill: Path) -> Iterator[np.ndarray]:
-    """The keys in ascending order, uint64[k] at a time, sorted by DuckDB in `room` bytes."""
-    import duckdb
-    import pyarrow as arrow
-
-    schema, failed = arrow.schema([("key", arrow.uint64())]), []
-
-    def batches():
-        try:
-            for each in keys:
-                for first in range(0, each.size, BATCH):
-                    yield arrow.record_batch([arrow.array(each[first : first + BATCH])], schema=schema)
-        except BaseException as error:  # kept, since DuckDB tells its text only
-            failed.append(error)
-            raise
-
-    settings = {
-        "memory_limit": f"{room // 1000}KB", "temp_directory": str(spill / "duckdb"),
-        "threads": str(2 if room > 2**27 else 1), "max_temp_directory_size": "1000TB",
-    }  # fmt: skip
-    with duckdb.connect(":memory:", config=settings) as connection:
-        connection.execute("SET enable_progress_bar = false")  # which it draws on stdout from the third second on
-        edges = arrow.RecordBatchReader.from_batches(schema, batches())  # noqa: F841 - DuckDB finds it by its name
-        try:
-            relation = connection.sql("SELECT key FROM edges ORDER BY key")
-            reader = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader
-            for batch in reader(BATCH):
-                yield batch.column(0).to_numpy()
-        except (duckdb.Error, OSError, arrow.ArrowException) as error:
-            raise failed[0] if failed else _explained(error) from None
-
-
-def _explained(error: Exception) -> Exception:
-    """An error of DuckDB as one that is expected."""
-    said = str(error).partition("\n")[0]
-    lower = said.casefold()
-    if "no space left" in lower or "max_temp_directory_size" in lower or getattr(error, "errno", 0) == errno.ENOSPC:
-        return OSError(errno.ENOSPC, said)
-    if "memory" in lower:
-        return MachineLacks(f"DuckDB cannot sort the edges within its memory: {said} (allow more by --memory)")
-    return MachineLacks(f"DuckDB cannot sort the edges: {said}")
-
-
-class _Rows:
-    """Makes rows of sorted keys: out-degrees (at offsets[u + 1]) and numbers of parents."""
-
-    def __init__(self, vertices: int, memory: int):
-        folder.spare(memory, vertices)
-        self.offsets, self.parents = np.zeros(vertices + 1, np.int64), np.zeros(vertices, np.int32)
-        self._children, self._last = np.empty(BATCH, np.int32), np.zeros(1, np.uint64)
-
-    def take(self, keys: np.ndarray) -> np.ndarray:
-        """The targets of those keys that did not come before, int32[k]; it is overwritten by the next call."""
-        if keys.size > self._children.size:
-            self._children = np.empty(keys.size, np.int32)
-        return self._children[: _take(keys, self._last, self.offsets, self.parents, self._children)]
-
-
 @njit(cache=True, nogil=True)
-def _take(keys, last, offsets, parents, children):
-    found, before = 0, last[0]  # no key is 0: that would be a loop
-    for key in keys:
-        if key != before:
-            u, v = np.int64(key >> _32), np.int64(key & np.uint64(0xFFFFFFFF))
-            offsets[u + 1] += 1
-            parents[v] += 1
-            children[found] = v
-            found += 1
-            before = key
-    last[0] = before
-    return found
+def _take(keys, offsets, parents):
+    """Counts the children (at offsets[u + 1]) and parents of vertices by different keys; returns the targets of these,
+    int32[k]."""
+    children = np.empty(keys.shape[0], np.int32)
+    for k in range(keys.shape[0]):
+        u, v = np.int64(keys[k] >> _32), np.int64(keys[k] & np.uint64(0xFFFFFFFF))
+        offsets[u + 1] += 1
+        parents[v] += 1
+        children[k] = v
+    return children

@@ -28,8 +28,8 @@ STAGES = ("1-edges", "2-levels", "3-blocks", "4-trees", "5-labels")
 SAVED = "6-index"  #: the last stage, which leaves the index file
 VERTEX_BYTES = 48  #: the most that is held for a vertex at any time, with 3 label pairs or fewer
 FIXED = 200_000_000  #: bytes of the interpreter, its libraries and compiled kernels
-LEAST = 64_000_000  #: bytes for blocks, and for DuckDB
-_SAID, _FILES, _BUILD, _PARTIAL = "stage.json", "files", "build.json", ".partial"
+LEAST = 64_000_000  #: bytes for blocks, and for keys that are sorted
+_RESULT, _FILES, _BUILD, _PARTIAL = "stage.json", "files", "build.json", ".partial"
 _WORDS = {"of": "source", "vertices": "number of vertices", "first": "least id"}  # of what a build is, for errors
 
 
@@ -66,7 +66,7 @@ class Folder:
         except OSError as error:
             raise of_system(error, path) from None
         try:
-            if not temporary.lock(self._lock):
+            if temporary.lock(self._lock) is False:
                 raise MachineLacks(f"{path}: another process builds in this folder (wait, or name another one)")
             temporary.sweep(path)
             known = path / _BUILD
@@ -83,7 +83,7 @@ class Folder:
 
     def record(self, name: str) -> dict | None:
         """What a stage said of itself; None if it is not whole."""
-        path = self.path / name / _SAID
+        path = self.path / name / _RESULT
         return {key: value for key, value in _said_in(path).items() if key != _FILES} if path.exists() else None
 
     def stage(self, name: str, room: int, work: Callable[[Path], dict]) -> dict:
@@ -100,11 +100,11 @@ class Folder:
         start, before = time.perf_counter(), _moved()
         try:
             partial.mkdir()
-            said = work(partial)
+            result = work(partial)
             seconds, moved = time.perf_counter() - start, _moved()
-            said |= {"seconds": round(seconds, 3)}
-            said |= {key: moved[key] - before[key] for key in moved}
-            (partial / _SAID).write_text(json.dumps(said | {_FILES: _files(partial)}), "utf-8")
+            result |= {"seconds": round(seconds, 3)}
+            result |= {key: moved[key] - before[key] for key in moved}
+            (partial / _RESULT).write_text(json.dumps(result | {_FILES: _files(partial)}), "utf-8")
             outputs.sync(partial, whole=True)  # a stage that has its name is believed
             partial.rename(done)
             outputs.sync(self.path)
@@ -115,10 +115,10 @@ class Folder:
             shutil.rmtree(partial, ignore_errors=True)
             raise found from None
         self._note(
-            f"{name}: {seconds:.1f} s, {decimal_size(said.get('bytes_read', 0))} read, "
-            f"{decimal_size(said.get('bytes_written', 0))} written"
+            f"{name}: {seconds:.1f} s, {decimal_size(result.get('bytes_read', 0))} read, "
+            f"{decimal_size(result.get('bytes_written', 0))} written"
         )
-        return said
+        return result
 
     def _full(self, name: str, room: int, free: int, error: OSError | None = None) -> MachineLacks:
         why = "the disk is full" if error is None or error.errno == errno.ENOSPC else os.strerror(error.errno)
@@ -176,13 +176,13 @@ def _others(path: Path) -> list[str]:
     own = {path / _BUILD, *(each.with_name(each.name + _PARTIAL) for each in names)}
     found = [each.name for each in path.iterdir() if each not in own and not (each in names and _is_stage(each))]
     for stage in filter(_is_stage, names):
-        there = {*_files(stage)} - {*_said_in(stage / _SAID).get(_FILES, ()), _SAID}
+        there = {*_files(stage)} - {*_said_in(stage / _RESULT).get(_FILES, ()), _RESULT}
         found += [f"{stage.name}/{name}" for name in there]
     return found
 
 
 def _is_stage(path: Path) -> bool:
-    return (path / _SAID).is_file()
+    return (path / _RESULT).is_file()
 
 
 def _files(stage: Path) -> list[str]:

@@ -10,18 +10,18 @@ import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
-from grailbench.outofcore import edges, search
+from grailbench.outofcore import search
 from grailbench.outofcore.build import build
 from grailbench.outofcore.folder import Folder
 from grailbench.outofcore.paged import Mapped
+from grailbench.outofcore.streams import Stream
 from grailbench.problems.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import Scratches
 from grailbench.problems.reachability.gpu.fused.host import label_fault, record_width
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labels
-from grailbench.util import memory, temporary
+from grailbench.util import temporary
 
-SHARE = 4  #: this part of the free memory is used, unless `Params.memory` says otherwise
 _BLOCK = 1024  #: queries that a thread takes at a time
 _FEW = 64  #: queries that are answered one by one
 _STREAMED = 1 << 20  #: edges of a condensed graph that are handed out at a time
@@ -122,7 +122,7 @@ class StreamedIndex(Index):
 class Streamed(Implementation):
     """The labels of `gpu-fused`, for graphs whose edges do not fit the memory.
 
-    What belongs to a vertex is held, at most 48 bytes; edges pass by. DuckDB sorts them on disk and drops duplicates.
+    What belongs to a vertex is held, at most 48 bytes; edges pass by. They are sorted on disk, without duplicates.
     Levels are taken one after the other, and each row of edges is read once. The rows are then written in the order of
     levels, as compressed blocks, and three passes over these make trees, labels and hubs. A query is filtered, and
     searched depth-first where the labels leave it open, over rows that are mapped from the disk. From a file or a
@@ -133,13 +133,8 @@ class Streamed(Implementation):
     source = "grailbench (docs/algorithms.md)"
     cost = "labels O(d n + m) work, edges read from disk about seven times; 4 (2 d + 3) bytes a vertex, hubs 16 more"
     counts = NAMES
-    needs = ("streamed",)
     axes = frozenset({"dim", "threads", "memory"})
     fixed = {"filters": ",".join(FILTERS)}
-
-    @classmethod
-    def require(cls) -> None:
-        edges.require()
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> StreamedIndex:
@@ -147,12 +142,10 @@ class Streamed(Implementation):
 
         Raises TooLittleMemory if 48 bytes a vertex are not allowed, and MachineLacks for a full disk.
         """
-        cls.require()
         with temporary.Folder("streamed") as where:
-            allowed = allowed_memory(params)
-            given = lambda: _edges_of(dag)  # noqa: E731
-            with closing(Folder(where / "build", {"source": "dag"}, False)) as folder:
-                made, arrays, _ = build(folder, given, dag.vertices - 1, allowed, params.dim, params.seed, dag.edges)
+            stream = Stream(lambda: _edges_of(dag), {"source": "dag"}, dag.vertices - 1, edges=dag.edges)
+            with closing(Folder(where / "build", stream.origin, False)) as folder:
+                made, arrays, _ = build(folder, stream, params)
             if not np.array_equal(made.order, dag.order):
                 raise RuntimeError("the order that was streamed is not that of Kahn's queue")
             return StreamedIndex(dag, arrays["labels"].copy(), arrays["hubs"].copy(), params)
@@ -161,11 +154,6 @@ class Streamed(Implementation):
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> StreamedIndex:
         """Returns the index whose arrays these are; nothing is copied."""
         return StreamedIndex(dag, arrays["labels"], arrays["hubs"], params)
-
-
-def allowed_memory(params: Params) -> int:
-    """The bytes that a build may use: `Params.memory`, or a share of what is free."""
-    return params.memory or memory.available() // SHARE
 
 
 def _edges_of(dag: Dag) -> Iterator[tuple[np.ndarray, np.ndarray]]:

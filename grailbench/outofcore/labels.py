@@ -119,22 +119,13 @@ def _marked(rows: Path, leveled: Path) -> np.ndarray:
 
 def _write_lanes(path: Path, order: np.ndarray, width: int, lane: int, columns: np.ndarray) -> None:
     """Writes columns of vertices by level, [n, k], to lanes of records by vertex; the other lanes stay as they are."""
-    n = order.shape[0]
-    rank = np.empty_like(order)
+    n, rank = order.shape[0], np.empty_like(order)
     rank[order] = np.arange(n, dtype=np.int32)
-    size = width * columns.itemsize
-    if not path.exists():
-        with open(path, "wb") as file:
-            if hasattr(file, "fileno") and n:
-                file.truncate(n * size)
-    with open(path, "r+b", buffering=0) as file:
-        for first in range(0, n, _CHUNK):
-            some = rank[first : first + _CHUNK]
-            file.seek(first * size)
-            records = np.frombuffer(bytearray(file.read(some.shape[0] * size)), columns.dtype).reshape(-1, width)
-            records[:, lane : lane + columns.shape[1]] = columns[some]
-            file.seek(first * size)
-            file.write(records.data)
+    records = np.memmap(path, columns.dtype, "r+" if path.exists() else "w+", shape=(n, width))
+    for first in range(0, n, _CHUNK):
+        part = slice(first, first + _CHUNK)
+        records[part, lane : lane + columns.shape[1]] = columns[rank[part]]
+    records.flush()
 
 
 @njit(cache=True)

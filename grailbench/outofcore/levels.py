@@ -18,7 +18,7 @@ from numba import njit
 from grailbench.errors import InputError
 from grailbench.graph import kahn
 from grailbench.outofcore import edges
-from grailbench.outofcore.paged import PAGE, Mapped
+from grailbench.outofcore.paged import PAGE, Mapped, read_runs
 
 LEVELS, ORDER, STARTS = "levels", "order", "starts"
 NARROW = 64  #: levels of fewer vertices are walked as a queue
@@ -67,7 +67,7 @@ def _step(offsets, children: Mapped, levels, order, most, at: int, found: int, l
     end, first = found, 0
     runs = np.empty((2, keys.shape[0]), np.int64)
     while first < keys.shape[0]:
-        last, count = _runs(offsets, keys, first, max(1, spare // 2 // PAGE), *runs)
+        last, count = read_runs(offsets, keys, first, max(1, spare // 2 // PAGE), 0, _GAP, *runs)
         children.ask(*runs[:, :count])
         end = _take(offsets, children.array, keys, first, last, levels, most, level, order, end)
         first = last
@@ -85,27 +85,6 @@ def _keys(order, at, found):
     for i in range(at, found):
         keys[i - at] = (np.uint64(order[i]) << _32) | np.uint64(i)
     return keys
-
-
-@njit(cache=True)
-def _runs(offsets, keys, first, most, starts, ends):
-    """Fills the pages of rows from keys[first] on as runs, until they are `most`; returns the next key and the number
-    of runs."""
-    count, pages = 0, 0
-    at = first
-    while at < keys.shape[0] and (pages < most or at == first):
-        u = np.int64(keys[at] >> _32)
-        if offsets[u] < offsets[u + 1]:
-            low, high = 4 * offsets[u] // PAGE, (4 * offsets[u + 1] - 1) // PAGE + 1
-            if count and low <= ends[count - 1] + _GAP:
-                pages += max(0, high - ends[count - 1])
-                ends[count - 1] = max(high, ends[count - 1])
-            else:
-                starts[count], ends[count] = low, high
-                pages += high - low
-                count += 1
-        at += 1
-    return at, count
 
 
 @njit(cache=True)

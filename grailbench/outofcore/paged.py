@@ -6,8 +6,10 @@ import mmap
 from pathlib import Path
 
 import numpy as np
+from numba import njit
 
 PAGE = 4096
+ALL = 2**62  #: more pages than a file has
 _ASKED = 128 << 10  #: bytes that are asked for at a time: the system may read no more
 
 
@@ -51,3 +53,26 @@ class Mapped:
         for start, end in zip((starts * PAGE).tolist(), (ends * PAGE).tolist(), strict=True):
             for at in range(start, min(end, last), _ASKED):
                 self._map.madvise(mmap.MADV_WILLNEED, at, min(_ASKED, end - at, last - at))
+
+
+@njit(cache=True)
+def read_runs(offsets, keys, first, most, base, gap, starts, ends):
+    """Fills the pages of the rows of vertices from keys[first] on, ascending and in the upper half, as runs, until
+    these are `most` pages; returns the next key and the number of runs.
+
+    base: the byte in its first page at which rows begin; gap: so many pages between two rows are read along
+    """
+    count, pages, at = 0, 0, first
+    while at < keys.shape[0] and (pages < most or at == first):
+        u = np.int64(keys[at] >> np.uint64(32))
+        if offsets[u] < offsets[u + 1]:
+            low, high = (base + 4 * offsets[u]) // PAGE, (base + 4 * offsets[u + 1] - 1) // PAGE + 1
+            if count and low <= ends[count - 1] + gap:
+                pages += max(0, high - ends[count - 1])
+                ends[count - 1] = max(high, ends[count - 1])
+            else:
+                starts[count], ends[count] = low, high
+                pages += high - low
+                count += 1
+        at += 1
+    return at, count

@@ -1,6 +1,6 @@
 """Answers on the CPU from the records of `gpu-fused`: filters, then a depth-first search that the labels prune.
 
-The records (`gpu.fused.records.Records`) are by vertex of the `Dag` here, so that they stand beside its rows.
+The records (`gpu.fused.filter.Records`) are by vertex of the `Dag` here, so that they stand beside its rows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.hashing import mix64
-from grailbench.outofcore.paged import PAGE
+from grailbench.outofcore.paged import ALL, read_runs
 from grailbench.problems.reachability.counters import EXPANDED, QUERIES, SCANNED, SEARCHES
 from grailbench.problems.reachability.hubs import joined, parted
 from grailbench.problems.reachability.labels import contains
@@ -130,7 +130,8 @@ class Rounds:
                 return answers
             some = keys[:count]
             some.sort()
-            self._ask(*self._runs[:, : _runs(self._rows[0], some, self._base, *self._runs)])
+            _, runs = read_runs(self._rows[0], some, 0, ALL, self._base, 0, *self._runs)
+            self._ask(*self._runs[:, :runs])
             full = _expand(
                 some, targets, answers, self._rows, self._records, self._hubs, self._seen, self._stack, heads, pool,
                 counts,
@@ -176,22 +177,6 @@ def _pop(heads, answers, stack, keys):
                 heads[q] = stack[heads[q], 1]
                 count += 1
                 taken += 1
-    return count
-
-
-@njit(cache=True)
-def _runs(offsets, keys, base, starts, ends):
-    """The pages of the rows of keys, in ascending order; returns the number of runs."""
-    count = 0
-    for key in keys:
-        u = np.int64(key >> _32)
-        if offsets[u] < offsets[u + 1]:
-            low, high = (base + 4 * offsets[u]) // PAGE, (base + 4 * offsets[u + 1] - 1) // PAGE + 1
-            if count and low <= ends[count - 1]:
-                ends[count - 1] = max(high, ends[count - 1])
-            else:
-                starts[count], ends[count] = low, high
-                count += 1
     return count
 
 

@@ -16,14 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, in_file
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.graph.generate.uniform import parse_random, random_blocks
 from grailbench.graph.readers import guess_format
 from grailbench.graph.readers.cells import ends_of, needed, parsing, unrecognised
-from grailbench.graph.readers.edges import edge_fault, edge_header, parse_edges
-from grailbench.graph.readers.text import DONE, LINE, new_state, parse, with_line_feeds
+from grailbench.graph.readers.edges import edge_fault, edge_header
+from grailbench.graph.readers.parsers import DONE, LINE, new_state, parse, parse_edges
+from grailbench.graph.readers.text import with_line_feeds
 from grailbench.util import outputs
 from grailbench.util.files import REFETCH
 
@@ -74,14 +75,14 @@ def opened(source: Any, vertices: int | None = None) -> Stream:
     path = Path(source)
     format = guess_format(path)
     if format not in FORMATS:
-        raise InputError(
-            f"{format} files do not come as a stream", path=path,
-            remedy=f"{' and '.join(FORMATS)} do; or import the graph, if it fits the memory",
-        )  # fmt: skip
+        message = f"{format} files do not come as a stream"
+        remedy = f"{' and '.join(FORMATS)} do; or import the graph, if it fits the memory"
+        raise InputError(message, path=path, remedy=remedy)
     outputs.protect(path)
     stat = path.stat()
     origin = {"file": str(path.resolve()), "bytes": stat.st_size, "changed": stat.st_mtime_ns, "vertices": vertices}
-    return (_of_parquet if format == "parquet" else _of_text)(path, origin, vertices)
+    with in_file(path):
+        return (_of_parquet if format == "parquet" else _of_text)(path, origin, vertices)
 
 
 def _columns(block: Any) -> Block:
@@ -109,13 +110,11 @@ def _blocks(source: Any) -> Iterable[Block]:
 
 def _of_text(path: Path, origin: dict, vertices: int | None) -> Stream:
     with _text(path) as file:
-        head = with_line_feeds(np.frombuffer(bytearray(_piece(path, file, 1 << 16)), np.uint8))
-    header = edge_header(path, head)
+        head = with_line_feeds(np.frombuffer(bytearray(_piece(file, 1 << 16)), np.uint8))
+    header = edge_header(head)
     if header.undirected:
-        raise InputError(
-            "an undirected graph: each edge leads both ways, so that all edges are on cycles", path=path,
-            remedy="`streamed` takes graphs without cycles",
-        )  # fmt: skip
+        message = "an undirected graph: each edge leads both ways, so that all edges are on cycles"
+        raise InputError(message, remedy="`streamed` takes graphs without cycles")
     stated = header.vertices if header.konect and vertices is None else vertices
     return Stream(lambda: _parsed(path, header.first), origin, stated, header.first, header.edges or 0)
 
@@ -126,20 +125,20 @@ def _text(path: Path):
     return gzip.open(path, "rb") if zipped else open(path, "rb", buffering=0)
 
 
-def _piece(path: Path, file: Any, size: int) -> bytes:
+def _piece(file: Any, size: int) -> bytes:
     """At most so many bytes of a file. Raises InputError if it cannot be read, or its gzip data is damaged."""
     try:
         return file.read(size)
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"the file cannot be read: {error}", path=path, remedy=REFETCH) from None
+        raise InputError(f"the file cannot be read: {error}", remedy=REFETCH) from None
 
 
 def _parsed(path: Path, first: int) -> Iterator[Block]:
     """The edges of a list, which is read and parsed piece by piece."""
     line, rest = 1, b""
-    with _text(path) as file:
+    with in_file(path), _text(path) as file:
         while True:
-            piece = _piece(path, file, BYTES)
+            piece = _piece(file, BYTES)
             text = rest + piece
             # up to the last line end, which is not a CR at the end of the piece: LF may follow
             end = max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1 if piece else len(text)
@@ -149,7 +148,7 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
                 columns = first, MAX_VERTICES - 1 + first, 0, 2, False
                 status, sources, targets, _ = parse(parse_edges, part, state, *columns, weighted=False)
                 if status != DONE:
-                    raise edge_fault(path, part, state, status, first)
+                    raise edge_fault(part, state, status, first)
                 line = int(state[LINE])
                 yield sources, targets
             if not piece:
@@ -161,29 +160,28 @@ def _parsed(path: Path, first: int) -> Iterator[Block]:
 
 def _of_parquet(path: Path, origin: dict, vertices: int | None) -> Stream:
     parquet = needed("pyarrow.parquet", "Parquet")
-    with parsing(path, "a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
+    with parsing("a Parquet file", REFETCH), parquet.ParquetFile(path) as file:
         names, rows = list(file.schema_arrow.names), file.metadata.num_rows
-        said = (file.metadata.metadata or {}).get(_VERTICES)
-    if (places := ends_of(path, None, names, _RENAME)) is None:
-        raise unrecognised(path, None, names, _RENAME)
-    stated = int(said) if vertices is None and said is not None else vertices
+        metadata = (file.metadata.metadata or {}).get(_VERTICES)
+    if (places := ends_of(None, names, _RENAME)) is None:
+        raise unrecognised(None, names, _RENAME)
+    stated = int(metadata) if vertices is None and metadata is not None else vertices
     return Stream(lambda: _batches(path, [names[place] for place in places]), origin, stated, 0, rows)
 
 
 def _batches(path: Path, names: list[str]) -> Iterator[Block]:
     parquet, arrow = needed("pyarrow.parquet", "Parquet"), needed("pyarrow", "Parquet")
-    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+    with in_file(path), parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
         row = 0
         for batch in file.iter_batches(ROWS, columns=names, use_threads=False):
             for name in names:
                 column = batch.column(name)
                 if not arrow.types.is_integer(column.type):
-                    raise InputError(
-                        f"column {name!r} is of type {column.type}: whole numbers are expected", path=path,
-                        remedy="number the vertices from 0 first: names would have to be held in memory",
-                    )  # fmt: skip
+                    message = f"column {name!r} is of type {column.type}: whole numbers are expected"
+                    remedy = "number the vertices from 0 first: names would have to be held in memory"
+                    raise InputError(message, remedy=remedy)
                 if column.null_count:
-                    raise InputError(f"a value of column {name!r} is missing from row {row + 1} on", path=path)
+                    raise InputError(f"a value of column {name!r} is missing from row {row + 1} on")
             row += batch.num_rows
             yield tuple(batch.column(name).to_numpy() for name in names)
 
@@ -195,13 +193,13 @@ def write_parquet(path: Path, stream: Stream) -> dict:
     schema = arrow.schema([(name, arrow.int32()) for name in ("source", "target")])
     edges = 0
     with outputs.atomic_file(path, seeks=True, follow=True) as file:
-        said = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
+        metadata = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
         with parquet.ParquetWriter(
-            file, schema.with_metadata(said), compression="none", use_dictionary=False
+            file, schema.with_metadata(metadata), compression="none", use_dictionary=False
         ) as writer:
             for sources, targets in stream.blocks():
                 columns = [np.ascontiguousarray(column, np.int32) for column in (sources, targets)]
-                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(said)))
+                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(metadata)))
                 edges += sources.size
     return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
 

@@ -317,10 +317,10 @@ Input: TypeAlias = "BenchGraph | RawGraph"
 class Workload(ABC):
     """The questions for all implementations on one graph, and the check of their answers.
 
-    asked  the questions as `Problem.attempt` and `trial` take them; they can be pickled
+    batch  the queries as `Problem.attempt` and `trial` take them; they can be pickled
     """
 
-    asked: Any = None
+    batch: Any = None
 
     @property
     @abstractmethod
@@ -437,14 +437,14 @@ class Problem(ABC):
 
     @abstractmethod
     def attempt(
-        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict[str, Any]]
+        self, implementation: type, params: Params, data: Any, batch: Any, peaks: Callable[[], dict[str, Any]]
     ) -> Attempt:
         """One pass that counts its work and is judged. Call `peaks()`, which gives `Attempt.memory`, once the answers
         are complete. Raises what the implementation raises."""
 
     @abstractmethod
     def trial(
-        self, implementation: type, params: Params, data: Any, asked: Any, timer: Any, edges: Any = None
+        self, implementation: type, params: Params, data: Any, batch: Any, timer: Any, edges: Any = None
     ) -> Trial:
         """One timed pass, which enters the problem's phases in order. Nothing that it builds outlives the call.
 
@@ -455,7 +455,7 @@ class Problem(ABC):
         """
 
     def again(
-        self, implementation: type, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
+        self, implementation: type, params: Params, data: Any, batch: Any, phase: str, edges: Any = None
     ) -> Callable[[], Any] | None:
         """Prepares, and returns a function that does once more what a trial times as `phase`, one of `repeated`, from
         the same input, to measure its energy; None if there is no such. edges: as in `trial`, for `ready`."""
@@ -463,7 +463,7 @@ class Problem(ABC):
 
 
 class SolverProblem(Problem):
-    """A problem whose implementations prepare a solver, which is asked once a trial, with these phases.
+    """A problem whose implementations prepare a solver, which solves once a trial, with these phases.
 
     prepare  brings the data into the form of the implementation, and allocates
     solve    from memory of the host to the answer there
@@ -474,11 +474,11 @@ class SolverProblem(Problem):
     repeated = ("solve",)
 
     @abstractmethod
-    def solve(self, solver: Any, data: Any, asked: Any, timer: Timer) -> Any:
+    def solve(self, solver: Any, data: Any, batch: Any, timer: Timer) -> Any:
         """Has a solver solve, and returns what it found."""
 
     @abstractmethod
-    def data_of(self, edges: Any, params: Params, asked: Any, timer: Timer) -> Any:
+    def data_of(self, edges: Any, params: Params, batch: Any, timer: Timer) -> Any:
         """The input of implementations, made of raw edges."""
 
     @abstractmethod
@@ -489,45 +489,45 @@ class SolverProblem(Problem):
         """What was found, as `Workload.judge` takes it."""
         return found
 
-    def rated(self, data: Any, asked: Any) -> int:
+    def rated(self, data: Any, batch: Any) -> int:
         """How many of what `rate` counts a second are asked."""
         return 0
 
     def attempt(
-        self, implementation: type, params: Params, data: Any, asked: Any, peaks: Callable[[], dict[str, Any]]
+        self, implementation: type, params: Params, data: Any, batch: Any, peaks: Callable[[], dict[str, Any]]
     ) -> Attempt:
         """Prepares and solves once."""
         solver = implementation.prepare(data, params, NoTimer())  # type: ignore[attr-defined]
-        found, memory = self.solve(solver, data, asked, NoTimer()), peaks()
+        found, memory = self.solve(solver, data, batch, NoTimer()), peaks()
         return Attempt(self.answers(data, found), None, solver.held_bytes, dict(solver.counters), memory)
 
     def trial(
-        self, implementation: type, params: Params, data: Any, asked: Any, timer: Any, edges: Any = None
+        self, implementation: type, params: Params, data: Any, batch: Any, timer: Any, edges: Any = None
     ) -> Trial:
         """Prepares and solves; with `edges` does so once more from the raw edges."""
-        solver, found, ms = self._timed(implementation, params, data, asked, timer)
+        solver, found, ms = self._timed(implementation, params, data, batch, timer)
         mark = self.checksum(found)
         if edges is not None:
             del solver, found
             with timer.whole("ready"):
-                given = self.data_of(edges, params, asked, timer)
-                solver, found, _ = self._timed(implementation, params, given, asked, timer)
+                given = self.data_of(edges, params, batch, timer)
+                solver, found, _ = self._timed(implementation, params, given, batch, timer)
             mark = self.checksum(found)
-        return Trial(mark, self.rated(data, asked) / ms * 1e3 if self.rate and ms else None)
+        return Trial(mark, self.rated(data, batch) / ms * 1e3 if self.rate and ms else None)
 
-    def _timed(self, implementation: Any, params: Params, data: Any, asked: Any, timer: Any) -> tuple[Any, Any, float]:
+    def _timed(self, implementation: Any, params: Params, data: Any, batch: Any, timer: Any) -> tuple[Any, Any, float]:
         with timer.phase("prepare"):
             solver = implementation.prepare(data, params, timer)
         with timer.phase("solve") as solving:
-            found = self.solve(solver, data, asked, timer)
+            found = self.solve(solver, data, batch, timer)
         return solver, found, solving.ms  # the solver is returned so that freeing it is not timed
 
     def again(
-        self, implementation: Any, params: Params, data: Any, asked: Any, phase: str, edges: Any = None
+        self, implementation: Any, params: Params, data: Any, batch: Any, phase: str, edges: Any = None
     ) -> Callable[[], Any]:
         """Prepares; returns what solves."""
         solver = implementation.prepare(data, params, NoTimer())
-        return lambda: self.solve(solver, data, asked, NoTimer())
+        return lambda: self.solve(solver, data, batch, NoTimer())
 
 
 @dataclass(frozen=True)

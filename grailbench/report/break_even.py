@@ -39,10 +39,7 @@ OURS, OTHERS = "ours", "others"
 
 def groups_of(cells: Iterable[Cell]) -> list[Group]:
     """The groups of some cells, named as figures name them."""
-    cells = frames.ordered(cells)
-    return groups(
-        (cell, head["config"], head["queries"]) for cell, head in zip(cells, frames.heads(cells), strict=True)
-    )
+    return groups((cell, head["config"], head["queries"]) for head, cell in frames.headed(frames.ordered(cells)))
 
 
 # ------------------------------------------------------------------ the front

@@ -39,8 +39,8 @@ class Entry:
 
     def text(self) -> str:
         """The entry in a line."""
-        said = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
-        return ". ".join(visible(each).rstrip(".") for each in said) + "."
+        values = [value for name, value in self.fields.items() if name not in ("license", "abstract")]
+        return ". ".join(visible(each).rstrip(".") for each in values) + "."
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _cff() -> dict:
     """CITATION.cff, which ships with the package."""
     import yaml
 
-    return yaml.safe_load(paths.citation().read_text(encoding="utf-8"))
+    return yaml.safe_load(paths.shipped("CITATION.cff").read_text(encoding="utf-8"))
 
 
 def _software(commit: str | None, dirty: bool | None, version: str | None = None) -> Entry:

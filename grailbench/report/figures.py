@@ -18,7 +18,7 @@ from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
-from grailbench.report.destination import WHY, folder_for, save
+from grailbench.report.destination import WHY, folder_for
 from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
 from grailbench.report.frames import graph_label, series_label
@@ -66,8 +66,7 @@ def write(
     if where is None:
         raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
     source = f"{report.title}. {report.machine}"
-    chosen = [drawn[name] for name in names or drawn if drawn[name].drawable]
-    return [save(where / file, data) for figure in chosen for file, data in draw.files(figure, source, form)]
+    return draw.save([drawn[name] for name in names or drawn], where, source, form)
 
 
 def of_report(

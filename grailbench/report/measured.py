@@ -39,7 +39,7 @@ def joules(
     """
     of = of or (lambda cell: cell if cell.energies and cell.sound else None)
 
-    def said(thing: object) -> str:
+    def text(thing: object) -> str:
         return none if (cell := of(thing)) is None else short(cell.joules(phase, meter)) or BLANK
 
     def notes(thing: object) -> list[str]:
@@ -48,16 +48,16 @@ def joules(
         why = cell.energies.why(phase) if cell.sound else cell.reason
         return [why] if why and (meter is None or cell.joules(phase, meter) is None) else []
 
-    return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), display=said, notes=notes)
+    return Column(header, lambda thing: (cell := of(thing)) and cell.joules(phase, meter), display=text, notes=notes)
 
 
 def energy_phases(cells: Iterable[Cell], problem: str) -> list[str]:
     """The phases of a problem whose joules are shown: those of which a cell has some or, if none has any though they
     were asked for, the last one."""
-    asked = [cell for cell in cells if cell.energies]
+    metered = [cell for cell in cells if cell.energies]
     phases = (*contract.problem(problem).phases, "ready")
-    found = [phase for phase in phases if any(cell.joules(phase) is not None for cell in asked)]
-    return found or [*phases[-2:-1]] if asked else []
+    found = [phase for phase in phases if any(cell.joules(phase) is not None for cell in metered)]
+    return found or [*phases[-2:-1]] if metered else []
 
 
 def energy_notes(cells: Iterable[Cell], phases: Iterable[str]) -> list[str]:
@@ -94,9 +94,9 @@ def size_columns() -> list[Column]:
     ]
 
 
-def size_notes(cells: Iterable[Cell], held: bool = True) -> list[str]:
-    """What the columns of sizes in a table of these cells are; `held`: whether one is of what an index holds."""
-    cells, names = list(cells), list(SIZES)[not held :]
+def size_notes(cells: Iterable[Cell], index: bool = True) -> list[str]:
+    """What the columns of sizes in a table of these cells are; `index`: whether one is of the bytes of an index."""
+    cells, names = list(cells), list(SIZES)[not index :]
     return [SIZES[name][1] for name in names if any(getattr(cell, name) is not None for cell in cells)]
 
 
@@ -131,7 +131,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
                  usual=a.hidden if usual else (*a.hidden, None, "")) for a in axes.shown()),
         Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
         Column("queries", lambda c: c.query_set, key=True, usual=() if usual else ("all",)),
-        Column("trials", lambda c: c.trials),
+        Column("trials", lambda c: c.trials, usual=(0,)),
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
         Column(solved.rate, rate, short, usual=(None,)),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
@@ -145,9 +145,11 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
     notes = [f"{like} ran in the place of {graph}." for like, graph in in_place]
     if {cell.search for cell in cells} - {None, ""} == {"dfs"}:
         notes.append("Searches go depth first.")
-    notes += [*size_notes(cells, held=False), *energy_notes(cells, measured)]
+    notes += [*size_notes(cells, index=False), *energy_notes(cells, measured)]
+    timed = any(cell.trials for cell in own)
+    title = (TITLE if usual else f"{problem}: medians of the trials") if timed else "" if usual else problem
     return tabulate(
-        NAME if usual else problem, TITLE if usual else f"{problem}: medians of the trials", columns, own, notes=notes,
+        NAME if usual else problem, title, columns, own, notes=notes,
         records=[_record(cell, phases, (verdicts or {}).get(cell.key)) for cell in own],
         file="" if usual else problem, data=None if usual else detail(own, verdicts),
     )  # fmt: skip

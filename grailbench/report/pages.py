@@ -169,11 +169,12 @@ class Page:
         if block.records:
             lines = read_records(self.path.parent / block.records, block.columns, block.where)
             return self._drawn(block, lines.bars()) if block.figure else compact(lines.table(block.title))
-        made = _Values(block, [cell for name in block.names for cell in self._run(name).cells
-                               if cell.problem == block.problem], self._ceilings(block.limits))  # fmt: skip
+        limits = block.limits and read_json(self.path.parent / block.limits / "limits.json")
+        cells = [cell for name in block.names for cell in self._run(name).cells if cell.problem == block.problem]
+        made = _Values(block, cells, Ceilings.of_gpu(limits) if limits else None)
         if block.figure:
             return self._drawn(block, made.bars() if block.stacked else made.marks())
-        return compact(made.table()) if block.say is None else made.said()
+        return compact(made.table()) if block.say is None else made.text()
 
     def _drawn(self, block: Block, data: Form) -> str:
         """The link to a figure. If the data of its file have changed, `write` draws it again."""
@@ -191,14 +192,10 @@ class Page:
         if folders not in self._tables:
             runs = [self._read(folder) for folder in folders]
             self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
-        known, said = self._tables[folders]
+        known, text = self._tables[folders]
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
-        return replace(known[block.table], notes=[*known[block.table].notes, *said])
-
-    def _ceilings(self, folder: str) -> Ceilings | None:
-        """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
-        return Ceilings.of_gpu(read_json(self.path.parent / folder / "limits.json")) if folder else None
+        return replace(known[block.table], notes=[*known[block.table].notes, *text])
 
     def _run(self, name: str) -> Run:
         folder = self._folder(name)
@@ -265,7 +262,7 @@ class _Values:
         form = Marks((Panel("", tuple(marks)),), tuple(self.of), Axis(self.block.axis), Axis(scale="names"), across=1)
         return frame, form
 
-    def said(self) -> str:
+    def text(self) -> str:
         """The text of `say` with its places filled."""
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
@@ -289,8 +286,8 @@ class _Values:
 
 def stamp(figure: Figure) -> bytes:
     """A comment for the end of a figure's file, with a hash of its title, caption and data."""
-    said = "\n".join((figure.title, figure.caption, figure.csv))
-    return f"<!-- data {sha256(said.encode()).hexdigest()[:16]} -->".encode()
+    text = "\n".join((figure.title, figure.caption, figure.csv))
+    return f"<!-- data {sha256(text.encode()).hexdigest()[:16]} -->".encode()
 
 
 def _graphs(names: Iterable[str], there: list[str]) -> list[str]:

@@ -114,13 +114,13 @@ def _named(title: str, generated: bool, graphs: Iterable[str]) -> str:
 def _ratio(header: str, of: Callable[[Any], Over | Duel | Ratio | None], text: Callable[[Any], str]) -> Column:
     """A column of ratios, each with its interval in brackets."""
 
-    def said(thing: object) -> str:
+    def shown(thing: object) -> str:
         found = of(thing)
         if found is None or found.value is None:
             return BLANK
         return text(found.value) + (f" ({span(found.interval)})" if found.interval else "")
 
-    return Column(header, lambda thing: (found := of(thing)) and found.value, display=said)
+    return Column(header, lambda thing: (found := of(thing)) and found.value, display=shown)
 
 
 def _overall(cells: list[Cell], found: list[Contest], generated: bool) -> Table:
@@ -189,12 +189,12 @@ def _contest_table(found: Contest, generated: bool) -> Table:
     ]  # fmt: skip
 
     def best(header: str, of: Callable[[_Line], Best | None]) -> Column:
-        def said(line: _Line) -> str:
+        def shown(line: _Line) -> str:
             if (least := of(line)) is None:
                 return BLANK if line.graph in duels else ""
             return by.text(least.value) + (" (sampled)" if least.cell.status == "sampled" else "")
 
-        return Column(header, lambda line: (least := of(line)) and least.value, display=said)
+        return Column(header, lambda line: (least := of(line)) and least.value, display=shown)
 
     columns = [
         Column("graph", lambda line: line.graph, key=True),

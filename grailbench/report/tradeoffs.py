@@ -109,7 +109,7 @@ class _Placed(NamedTuple):
 def _placed(group: Group, measure: Measure) -> list[_Placed]:
     """The configurations of a group that have a value of a measure; none of fewer than two."""
     each = measure.batch and not group.alike
-    found = [(point, float(value) * (group.scale(point) if each else 1.0), point.asked.median * group.scale(point))
+    found = [(point, float(value) * (group.scale(point) if each else 1.0), point.batch.median * group.scale(point))
              for point in group.points if (value := measure.value(point.cell)) is not None]  # fmt: skip
     best = front([(x, y) for _, x, y in found])
     return [_Placed(*one, on_front) for one, on_front in zip(found, best, strict=True)] if len(found) > 1 else []
@@ -135,8 +135,8 @@ def _figure(name: str, cells: list[Cell], found: list[Group], link: Callable[[Ce
 def _panel(group: Group, measure: Measure, placed: list[_Placed], link: Callable[[Cell], str] | None) -> Panel:
     marks = []
     for point, x, y, best in placed:
-        scale, asked = group.scale(point), point.asked
-        low, high = (asked.median_low * scale, asked.median_high * scale) if asked.trials > 1 else (None, None)
+        scale, batch = group.scale(point), point.batch
+        low, high = (batch.median_low * scale, batch.median_high * scale) if batch.trials > 1 else (None, None)
         value = size(int(x)) if measure.name.endswith("_bytes") else short(x)
         hint = f"{group.title}, {point.name}: {group.axis} {bounded(y, low, high, '')}; {measure.axis} {value}"
         hint += ", on the front" if best else ""

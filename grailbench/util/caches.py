@@ -1,13 +1,8 @@
 """The caches of this machine: what each folder holds, who uses it now, their bound, and what may be removed.
 
-An entry is what this program wrote, by its name, its note or its content; other files in a cache are left alone.
-
-Whatever can be had again counts towards one bound: when something is added that makes it more, what was used longest
-ago is removed first, never what a running process uses. Graphs that were imported, and measured limits, are kept: only
-their owner removes them. Compiled kernels have a bound of their own (`kernelcache.STATES`).
-
-A process that uses an entry holds a lock on it (flock, together with others), which ends with the process; an entry is
-removed only by who has its lock alone. Where a file system has no locks, the time of last use decides.
+An entry is what this program wrote, by its name, its note or its content; other files in a cache are left alone. A
+process that uses an entry holds a lock on it (flock, together with others), which ends with the process. Above the
+bound, of what can be had again, that which was used longest ago is removed first.
 """
 
 from __future__ import annotations
@@ -17,10 +12,8 @@ import json
 import logging
 import os
 import re
-import struct
 import time
 import zipfile
-import zlib
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -31,19 +24,14 @@ from typing import IO
 
 from grailbench.errors import InputError
 from grailbench.util import kernelcache, memory, paths, temporary
+from grailbench.util.files import FAULTS
 from grailbench.util.records import opened
 from grailbench.util.words import count, decimal_size
 
 SIZE = "GRAILBENCH_CACHE_SIZE"  #: the variable that sets the bound
 USUAL = 64_000_000_000  #: bytes of what can be had again, where the variable is not set
-_UNBOUND = "none"
 _MOST_USED = 32  # entries that a process holds locks on, the last it used: a process may open few files
 _MOST_META = 1 << 20  # bytes of what a stored graph says of itself
-_DAMAGED = (
-    OSError, ValueError, LookupError, AttributeError, RuntimeError, EOFError, struct.error, zlib.error,
-    zipfile.BadZipFile,
-)  # fmt: skip
-_LOOK_S = 60.0  # what other processes added is counted again after so many seconds
 
 _log = logging.getLogger(__name__)
 
@@ -53,9 +41,8 @@ class Kind:
     """A folder of the cache.
 
     what   what it holds, in words
-    names  a pattern of the names of entries
+    names  a pattern of the names of entries; '' if each has a note with a checksum beside it, NAME.json, instead
     again  how an entry can be had again; '' if entries are kept
-    noted  whether each has a note with a checksum beside it, NAME.json
     stored whether each is a stored graph, with metadata in it
     """
 
@@ -63,15 +50,14 @@ class Kind:
     what: str
     names: str
     again: str
-    noted: bool = False
     stored: bool = False
 
 
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind("downloads", "archives as downloaded", r".+", "fetched again", noted=True),
-        Kind("graphs", "graph files of the registry", r".+", "fetched again", noted=True),
+        Kind("downloads", "archives as downloaded", "", "fetched again"),
+        Kind("graphs", "graph files of the registry", "", "fetched again"),
         Kind("imported", "graphs that were imported", r".+\.npz", "", stored=True),
         Kind("generated", "graphs that were generated", r".+\.npz", "generated again", stored=True),
         Kind("dags", "condensed graphs", r"[0-9a-f]{64}-v\d+\.npz", "condensed again"),
@@ -87,7 +73,7 @@ KERNELS = "kernels"
 class Entry:
     """One thing in a cache.
 
-    kind    a key of `KINDS`, or `KERNELS`
+    kind    a key of `KINDS`, `KERNELS`, or 'temporary'
     files   the paths that are removed together: the file, and its note if it has one; a note may be alone
     bytes   of all of them
     used    when it was last used or written, in ns since 1970
@@ -111,29 +97,31 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Every entry of the cache, by kind and name; compiled kernels are not among them."""
-    return [entry for kind in KINDS.values() for entry in _of(kind)]
+    found = []
+    for kind in KINDS.values():
+        folder = paths.cache_dir() / kind.name
+        for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
+            with suppress(OSError):  # another process removed it
+                found += _entry(kind, folder / name)
+    return found
 
 
-def _of(kind: Kind) -> Iterator[Entry]:
-    for files in _files(kind):
-        meta = _meta(files[0]) if kind.stored else {}
-        if kind.stored and meta.get("kind") != "graph":
-            continue
-        again = bool(kind.again) and (not kind.stored or meta.get("by_name") is True)  # its name says all of it
-        with suppress(OSError):  # another process removed it
-            yield Entry(kind.name, files, sum(map(temporary.size_of, files)), _used(files[0]), again)
-
-
-def _files(kind: Kind) -> Iterator[tuple[Path, ...]]:
-    """The files of each entry of a folder, sorted by name. A note that is alone is of a fetch that was killed."""
-    folder = paths.cache_dir() / kind.name
-    for name in sorted(os.listdir(folder)) if folder.is_dir() else ():
-        path = folder / name
-        if not kind.noted and re.fullmatch(kind.names, name):
-            yield (path,)
-        elif kind.noted and name.endswith(".json") and _is_note(path):
-            about = path.with_suffix("")
-            yield (about, path) if about.exists() else (path,)
+def _entry(kind: Kind, path: Path) -> Iterator[Entry]:
+    """The entry that a file is, or whose note it is; none of a file that this program did not write."""
+    files, again = (path,), bool(kind.again)
+    if not kind.names:
+        if path.suffix != ".json" or not _is_note(path):
+            return
+        about = path.with_suffix("")
+        files = (about, path) if about.exists() else (path,)  # a note that is alone is of a fetch that was killed
+    elif not re.fullmatch(kind.names, path.name):
+        return
+    elif kind.stored:
+        meta = _meta(path)
+        if meta.get("kind") != "graph":
+            return
+        again = again and meta.get("by_name") is True  # its name says all of it
+    yield Entry(kind.name, files, sum(map(temporary.size_of, files)), _used(files[0]), again)
 
 
 def _used(path: Path) -> int:
@@ -159,7 +147,7 @@ def _meta(path: Path) -> dict[str, object]:
             archive.open("meta.json") as member,
         ):
             found = json.loads(member.read(_MOST_META))  # a damaged directory may say any size
-    except _DAMAGED:
+    except FAULTS:
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -187,25 +175,13 @@ def kernels() -> list[Entry]:
 def bound() -> int | None:
     """The most bytes of entries that can be had again; None for no bound. Raises InputError if the variable is no
     size."""
-    said = os.environ.get(SIZE, "").strip()
-    if said.casefold() == _UNBOUND:
+    value = os.environ.get(SIZE, "").strip()
+    if value.casefold() == "none":
         return None
     try:
-        return memory.parsed(said) if said else USUAL
+        return memory.parsed(value) if value else USUAL
     except InputError:
-        raise InputError(f"{SIZE} is {said!r}", remedy=f"a size, such as 20GB, or {_UNBOUND} for no bound") from None
-
-
-@dataclass
-class _Seen:
-    """How much there was when this process looked last, with what it added since."""
-
-    folder: Path | None = None
-    bytes: int = 0
-    at: float = 0.0
-
-
-_seen = _Seen()
+        raise InputError(f"{SIZE} is {value!r}", remedy="a size, such as 20GB, or none for no bound") from None
 
 
 def added(path: Path) -> None:
@@ -215,24 +191,13 @@ def added(path: Path) -> None:
     Raises InputError if the variable of the bound is no size; what was added stays.
     """
     use(path)
-    most, folder = bound(), paths.cache_dir()
-    if most is None or not path.is_relative_to(folder):
+    most = bound()
+    if most is None or not path.is_relative_to(paths.cache_dir()):
         return
-    fresh = _seen.folder == folder and time.monotonic() - _seen.at < _LOOK_S
-    if fresh:
-        with suppress(OSError):
-            _seen.bytes += path.stat().st_size
-    if not fresh or _seen.bytes > most:
-        again = [entry for entry in entries() if entry.again]
-        _seen.folder, _seen.at, _seen.bytes = folder, time.monotonic(), sum(entry.bytes for entry in again)
-    if _seen.bytes <= most:
-        return
-    if gone := remove(least_used(again, most)):
-        size = sum(entry.bytes for entry in gone)
-        _seen.bytes -= size
+    if gone := remove(least_used(entries(), most)):
         _log.warning(
             "the cache was above its bound of %s: removed %s that can be had again, %s, used longest ago (%s sets it)",
-            decimal_size(most), count(len(gone), "entry"), decimal_size(size), SIZE,
+            decimal_size(most), count(len(gone), "entry"), decimal_size(sum(entry.bytes for entry in gone)), SIZE,
         )  # fmt: skip
 
 
@@ -265,14 +230,15 @@ def remove(found: Iterable[Entry], dry: bool = False) -> list[Entry]:
     return gone
 
 
-def left_behind(dry: bool = False) -> list[temporary.Leftover]:
-    """Removes stale temporary files of the cache and stale temporary folders of the system; see `temporary`.
+def left_behind(dry: bool = False) -> list[Entry]:
+    """Removes stale temporary files of the cache and stale temporary folders of the system; see `temporary.sweep`.
 
     dry  only list them
     """
     cache = paths.cache_dir()
     folders = [*(cache / kind for kind in KINDS), cache, Path(gettempdir())]
-    return [left for folder in folders for left in temporary.sweep(folder, dry)]
+    swept = (each for folder in folders for each in temporary.sweep(folder, dry))
+    return [Entry("temporary", (path,), size, 0, False) for path, size in swept]
 
 
 # ------------------------------------------------------------------ who uses what
@@ -287,8 +253,7 @@ def use(path: Path) -> None:
         return
     with suppress(OSError):  # it is not there
         file = open(path, "rb", opener=_unnoticed)  # noqa: SIM115 - until the process ends
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_SH)
+        temporary.lock(file.fileno(), fcntl.LOCK_SH)
         if not os.path.samestat(os.fstat(file.fileno()), path.stat()):
             return use(path)  # it was replaced meanwhile
         _in_use[path] = file
@@ -309,11 +274,7 @@ def _alone(path: Path) -> Iterator[bool]:
     """Has the lock of an entry that no process uses until the block ends; gives False if one does. Raises OSError if it
     is not there."""
     with open(path, "rb", opener=_unnoticed) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            alone = os.path.samestat(os.fstat(file.fileno()), path.stat())  # else it was replaced meanwhile
-        except BlockingIOError:
-            alone = False
-        except OSError:  # there are no locks here
-            alone = time.time_ns() - _used(path) > temporary.QUIET_S * 10**9
-        yield alone
+        locked = temporary.lock(file.fileno())
+        if locked is None:  # there are no locks here
+            locked = time.time_ns() - _used(path) > temporary.QUIET_S * 10**9
+        yield locked and os.path.samestat(os.fstat(file.fileno()), path.stat())  # else it was replaced meanwhile

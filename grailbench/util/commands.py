@@ -22,9 +22,9 @@ def git(*words: str) -> list[str]:
 
 def git_environment() -> dict[str, str]:
     """The environment in which git reads the repository that it is told, changes nothing there and fetches nothing."""
-    kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    env = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
     # No protocol is allowed, which no configuration overrides: 'ext::' is a program, and 'file' may name one.
-    return kept | {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
+    return env | {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_OPTIONAL_LOCKS": "0"}
 
 
 def output(command: list[str], seconds: float, environment: Mapping[str, str] | None = None) -> str | None:

@@ -1,8 +1,7 @@
 """What to say when a GPU fails midway, and whether this process can go on using it.
 
 After some errors of the driver (a kernel that reads where nothing is, memory beyond repair) every later call of the
-process fails, whatever it asks for: the GPU is lost to the process. Then nothing is tried there any more, and nothing
-is given back to the driver.
+process fails: the GPU is lost to the process. Then nothing is tried there any more, and nothing is given back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Files that a user names: each is opened and read only once, and never beyond the memory that is available.
 
-Format, checksum and content all come from the same bytes. So a file cannot change in between, and a pipe works as well
-as a file. Folders, devices, terminals and sockets are refused, and a pipe that stays silent for too long is an error.
+Format, checksum and content all come from the same bytes, so a file cannot change in between, and a pipe works as well.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import mmap
 import os
 import select
 import stat
+import struct
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,17 +29,19 @@ from grailbench.util import memory, outputs
 
 REFETCH = "the file is not whole: fetch or copy it again"
 SILENCE_S = 30.0  #: how long to wait for the next bytes of a pipe
+#: the exceptions that reading a damaged archive or array can raise
+FAULTS = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, AttributeError,
+    RuntimeError, OverflowError, OSError,
+)  # fmt: skip
 SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
 RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
 _SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest
 _BLOCK = 1 << 20
-_KINDS = (
-    (stat.S_ISDIR, "it is a folder, no file"),
-    (stat.S_ISCHR, "it is a device or a terminal, no file"),
-    (stat.S_ISBLK, "it is a device, no file"),
-    (stat.S_ISSOCK, "it is a socket, no file"),
-    (stat.S_ISFIFO, "it is a pipe, and this file is read more than once"),
-)
+_KINDS = {
+    stat.S_IFDIR: "a folder, no file", stat.S_IFCHR: "a device or a terminal, no file", stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket", stat.S_IFIFO: "a pipe, and this file is read more than once",
+}  # fmt: skip
 _INSTEAD = "write it to a file first"
 
 
@@ -69,7 +72,7 @@ class Source:
         """
         if not self._zipped:
             return self.raw
-        most, plausible = _most_text(), max(SLACK, RATIO * self.raw.size)
+        most, plausible = memory.available() // _SHARE, max(SLACK, RATIO * self.raw.size)
         many = f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size"
         implausible = InputError(many, path=self.path, remedy="unpack it first, if it is meant to")
         error = implausible if plausible <= most else _too_much(self.path, "unpacks to", most)
@@ -112,8 +115,8 @@ def opened(path: str | os.PathLike, pipes: bool = True) -> Iterator[Source]:
         with _readable(shown):
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode) and not (pipes and stat.S_ISFIFO(found.st_mode)):
-                why = next((why for is_kind, why in _KINDS if is_kind(found.st_mode)), "it is no regular file")
-                raise InputError(why, path=shown, remedy=_INSTEAD)
+                kind = _KINDS.get(stat.S_IFMT(found.st_mode), "no regular file")
+                raise InputError(f"it is {kind}", path=shown, remedy=_INSTEAD)
             if stat.S_ISREG(found.st_mode) and found.st_size:  # files of /proc have size 0 and cannot be mapped
                 raw = _mapped(handle, found.st_size, shown)
             else:
@@ -143,11 +146,9 @@ def read_text(path: str | os.PathLike, encoding: str = "utf-8", most: int = SETT
 
 def git_blob(path: str | os.PathLike) -> str:
     """The id of a file in git, in hex: SHA-1 of 'blob <size>\\0' and the content."""
-    digest = hashlib.sha1(b"blob %d\0" % os.stat(path).st_size, usedforsecurity=False)
+    head = b"blob %d\0" % os.stat(path).st_size
     with open(path, "rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, lambda: hashlib.sha1(head, usedforsecurity=False)).hexdigest()
 
 
 @contextmanager
@@ -172,7 +173,7 @@ def _mapped(handle: int, size: int, path: Path) -> np.ndarray:
 
 def _drained(handle: int, path: Path) -> np.ndarray:
     """The content of a pipe. Raises InputError if it stays silent, TooLittleMemory if it gives too much."""
-    waiting, most = select.poll(), _most_text()
+    waiting, most = select.poll(), memory.available() // _SHARE
     waiting.register(handle, select.POLLIN)
 
     def read() -> bytes:
@@ -191,10 +192,6 @@ def _gathered(read: Callable[[], bytes], most: int, error: Exception) -> np.ndar
         if len(content) > most:
             raise error
     return np.frombuffer(content, np.uint8)
-
-
-def _most_text() -> int:
-    return memory.available() // _SHARE
 
 
 def _too_much(path: Path, gives: str, most: int) -> TooLittleMemory:

@@ -40,7 +40,6 @@ class TimeLimit(Exception):
     """A cell has used up its time."""
 
 
-_LATE = "the cell's time limit was reached"
 _heard = threading.Event()  # set by an interrupt in a block of `prompt_interrupts`
 _postponed: deque[int] = deque(maxlen=1)  # the signal that is sent again soon; its timer or the main thread takes it
 _turn = threading.RLock()  # of who takes it: it was sent again, or is not, when another thread looks
@@ -73,28 +72,22 @@ def _outcome(work: Callable[[], Any], seconds: float | None) -> Outcome:
     try:
         with deadline(seconds):
             return Outcome("ok", value=work())
-    except TimeLimit:
-        return Outcome("timeout", _LATE)
     except (TooLittleMemory, MemoryError) as error:
         return Outcome("out of memory", str(faults.explained(error) or error) or "an allocation failed")
-    except GpuFailed as error:
-        return Outcome("failed", str(error), trace=traceback.format_exc())
-    except MachineLacks as error:
-        return Outcome("skipped", str(error))
     except GrailbenchError as error:
-        return Outcome("failed", str(error))
+        gpu = isinstance(error, GpuFailed)
+        status = "skipped" if isinstance(error, MachineLacks) and not gpu else "failed"
+        return Outcome(status, str(error), trace=traceback.format_exc() if gpu else None)
     except Exception as error:  # whatever an implementation raises, the run goes on and the row has the reason
         if _caused_by(error, KeyboardInterrupt):
             raise KeyboardInterrupt from error
         if _caused_by(error, TimeLimit):
-            return Outcome("timeout", _LATE)
+            return Outcome("timeout", "the cell's time limit was reached")
         if kernelcache.forget(error):
             return _outcome(work, seconds)
-        trace = traceback.format_exc()
-        if (found := faults.explained(error)) is not None:
-            status = "out of memory" if isinstance(found, TooLittleMemory) else "failed"
-            return Outcome(status, str(found), trace=trace)
-        return Outcome("failed", f"{type(error).__name__}: {error}", trace=trace)
+        found, trace = faults.explained(error), traceback.format_exc()
+        status = "out of memory" if isinstance(found, TooLittleMemory) else "failed"
+        return Outcome(status, str(found or f"{type(error).__name__}: {error}"), trace=trace)
 
 
 def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:

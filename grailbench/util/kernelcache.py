@@ -1,15 +1,12 @@
 """The folders of this package's compiled kernels in numba's cache, so that an outdated kernel is never run.
 
-numba compiles a kernel anew when the kernel's own file changes. It does not notice a change in another file whose
-function is inlined or whose constant is read. Therefore kernels are in folders whose names contain a hash of the files
-with their code, of all files of this package that these import, and those import: after any change there, the kernels
-are compiled into a new folder.
+numba compiles a kernel anew when its own file changes, but not when another file does whose function is inlined or
+whose constant is read. So the name of a folder has a hash of the files with the code of its kernels, and of all files
+of this package that these import, at any depth. `adopt` puts our locator in front of those that numba asks for the
+folder of a function; it answers for files of this package alone, and not if `NUMBA_CACHE_DIR` is set.
 
-numba numbers the entries of a function, and two processes that compile it at once for different arguments give both the
-same number: one then finds the code of the other. So here an entry is named by a hash of what it was compiled for.
-
-numba asks a list of locators where the cache entries of a function are. `adopt` puts our locator in front of that list.
-It answers only for files of this package, and not if `NUMBA_CACHE_DIR` is set, so that other kernels are unaffected.
+numba also numbers the entries of a function, and gives two processes that compile it at once for different arguments
+the same number. So here an entry is named by a hash of what it was compiled for.
 """
 
 from __future__ import annotations
@@ -22,6 +19,8 @@ import re
 import shutil
 import sys
 import tempfile
+import traceback
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -34,8 +33,6 @@ STATES = 4  #: of a module's code whose compiled kernels stay: this one, and tho
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDER = "grailbench-kernels"
 _STATE = re.compile(r"(.+)-([0-9a-f]{12})")  # the folder of a module: its name, and the digest of its code
-_FORMER = re.compile(r"kernels-[0-9a-f]{12}")  # of versions that had one digest for all modules
-_VARIABLE = "NUMBA_CACHE_DIR"
 _temporary: list[temporary.Folder] = []  # where no folder can be written
 _log = logging.getLogger(__name__)
 _CACHING, _LOADING = os.path.join("core", "caching.py"), ("_load_overload", "_load_index", "_load_data")
@@ -90,6 +87,11 @@ def _read(path: Path) -> tuple[bytes, frozenset[Path]]:
 # ------------------------------------------------------------------ folders
 
 
+def _places() -> Iterator[Path]:
+    yield _PACKAGE / "__pycache__" / _FOLDER
+    yield paths.user_cache() / _FOLDER
+
+
 @functools.cache
 def folder() -> Path:
     """The folder of all compiled kernels: in the package, or else in the user's cache, or else, with a warning, a
@@ -99,49 +101,40 @@ def folder() -> Path:
             found.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=found).close()
             return found
-    return _of_this_process()
-
-
-def _of_this_process() -> Path:
-    places = " nor ".join(map(str, _places()))
+    neither = f"neither {' nor '.join(map(str, _places()))}"
     try:
-        made = temporary.Folder("kernels")
+        _temporary.append(temporary.Folder("kernels"))
     except OSError:
         raise InputError(
-            f"no folder for compiled kernels: neither {places} nor TMPDIR can be written",
-            remedy=f"{_VARIABLE} names one",
+            f"no folder for compiled kernels: {neither} nor TMPDIR can be written", remedy="NUMBA_CACHE_DIR names one"
         ) from None
-    _temporary.append(made)
     _log.warning(
-        "compiled kernels cannot be kept, as neither %s can be written: each process compiles them again (%s names a "
-        "folder for them)", places, _VARIABLE,
+        "compiled kernels cannot be kept, as %s can be written: each process compiles them again (NUMBA_CACHE_DIR "
+        "names a folder for them)", neither,
     )  # fmt: skip
-    return made.path
-
-
-def _places() -> Iterator[Path]:
-    yield _PACKAGE / "__pycache__" / _FOLDER
-    yield paths.user_cache() / _FOLDER
+    return _temporary[-1].path
 
 
 def folders() -> list[Path]:
-    """The folders of compiled kernels, one for each state of a module's code, present and former."""
-    found = [path for where in _places() for path in where.glob("*") if _STATE.fullmatch(path.name)]
-    found += [path for where in _places() for path in where.parent.glob("kernels-*") if _FORMER.fullmatch(path.name)]
-    return sorted(path for path in found if path.is_dir())
+    """The folders of compiled kernels, one for each state of a module's code, those that were used last first."""
+    found = []
+    for path in (path for where in _places() for path in where.glob("*-*")):
+        with suppress(OSError):  # another process removed it
+            if _STATE.fullmatch(path.name) and path.is_dir():
+                found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
 
 
-def former() -> list[Path]:
-    """Those of former states of the code, or of another installation."""
-    return [path for path in folders() if not _is_present(path)]
-
-
-def _is_present(path: Path) -> bool:
-    names, state = path.name.rsplit("-", 1)
-    modules = [_PACKAGE.joinpath(*name.split(".")) for name in names.split("+")]
-    files = frozenset(each.with_suffix(".py") if each.with_suffix(".py").is_file() else each / "__init__.py"
-                      for each in modules)  # fmt: skip
-    return all(file.is_file() for file in files) and digest(files) == state
+def former(states: int = 1) -> list[Path]:
+    """Those of former states of the code: for each module, all but so many states, those used last."""
+    seen: Counter[str] = Counter()
+    found = []
+    for path in folders():
+        module = path.name.rpartition("-")[0]
+        seen[module] += 1
+        if seen[module] > states:
+            found.append(path)
+    return found
 
 
 def remove(found: Iterable[Path]) -> None:
@@ -150,30 +143,17 @@ def remove(found: Iterable[Path]) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-@functools.cache
-def _state(files: frozenset[Path]) -> Path:
-    """The folder of the kernels with code in some files, used now from here on."""
-    modules = "+".join(sorted(".".join(file.relative_to(_PACKAGE).with_suffix("").parts) for file in files))
-    found = folder() / f"{modules}-{digest(files)}"
-    with suppress(OSError):  # it is not there yet
-        os.utime(found)
-    return found
-
-
-def _used(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0
-
-
 class Locator:
     """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
     def __init__(self, function, file: str):
         self._py_file = file  # numba reads it for its warnings
         self._line = function.__code__.co_firstlineno
-        self._path = _state(files_of(function))
+        files = files_of(function)
+        modules = "+".join(sorted(".".join(each.relative_to(_PACKAGE).with_suffix("").parts) for each in files))
+        self._path = folder() / f"{modules}-{digest(files)}"
+        with suppress(OSError):  # it is not there yet
+            os.utime(self._path)
 
     @classmethod
     def from_function(cls, function, file: str) -> Locator | None:
@@ -189,12 +169,10 @@ class Locator:
         return str(self._path)
 
     def ensure_cache_path(self) -> None:
-        """Creates that folder. Of the former states of its code, `STATES` - 1 stay, those used last."""
+        """Creates that folder. Of the states of its code, `STATES` stay, those used last."""
         if not self._path.exists():
             self._path.mkdir(parents=True, exist_ok=True)
-            names = self._path.name.rpartition("-")[0]
-            states = [path for path in folders() if path.name.rpartition("-")[0] == names]
-            remove(sorted(states, key=_used)[:-STATES])
+            remove(former(STATES))
 
     def get_source_stamp(self) -> str:
         """A text that changes when entries are outdated: the name of the folder, which contains the hash."""
@@ -214,19 +192,16 @@ def adopt(implementation: type | None = None) -> None:
     memory.require_loadable()
     if implementation is None:
         from numba.core.caching import CompileResultCacheImpl as implementation
+    if Locator not in implementation._locator_classes:
+        implementation._locator_classes.insert(0, Locator)
     for cls in implementation.__mro__:
-        if (files := getattr(sys.modules[cls.__module__], "IndexDataCacheFile", None)) is not None:
-            _name_apart(files)
-    locators = implementation._locator_classes
-    if locators[0] is not Locator:
-        locators.insert(0, Locator)
+        files = getattr(sys.modules[cls.__module__], "IndexDataCacheFile", None)
+        if files is not None and not hasattr(files.save, "numbered"):
+            files.save = _saves_by_key(files.save)
 
 
-def _name_apart(files: type) -> None:
-    """Has a class of numba's, which writes the entries of a function, name each by what it was compiled for."""
-    numbered = files.save
-    if hasattr(numbered, "numbered"):
-        return
+def _saves_by_key(numbered):
+    """The method by which numba writes an entry of a function, with a name that tells what it was compiled for."""
 
     @functools.wraps(numbered)
     def save(self, key, data) -> None:
@@ -238,12 +213,11 @@ def _name_apart(files: type) -> None:
         self._save_data(name, data)  # before the index, which another process may read at once
         overloads = self._load_index()
         if overloads.get(key) != name:
-            overloads[key] = name
-            self._save_index(overloads)
+            self._save_index(overloads | {key: name})
         return None
 
     save.numbered = numbered
-    files.save = save
+    return save
 
 
 def forget(error: BaseException) -> bool:
@@ -252,15 +226,11 @@ def forget(error: BaseException) -> bool:
     The work that failed can then be repeated, which compiles the kernel again. numba does not check its entries, so a
     damaged one may raise anything.
     """
-    trace = error.__traceback__
-    while trace is not None:
-        code, caller = trace.tb_frame.f_code, trace.tb_frame.f_locals.get("self")
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code, caller = frame.f_code, frame.f_locals.get("self")
         if code.co_name in _LOADING and code.co_filename.endswith(_CACHING):
-            index = getattr(getattr(caller, "_cache_file", caller), "_index_path", None)
-            try:
-                os.unlink(index)
-            except (OSError, TypeError):
-                return False
-            return True
-        trace = trace.tb_next
+            with suppress(OSError, TypeError):
+                os.unlink(getattr(getattr(caller, "_cache_file", caller), "_index_path", None))
+                return True
+            return False
     return False

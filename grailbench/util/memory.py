@@ -1,8 +1,5 @@
 """How much memory this process may still use, the check before something large is allocated, and whether `ulimit`
-allows enough to load numpy, scipy and numba.
-
-OpenBLAS, which numpy and scipy both load, ends the process if it gets too little memory or no threads, or tries again
-for ever and hears no signal. So where a limit is too small, it is not loaded.
+allows enough to load numpy, scipy and numba, whose OpenBLAS else ends the process or hangs.
 """
 
 from __future__ import annotations
@@ -82,8 +79,8 @@ def require_loadable() -> None:
     scipy and numba, unless they are loaded."""
     if "numba" in sys.modules:
         return
-    asked = [os.environ.get(f"{name}_NUM_THREADS", "") for name in ("OPENBLAS", "NUMBA")]
-    threads = max(int(each) if each.isdecimal() else os.cpu_count() or 1 for each in asked)
+    limits = [os.environ.get(f"{name}_NUM_THREADS", "") for name in ("OPENBLAS", "NUMBA")]
+    threads = max(int(each) if each.isdecimal() else os.cpu_count() or 1 for each in limits)
     need, small = _BASE + _PER_THREAD * threads, []
     for which, option in _OPTIONS.items():
         most, (least, unit) = resource.getrlimit(which)[0], (_THREADS * threads, 1) if option == "-u" else (need, 1024)

@@ -1,13 +1,10 @@
-"""Files that are written: each is there whole or not at all, and none replaces a file that was read.
+"""Files that are written: each is there whole or not at all, also after a loss of power, and none replaces a file that
+was read.
 
-Whatever reads a file that a user names says so to `protect`. An output that is such a file, by whatever path, symbolic
-or hard link, is refused, unless this process wrote the file itself. Where a user names a symbolic link as an output,
-the link stays and the file that it leads to is replaced; elsewhere, as in a folder that somebody sent, a link is
-replaced itself. Pipes, terminals and other character devices are written to as they are.
-
-A system writes to the disk when it likes. A file is sure to be there after an fsync of it, and its name after one of
-its folder. So a new file is synced, renamed, and its folder synced: after a loss of power the old one or the new one is
-there, whole.
+Whatever reads a file that a user names says so to `protect`. An output that is such a file, by whatever path or link,
+is refused, unless this process wrote the file itself. Where a user names a symbolic link as an output, the file that it
+leads to is replaced; elsewhere, as in a folder that somebody sent, the link itself. Pipes, terminals and other
+character devices are written to as they are.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The folders of files that ship with the package, and of those that are kept on a user's machine.
 
-In a checkout (or an editable install) the shipped folders `datasets/`, `configs/` and `results/published/` are those of
-the checkout, and the cache is its folder `cache/`. In an installed wheel they are in
+In a checkout (or an editable install) both are in the checkout. In an installed wheel the former are in
 `grailbench/_shipped` and the cache is in the user's cache folder, or in a temporary one where that cannot be.
-`GRAILBENCH_CACHE` moves the cache, `GRAILBENCH_MIRROR` names a mirror.
 """
 
 from __future__ import annotations
@@ -35,29 +33,11 @@ def checkout() -> Path | None:
     return root if (root / "pyproject.toml").is_file() and (root / "datasets").is_dir() else None
 
 
-def _shipped(folder: str) -> Path:
+def shipped(name: str) -> Path:
+    """A file or folder that ships with the package: 'datasets' (the registry, one TOML file a set), 'configs' (of
+    experiments), 'results/published' (the papers' tables as CSV), 'CITATION.cff'."""
     root = checkout()
-    return root / folder if root is not None else _PACKAGE / "_shipped" / folder
-
-
-def datasets_dir() -> Path:
-    """The registry of datasets, one TOML file a set."""
-    return _shipped("datasets")
-
-
-def configs_dir() -> Path:
-    """The shipped experiment configs."""
-    return _shipped("configs")
-
-
-def published_dir() -> Path:
-    """The papers' tables as CSV."""
-    return _shipped("results/published")
-
-
-def citation() -> Path:
-    """CITATION.cff: how the software is cited, and which papers it reproduces."""
-    return _shipped("CITATION.cff")
+    return root / name if root is not None else _PACKAGE / "_shipped" / name
 
 
 def cache_dir() -> Path:
@@ -77,7 +57,12 @@ def cache_dir() -> Path:
         again = f"{_ELSEWHERE}, new or empty; for a cache of an earlier version: touch {quoted(path / CACHE_MARK)}"
         # the usual place is ours whatever it has: earlier versions left no mark there
         if not (marked(path, CACHE_MARK, "cache", again) if chosen else (path / CACHE_MARK).is_file()):
-            _mark(path)
+            try:
+                (path / CACHE_MARK).touch()
+                outputs.sync(path)
+            except OSError as error:  # where nothing can be written, what is there can be read
+                if error.errno not in _CLOSED:
+                    raise
     except OSError as error:
         if error.errno in FULL:
             raise of_system(error, path) from None
@@ -122,16 +107,6 @@ def expanded(text: str) -> Path:
         raise InputError("this home folder is not known", path=text, remedy="name it without '~'") from None
 
 
-def _mark(cache: Path) -> None:
-    """Marks a cache. Raises OSError if that fails, but not where nothing else can be written either."""
-    try:
-        (cache / CACHE_MARK).touch()
-        outputs.sync(cache)
-    except OSError as error:
-        if error.errno not in _CLOSED:
-            raise
-
-
 def runs_dir() -> Path:
     """The default folder of runs: `results/runs` in the checkout, or else in the current folder."""
     return (checkout() or Path.cwd()) / "results" / "runs"
@@ -141,11 +116,6 @@ def shown(path: Path) -> Path:
     """The path for a message: relative to the current folder if it is below that."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
-
-
-def mirror() -> str | None:
-    """The mirror (folder or URL) named by the environment, if any."""
-    return os.environ.get("GRAILBENCH_MIRROR") or None
 
 
 # ------------------------------------------------------------------ folders that a user names and this program fills

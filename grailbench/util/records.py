@@ -12,10 +12,7 @@ CHANGED = "its checksum does not fit it: it was changed after it was written"
 
 def digest(value: dict) -> str:
     """The checksum of a JSON object without its `sum`, as 16 hex digits; the order of its keys does not matter."""
-    return _digest({name: each for name, each in value.items() if name != SUM})
-
-
-def _digest(rest: dict) -> str:
+    rest = {name: each for name, each in value.items() if name != SUM}
     return hashlib.sha256(_ENCODER.encode(rest).encode()).hexdigest()[:16]
 
 
@@ -38,7 +35,7 @@ def opened(text: bytes) -> tuple[dict, bool]:
         if text.count(b"[") + text.count(b"{") > DEEPEST and _depth(value) > DEEPEST:
             raise ValueError("nested too deep")
         had, stated = SUM in value, value.pop(SUM, None)
-        if had and stated != _digest(value):
+        if had and stated != digest(value):
             raise ValueError(CHANGED)
     except RecursionError:
         raise ValueError("nested too deep") from None

@@ -1,8 +1,7 @@
-"""Output for people on stdout: lines that are folded between words, and tables that fit the window. A line stays one
-line whatever names are in it, as it is shown by `visible`.
+"""Output for people on stdout: lines that are folded between words, and tables that fit the window.
 
-The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. Words
-are never broken: a word that is longer than the window makes its line longer.
+The width is that of the terminal, or COLUMNS if set; pipes and files have no limit, so that no column is lost. A word
+that is longer than the window makes its line longer.
 """
 
 from __future__ import annotations
@@ -81,8 +80,8 @@ def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterato
 class Grid:
     """A table for people that fits the window.
 
-    If the window is too narrow for the texts, headers and texts are folded and empty columns are left out. If that is
-    not enough, the first `keys` columns, which say what a line is about, are printed as a line of their own with the
+    If the window is too narrow for the texts, empty columns are left out, headers and texts are folded. If that is not
+    enough, the first `keys` columns, which say what a line is about, are printed as a line of their own with the
     other columns below, in several tables if necessary.
 
     title  printed above the table; '' for none
@@ -106,20 +105,29 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(options.max_width, _LEAST_WIDTH)
-        rule = "-" if options.ascii_only else "─"
-        every = list(range(len(self.headers)))
         for line in fold(self.title, width) if self.title else ():
             yield Text(line, style="table.title")
-        filled = [i for i in every if any(line[i].strip() for line in self.lines)]
-        whole = sum(size for _, size in self._sizes) + _GAP * (len(every) - 1) < width
-        for columns, gap in ((every, _GAP if whole else _LEAST_GAP), (filled, _LEAST_GAP)):
-            if (widths := self._fit(columns, width, gap)) is not None:
-                yield from self._drawn(columns, widths, gap, rule)
-                return
-        heads = [self._head(line) for line in self.lines]
-        for columns in self._parts([i for i in filled if i >= self.keys], width):
-            widths = self._fit(columns, width, _LEAST_GAP) or [self._sizes[i][0] for i in columns]
-            yield from self._drawn(columns, widths, _LEAST_GAP, rule, heads, width)
+        columns, gap = list(range(len(self.headers))), _GAP
+        if sum(most for _, most in self._sizes) + gap * (len(columns) - 1) >= width:
+            columns, gap = [i for i in columns if any(line[i].strip() for line in self.lines)], _LEAST_GAP
+        parts, heads = [columns], [""] * len(self.lines)
+        if self._fit(columns, width, gap) is None:
+            parts = self._parts([i for i in columns if i >= self.keys], width)
+            heads = [self._head(line) for line in self.lines]
+        for part in parts:
+            widths = self._fit(part, width, gap) or [self._sizes[i][0] for i in part]
+            yield Text()
+            if part:
+                yield from self._line([self.headers[i] for i in part], part, widths, gap, style="table.header")
+                rule = "-" if options.ascii_only else "─"
+                yield Text(_EDGE + rule * (sum(widths) + gap * (len(widths) - 1)))
+            for number, line in enumerate(self.lines):
+                if heads[number] and (number == 0 or heads[number] != heads[number - 1]):
+                    yield from map(Text, fold(heads[number], width))
+                yield from self._line([line[i] for i in part], part, widths, gap)
+                if number in self.ends:
+                    yield Text()
+            yield Text()
 
     @cached_property
     def _sizes(self) -> list[tuple[int, int]]:
@@ -133,10 +141,15 @@ class Grid:
         return found
 
     def _fit(self, columns: list[int], width: int, gap: int) -> list[int] | None:
-        """Widths with which columns fit side by side; None if they do not."""
+        """Widths with which columns fit side by side, the narrowest widened first; None if they do not fit."""
         room = width - len(_EDGE) - gap * (len(columns) - 1)
-        least, whole = ([self._sizes[i][way] for i in columns] for way in range(2))
-        return _between(least, whole, room) if sum(least) <= room else None
+        widths, whole = ([self._sizes[i][way] for i in columns] for way in range(2))
+        if sum(widths) > room:
+            return None
+        for _ in range(min(room, sum(whole)) - sum(widths)):
+            at = min((i for i in range(len(widths)) if widths[i] < whole[i]), key=widths.__getitem__)
+            widths[at] += 1
+        return widths
 
     def _parts(self, columns: list[int], width: int) -> list[list[int]]:
         """Distributes the columns to tables that fit; a first column without a header is repeated in each."""
@@ -154,36 +167,16 @@ class Grid:
         words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
         return ", ".join(word.strip() for word in words)
 
-    def _drawn(
-        self, columns: list[int], widths: list[int], gap: int, rule: str, heads: list[str] | None = None, width: int = 0
-    ) -> Iterator[Text]:
-        """The printed lines of a table of some columns. If given, `heads` has a text for each line, which is printed
-        above it, folded to `width`, unless the line before has the same."""
-        yield Text()
-        if columns:
-            heading = [self.headers[i] for i in columns]
-            yield from self._line(heading, columns, widths, gap, style="table.header", low=True)
-            yield Text(_EDGE + rule * (sum(widths) + gap * (len(widths) - 1)))
-        for number, line in enumerate(self.lines):
-            if heads and heads[number] and (number == 0 or heads[number] != heads[number - 1]):
-                yield from (Text(each) for each in fold(heads[number], width))
-            yield from self._line([line[i] for i in columns], columns, widths, gap)
-            if number in self.ends:
-                yield Text()
-        yield Text()
-
-    def _line(
-        self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="", low=False
-    ) -> Iterator[Text]:
-        """The printed lines of one line of cells; if `low`, texts of fewer lines are aligned at the bottom."""
+    def _line(self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="") -> Iterator[Text]:
+        """The printed lines of one line of cells; of a header, which has a style, the last lines are aligned."""
         stacks = [fold(cell, width) for cell, width in zip(cells, widths, strict=True)]
         tall = max(map(len, stacks), default=0)
         for at in range(tall):
             out = Text(_EDGE)
-            for i, (column, stack) in enumerate(zip(columns, stacks, strict=True)):
-                own = at - (tall - len(stack) if low else 0)
+            for column, stack, width in zip(columns, stacks, widths, strict=True):
+                own = at - (tall - len(stack) if style else 0)
                 text = stack[own] if 0 <= own < len(stack) else ""
-                pad = " " * (widths[i] - cell_len(text))
+                pad = " " * (width - cell_len(text))
                 text = pad + text if self.headers[column] in self.right else text + pad
                 out.append(text + " " * gap, style)
             out.rstrip()
@@ -192,12 +185,3 @@ class Grid:
 
 def _longest_word(text: str) -> int:
     return max(map(cell_len, text.split()), default=0)
-
-
-def _between(low: list[int], high: list[int], room: int) -> list[int]:
-    """Widths between `low` and `high` with the sum `room`, the narrowest widened first."""
-    widths = list(low)
-    for _ in range(min(room, sum(high)) - sum(low)):
-        at = min((i for i in range(len(widths)) if widths[i] < high[i]), key=widths.__getitem__)
-        widths[at] += 1
-    return widths

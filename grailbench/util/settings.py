@@ -107,8 +107,8 @@ def _fault(model: type[BaseModel], problem: dict, place: tuple[str | int, ...]) 
         field = _within(model, place[:-1]).model_fields.get(place[-1])
         return f"missing; {field.description}" if field is not None and field.description else "missing"
     what, given = problem["msg"].removeprefix("Value error, "), problem["input"]
-    said = isinstance(given, dict) or (isinstance(given, str) and repr(given) in what)
-    return what if said else f"{what}, got {given!r}"
+    shown = isinstance(given, dict) or (isinstance(given, str) and repr(given) in what)
+    return what if shown else f"{what}, got {given!r}"
 
 
 def _within(model: type[BaseModel], place: tuple[str | int, ...]) -> type[BaseModel]:

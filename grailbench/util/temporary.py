@@ -1,12 +1,8 @@
 """Temporary files and folders: their names, the lock that their process holds on them, and the removal of stale ones.
 
-One is stale when the process that made it is gone. That process holds a lock (flock) on it until it is renamed or
-removed, and the system releases the lock with the process, however that ends; process ids, which are given out again,
-and clocks, which are set, decide nothing. The name has a mark of this start of the system. With the mark of another
-start, which may be that of another machine on a shared file system, or where there are no locks, one is stale only if
-nothing was written to it for a long time, by the clock of its file system.
-
-Each folder that gets a temporary file is swept once by each process that puts one there.
+One is stale when the process that made it is gone, and with it the lock (flock); process ids and clocks decide nothing.
+With the mark of another start of the system, which may be that of another machine on a shared file system, or where
+there are no locks, one is stale only if nothing was written to it for a long time, by the clock of its file system.
 """
 
 from __future__ import annotations
@@ -23,8 +19,7 @@ import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 QUIET_S = 24 * 3600  #: a file that nobody can lock is stale when it was not written to for this long
@@ -32,16 +27,6 @@ QUIET_FOLDER_S = 7 * QUIET_S  #: the same of a folder, whose files may be read f
 _LONGEST = 40  # characters of a name that its temporary file shows: names have at most 255 bytes
 _FILE = re.compile(r"\..*\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
 _FOLDER = re.compile(r"grailbench-[a-z]+-([0-9a-f]{8})-\d+-[0-9a-f]{8}")
-_swept: set[tuple[int, str]] = set()
-_MOST_SWEPT = 1_000  # folders that are remembered: a process that runs for weeks writes into ever new ones
-
-
-@dataclass(frozen=True)
-class Leftover:
-    """A file or folder that a process left, and its size in bytes."""
-
-    path: Path
-    bytes: int
 
 
 @cache
@@ -58,23 +43,39 @@ def _mark() -> str:
     return f"{boot()}-{os.getpid()}-{secrets.token_hex(4)}"
 
 
-# ------------------------------------------------------------------ files
+# ------------------------------------------------------------------ locks
+
+
+def lock(handle: int, how: int = fcntl.LOCK_EX | fcntl.LOCK_NB) -> bool | None:
+    """Locks an open file or folder until it is closed, alone unless `how` says otherwise. False if somebody else has
+    the lock, None where there are no locks, as on some network file systems."""
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
+    waits. Raises OSError if the folder cannot be opened."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        lock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+# ------------------------------------------------------------------ files and folders
 
 
 def name_beside(path: Path) -> Path:
     """A new name for a temporary file in the folder of a path."""
     return path.with_name(f".{path.name[-_LONGEST:]}.{_mark()}.tmp")
-
-
-def lock(handle: int) -> bool:
-    """Locks a file or folder for as long as it is open; False if somebody else has the lock."""
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # there are no locks here: age decides
-    return True
 
 
 class File:
@@ -86,7 +87,7 @@ class File:
 
     def __init__(self, path: Path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        sweep_once(path.parent)
+        _sweep_once(os.path.abspath(path.parent), os.getpid())
         while True:
             self.path = name_beside(path)
             try:
@@ -94,17 +95,16 @@ class File:
             except OSError as error:
                 error.filename = str(path)
                 raise
-            if lock(self.handle) and os.fstat(self.handle).st_nlink:
+            if lock(self.handle) is not False and os.fstat(self.handle).st_nlink:
                 return
             os.close(self.handle)  # whoever swept took it before it was locked
 
     def rename(self, path: Path) -> None:
         """Gives the file its name. From then on others may lock it too, together with this process."""
         os.replace(self.path, path)
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(self.handle, fcntl.LOCK_SH)
+        lock(self.handle, fcntl.LOCK_SH)
 
-    def close(self) -> None:
+    def close(self, *raised: object) -> None:
         """Removes the file unless it was renamed."""
         with suppress(OSError):
             self.path.unlink(missing_ok=True)
@@ -115,24 +115,7 @@ class File:
     def __enter__(self) -> File:
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        self.close()
-
-
-@contextmanager
-def exclusive(folder: Path) -> Iterator[None]:
-    """Locks a folder until the block ends; whoever else does so waits meanwhile. Where there are no locks, nobody
-    waits. Raises OSError if the folder cannot be opened."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        with suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-# ------------------------------------------------------------------ folders
+    __exit__ = close
 
 
 class Folder:
@@ -144,7 +127,7 @@ class Folder:
 
     def __init__(self, purpose: str):
         above = Path(tempfile.gettempdir())
-        sweep_once(above)
+        _sweep_once(os.path.abspath(above), os.getpid())
         while True:
             self.path = above / f"grailbench-{purpose}-{_mark()}"
             self.path.mkdir(mode=0o700)
@@ -152,19 +135,10 @@ class Folder:
                 handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
             except FileNotFoundError:
                 continue  # whoever swept took it before it was locked
-            if lock(handle) and os.fstat(handle).st_nlink and self.path.is_dir():
+            if lock(handle) is not False and os.fstat(handle).st_nlink and self.path.is_dir():
                 break
             os.close(handle)
-        self._end = weakref.finalize(self, _remove, self.path, handle, os.getpid())
-
-    @property
-    def name(self) -> str:
-        """The path as text."""
-        return str(self.path)
-
-    def close(self) -> None:
-        """Removes the folder with all that is in it."""
-        self._end()
+        self.close = weakref.finalize(self, _remove, self.path, handle, os.getpid())
 
     def __enter__(self) -> Path:
         return self.path
@@ -182,70 +156,53 @@ def _remove(path: Path, handle: int, owner: int) -> None:
 # ------------------------------------------------------------------ sweeping
 
 
-def sweep_once(folder: Path) -> None:
-    """Sweeps a folder unless this process did so before."""
-    key = (os.getpid(), os.path.abspath(folder))
-    if key not in _swept:
-        if len(_swept) >= _MOST_SWEPT:
-            _swept.clear()
-        _swept.add(key)
-        sweep(folder)
+@lru_cache(1_000)  # a process that runs for weeks writes into ever new ones
+def _sweep_once(folder: str, process: int) -> None:
+    sweep(Path(folder))
 
 
-def sweep(folder: Path, dry: bool = False) -> list[Leftover]:
-    """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed.
+def sweep(folder: Path, dry: bool = False) -> list[tuple[Path, int]]:
+    """Removes what is stale in a folder: temporary files, and folders of our own. Returns what it removed, by path, and
+    how many bytes each had.
 
     dry  only list it
 
     What cannot be read or removed stays, without a word.
     """
-    found = []
     try:
-        with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries]
+        names = sorted(os.listdir(folder))
     except OSError:
         return []
-    for name in sorted(names):
+    found = []
+    for name in names:
         if match := _FOLDER.fullmatch(name) or _FILE.fullmatch(name):
-            found.append(_removed(folder / name, match[1], dry, whole=match.re is _FOLDER))
-    return [left for left in found if left is not None]
+            with suppress(OSError):
+                found += _removed(folder / name, match[1], dry, whole=match.re is _FOLDER)
+    return found
 
 
-def _removed(path: Path, mark: str, dry: bool, whole: bool) -> Leftover | None:
-    """Removes a file, or if `whole` a folder, if it is stale; None if it is not."""
-    try:
-        handle = os.open(path, (os.O_RDONLY | os.O_DIRECTORY if whole else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return None
+def _removed(path: Path, mark: str, dry: bool, whole: bool) -> Iterator[tuple[Path, int]]:
+    """Removes a file, or if `whole` a folder, if it is stale."""
+    handle = os.open(path, (os.O_RDONLY | os.O_DIRECTORY if whole else os.O_RDWR) | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         found = os.fstat(handle)
         mine = found.st_uid == os.geteuid() or not whole
         kind = stat.S_ISDIR if whole else stat.S_ISREG
         there = kind(found.st_mode) and os.path.samestat(found, os.lstat(path))
-        if not (mine and there and _stale(handle, path, mark)):
-            return None
-        left = Leftover(path, size_of(path))
-        if not dry and whole:
-            shutil.rmtree(path, ignore_errors=True)
-        elif not dry:
-            path.unlink()
-        return left
-    except OSError:
-        return None
+        if mine and there and _stale(handle, path, mark):
+            size = size_of(path)
+            if not dry:
+                shutil.rmtree(path, ignore_errors=True) if whole else path.unlink()
+            yield path, size
     finally:
         os.close(handle)
 
 
 def _stale(handle: int, path: Path, mark: str) -> bool:
     """Whether the process that made an open file or folder is gone. If so, the handle has its lock."""
-    locks = True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if (locked := lock(handle)) is False:
         return False
-    except OSError:
-        locks = False
-    if locks and mark == boot():
+    if locked and mark == boot():
         return True
     written = max(each.lstat().st_mtime for each in _within(path))
     with tempfile.TemporaryFile(dir=path.parent) as probe:  # has the time of the file system

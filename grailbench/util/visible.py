@@ -1,10 +1,9 @@
 r"""Names that come from outside, made visible: what would move the cursor, turn text round or hide is shown by its
 number, '\x1b' or '\u202e', as Python writes it.
 
-Names of files, folders, vertices, runs, machines and implementations may have any character. Files of data and `--json`
-keep them as they are; terminals, errors, pages and figures show what `visible` returns. Letters of all scripts, accents
-and emoji stay; an emoji of several is shown as its parts. Two names that differ in anything but the shape of letters
-look different, except where one has the very letters with which the other's hidden character is shown.
+Files of data and `--json` keep names as they are; terminals, errors, pages and figures show what `visible` returns.
+Letters of all scripts, accents and emoji stay. Two names that differ in anything but the shape of letters look
+different, except where one has the very letters with which the other's hidden character is shown.
 """
 
 from __future__ import annotations

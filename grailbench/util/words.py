@@ -212,8 +212,8 @@ def gpus(environment: Mapping) -> list[str]:
 
 
 def machine(environment: Mapping, whole: bool = True) -> str:
-    """The machine of a run in one line: processor, cores, GPUs, commit; if `whole`, also memory, system, Python, numba
-    and numba-cuda-mlir, where that compiles kernels."""
+    """The machine of a run in one line: processor, cores, GPUs, commit; if `whole`, also memory, system, Python and
+    numba."""
     packages = environment.get("packages") or {}
     memory = environment.get("memory_bytes")
     commit = environment.get("commit")
@@ -221,7 +221,7 @@ def machine(environment: Mapping, whole: bool = True) -> str:
     parts = [environment.get("cpu") or "unknown processor", count(cores, "core") if cores else "? cores"]
     parts += [gib(memory, 0) if memory and whole else None, *gpus(environment)]
     if whole:
-        parts += [environment.get("os"), environment.get("python")]
-        parts += [f"{name} {packages[name]}" for name in ("numba", "numba-cuda-mlir") if name in packages]
+        numba = f"numba {packages['numba']}" if "numba" in packages else None
+        parts += [environment.get("os"), environment.get("python"), numba]
     parts += [f"commit {commit[:12]}{' with changes' if environment.get('dirty') else ''}" if commit else None]
     return ", ".join(part for part in parts if part)

@@ -18,22 +18,24 @@ import gzip
 import hashlib
 import json
 import os
+import pickle
 import random
 import shutil
-import sys
 import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import record
 from archives import GRAPH, sha256
+from tasks import Ended, called
 
-from grailbench.cli.main import main as grailbench
+from grailbench.harness import runner  # noqa: F401 - for the processes
+from grailbench.problems.contract import implementations
 from grailbench.util import caches, paths
 from grailbench.util.words import count
 
@@ -63,20 +65,11 @@ sha256 = "{sha256(GRAPH)}"
 '''
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a process ended: its exit code, and what it wrote to both outputs."""
-
-    words: tuple[str, ...]
-    code: int
-    out: str
-    err: str
-
-
 class Place:
     """A folder with a cache, a mirror, a registry of two graphs and texts of graphs, all of it new."""
 
     def __init__(self, folder: Path):
+        implementations()  # imports what the processes need
         self.folder, self.out, self.answers = folder, folder / "run", folder / "answers"
         self.answers.mkdir()
         (folder / "datasets").mkdir()
@@ -93,60 +86,34 @@ class Place:
         """What happens if so many processes begin at once, each with some commands, one after the other; each calls
         `first` before."""
         start, begin = os.pipe()
-        pids = [self._forked(number, words, first, start, begin) for number, words in enumerate(commands)]
+        pids = []
+        for number, words in enumerate(commands):
+            if (pid := os.fork()) == 0:
+                os.close(begin)
+                self._be(words, first, start, self.answers / str(number))
+            pids.append(pid)
         os.close(start)
         os.close(begin)
         for pid in pids:
             os.waitpid(pid, 0)
-        return [self._ended(number, at, each) for number, words in enumerate(commands) for at, each in enumerate(words)]
+        return [each for at in range(len(commands)) for each in pickle.loads((self.answers / str(at)).read_bytes())]
 
-    def _forked(self, number: int, words: list[tuple[str, ...]], first: Callable, start: int, begin: int) -> int:
-        if (pid := os.fork()) == 0:
-            try:
-                atexit._clear()  # of the process that forked this one
-                os.chdir(self.folder)
-                os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
-                paths.datasets_dir = lambda: self.folder / "datasets"
-                paths.runs_dir = lambda: self.folder / "runs"
-                caches._seen = caches._Seen()
-                caches._in_use.clear()
-                os.close(begin)
-                os.read(start, 1)  # until all are there
-                first()
-                for at, each in enumerate(words):
-                    _call(each, self.answers / f"{number}-{at}")
-            except BaseException:
-                os.write(2, traceback.format_exc().encode())
-            finally:
-                atexit._run_exitfuncs()
-                os._exit(0)
-        return pid
-
-    def _ended(self, number: int, at: int, words: tuple[str, ...]) -> Ended:
-        texts = []
-        for kind in ("code", "out", "err"):
-            path = self.answers / f"{number}-{at}.{kind}"
-            texts.append(path.read_text(errors="replace") if path.exists() else "")
-            path.unlink(missing_ok=True)
-        return Ended(words, int(texts[0] or -1), texts[1], texts[2])
-
-
-def _call(words: tuple[str, ...], to: Path) -> None:
-    """Run a command in this process, with outputs and exit code in files."""
-    code = 99
-    for number, kind in ((1, "out"), (2, "err")):
-        handle = os.open(f"{to}.{kind}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(handle, number)
-        os.close(handle)
-    sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))  # noqa: SIM115
-    try:
-        grailbench([*words])
-    except SystemExit as end:
-        code = int(end.code or 0)
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        Path(f"{to}.code").write_text(str(code))
+    def _be(self, commands: list[tuple[str, ...]], first: Callable, start: int, answers: Path) -> NoReturn:
+        """Be a process of a crowd."""
+        try:
+            atexit._clear()  # of the process that forked this one
+            os.chdir(self.folder)
+            os.environ |= {"GRAILBENCH_CACHE": str(self.folder / "cache"), "GRAILBENCH_MIRROR": "mirror"}
+            paths.shipped = lambda name: self.folder / name
+            paths.runs_dir = lambda: self.folder / "runs"
+            caches._in_use.clear()
+            os.read(start, 1)  # until all are there
+            first()
+            answers.write_bytes(pickle.dumps([called(words, self.answers) for words in commands]))
+        except BaseException:
+            os.write(2, traceback.format_exc().encode())
+        finally:
+            os._exit(0)
 
 
 def tree(folder: Path) -> dict[str, str]:

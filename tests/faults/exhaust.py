@@ -180,8 +180,8 @@ class OnDevice(Memory):
 
     def bytes(self) -> int:
         if self._pool is None:
-            return self._manager.held()
-        return self._manager.held() + self._pool.used_bytes()
+            return self._manager.in_use()
+        return self._manager.in_use() + self._pool.used_bytes()
 
     def free(self) -> int:
         self.live()

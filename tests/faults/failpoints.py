@@ -3,8 +3,7 @@
 What is counted, of files and folders below some: a file that is made or emptied, a write, a truncation, fsync,
 rename, link, unlink, mkdir, rmdir. Python's own functions are replaced, so nothing else is needed. What C code writes
 by the descriptor of an open file (`numpy.tofile`) is seen as one write when Python next touches that file. A process
-that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself, as
-DuckDB's spills.
+that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself.
 """
 
 from __future__ import annotations
@@ -370,10 +369,14 @@ def _synced(name: str):
     def fsync(handle):
         number = handle if isinstance(handle, int) else handle.fileno()
         if (path := _points.of(number)) is not None:
-            found = os.fstat(number)
+            found, more = os.fstat(number), {}
             if stat.S_ISREG(found.st_mode):
                 _points.unseen(number, path)
-            _points.point("fsync", path, named=False, inode=found.st_ino, folder=stat.S_ISDIR(found.st_mode))
+                if _points.order.mode == "record":  # what was written to a map of the file is seen only now
+                    with _true_open(f"/proc/self/fd/{number}", "rb") as file:
+                        more = _points.keep(number, 0, file.read())
+            more |= {"inode": found.st_ino, "folder": stat.S_ISDIR(found.st_mode)}
+            _points.point("fsync", path, named=False, **more)
         return _true[name](handle)
 
     return fsync
@@ -381,9 +384,9 @@ def _synced(name: str):
 
 def _moved(name: str):
     def replace(src, dst, *, src_dir_fd=None, dst_dir_fd=None):
-        to = _points.path(dst, dst_dir_fd)
-        if to is not None or _points.path(src, src_dir_fd) is not None:
-            _points.point("rename", to or os.fspath(dst), source=_points.path(src, src_dir_fd) or os.fspath(src))
+        watched = source, to = _points.path(src, src_dir_fd), _points.path(dst, dst_dir_fd)
+        if watched != (None, None) and os.path.lexists(source or src):
+            _points.point("rename", to or os.fspath(dst), source=source or os.fspath(src))
         return _true[name](src, dst, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
     return replace

@@ -105,7 +105,7 @@ def _places_of_core(found: Digraph, number: int, report: Report) -> None:
     far = replace(far, above=far.above + number)
     arrays["sources"], arrays["targets"] = records.records(far)
     arrays["shape"] = np.array([far.above, far.core.shape[0]], np.int64)
-    report("problems.reachability.core.answer:answer_wide",
+    report("problems.reachability.core.records:answer_wide",
          _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
 
 

@@ -40,9 +40,9 @@ class Digraph:
         self.edges = [tuple(pair) for pair in ends.tolist()]
         self.graph = Graph.from_edges(self.vertices, ends[:, 0].copy(), ends[:, 1].copy())
         self.dag = condense(self.graph)
-        common = (name, "", "synthetic", "0" * 64, None)
+        common = (name, "", "synthetic", "synthetic", "0" * 64, None)
         self.raw = RawGraph(*common, self.graph, Counted(self.vertices))
-        self.bench = BenchGraph(name, "", "synthetic", "synthetic", "0" * 64, None, self.dag)
+        self.bench = BenchGraph(*common, self.dag)
         self.works: dict[str, tuple] = {}  #: of each problem the data and the workload, once asked for
         self._plain: dict[tuple, int | None] = {}
 
@@ -159,17 +159,17 @@ def check_other(found: Digraph, problem, implementation: type, params) -> int:
     from grailbench.harness.timing import PhaseTimer
 
     data, work = found.work(problem)
-    attempt = problem.attempt(implementation, params, data, work.asked, dict)
+    attempt = problem.attempt(implementation, params, data, work.batch, dict)
     verdict = work.judge("digraph", attempt)
     assert verdict.fault is None, verdict.fault
     if getattr(attempt.answers, "error", None) is None:  # else they are estimates
-        expected = found.reached(problem.name, data, work.asked)
+        expected = found.reached(problem.name, data, work.batch)
         assert expected in (None, verdict.positives), f"{verdict.positives} reached, plain Python {expected}"
-    trial = problem.trial(implementation, params, data, work.asked, PhaseTimer(), found.graph)
+    trial = problem.trial(implementation, params, data, work.batch, PhaseTimer(), found.graph)
     assert trial.checksum == verdict.checksum, "a trial from edges gives other answers"
     if problem.name == "counts":
         return found.vertices
-    return found.vertices * (np.size(work.asked) if problem.name in SEARCHES else found.vertices)
+    return found.vertices * (np.size(work.batch) if problem.name in SEARCHES else found.vertices)
 
 
 def implementations(gpu: bool, only: tuple[str, ...] = ()) -> Iterator[tuple]:

@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import functools
 import json
+import random
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from judge import Place, patched
+from questions import QUESTIONS, answers
 from targets import values_of
 
 import grailbench
+from grailbench.api.index import _unpacked
 from grailbench.errors import InputError
 from grailbench.graph import mapped, store
 from grailbench.graph.ids import Named
 from grailbench.harness import cells, folder, pack
+from grailbench.problems.contract import implementations
 from grailbench.problems.reachability import queries
 from grailbench.util import records
 
@@ -117,23 +123,95 @@ def dag_file() -> bytes:
     return _bytes_of(lambda path: store._save_dag(path, _small()[1], "k"))
 
 
+WAYS = ("mapped", "read", "unpickled", "other")
+
+
+def opened(way: str, path: Path) -> grailbench.Index:
+    """The index in a file: mapped, read into memory, unpickled, or another one of its graph."""
+    if way == "unpickled":
+        return _unpacked(path.read_bytes())
+    return grailbench.load(path, mmap=way == "mapped", implementation="bfs" if way == "other" else None)
+
+
+def _graphs() -> Iterator[grailbench.Graph]:
+    """Small graphs: names and cycles; levels, with numbers from 0; other numbers; one whose core is no forest."""
+    make = grailbench.Graph.from_edges
+    yield make(["b", "a", "c", "d", "é" * 9, "f"], ["c", "b", "b", "é" * 9, "c", "f"])
+    yield make([0, 0, 1, 2, 3, 4, 2, 7], [1, 2, 3, 3, 4, 5, 5, 5], vertices=9)
+    yield make([70, 956203, 11, 70, 12], [956203, 11, 70, 13, 13], renumber=True)
+    yield make(*np.random.default_rng(5).integers(0, 40, (2, 90)).tolist(), vertices=40)
+
+
+class Saved(NamedTuple):
+    """The file of an index, its bytes that mean something, columns of ids, and the right answers about these by the way
+    that it is opened."""
+
+    implementation: str
+    content: bytes
+    places: np.ndarray
+    pairs: tuple[list, list]
+    right: dict[str, dict]
+
+
 @functools.cache
-def _index_file() -> tuple[bytes, np.ndarray]:
-    """A saved index, and its right answers, bool[8, 8]."""
-    graph = grailbench.Graph.from_edges(
-        *np.array([[0, 1], [0, 2], [1, 3], [2, 3], [3, 4], [4, 3], [5, 6]]).T, vertices=8
-    )
-    index = grailbench.build(graph, implementation="sequential")
-    return _bytes_of(index.save), index.matrix(range(8), range(8))
+def saved() -> list[Saved]:
+    """Files of each implementation that saves, of those that run in one process on the CPU: of every graph, and of each
+    form that its parameters give the index."""
+    made = []
+    for (name, implementation), graph in product(implementations().items(), _graphs()):
+        if {"gpu", "dask"} & set(implementation.needs):
+            continue
+        forms = [{}, *[{"memory": 1}] * (name == "core")]
+        forms += [{"filters": "none", "d": 3}] * ("filters" in implementation.axes)
+        for form in forms:
+            try:
+                index = grailbench.build(graph, name, threads=2, **form)
+                content = _bytes_of(index.save)
+            except (grailbench.InputError, grailbench.MachineLacks):  # it is not installed, or cannot be saved
+                continue
+            every = graph.ids_of(np.arange(graph.vertices)).tolist()
+            step = max(1, len(every) // 9)
+            us, vs = map(list, zip(*product(every[::step], every[::-step]), strict=True))
+            header, start = mapped.header(content, None)
+            sizes = {each: array.nbytes for each, array in mapped.arrays_of(content, header, start).items()}
+            places = [np.arange(len(content[:start].rstrip(b"\0")))]
+            places += [start + each["at"] + np.arange(sizes[array]) for array, each in header["arrays"].items()]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder, "input")
+                path.write_bytes(content)
+                right = {way: answers(opened(way, path), us, vs)[0] for way in WAYS}
+            built = answers(index, us, vs)[0]
+            kept = right["mapped"] | {"raw": built["raw"]}  # without duplicates and self-loops
+            assert built == kept, f"{name}: other answers of the saved index"
+            made.append(Saved(name, content, np.concatenate(places), (us, vs), right))
+    return made
 
 
 def index_file(data: bytes, place: Place) -> str:
-    """A saved index: damaged ('P'), or with another header that has the right checksum."""
-    base, right = _index_file()
+    """A saved index: damaged ('P'), half of the time where that means something, or with another header that has the
+    right checksum. All questions are answered right, or all are refused."""
     if data[:1] == b"P":
-        index = grailbench.load(place.write(patched(base, data[1:])))
-        assert (index.matrix(range(8), range(8)) == right).all(), "wrong answers of a damaged file"
-        return "answers"
+        number = zlib.crc32(data)
+        file, way = saved()[number % len(saved())], WAYS[number // 1000 % len(WAYS)]
+        damage = bytearray(data[1:])
+        for at in range(1, len(damage) - 2, 4) if number // 4000 % 2 else ():
+            where = int(file.places[int.from_bytes(damage[at : at + 3], "little") % file.places.size])
+            damage[at : at + 3] = where.to_bytes(3, "little")
+        path = place.write(patched(file.content, bytes(damage)))
+        found, refused = {}, None
+        try:
+            order = random.Random(number).sample([*QUESTIONS], len(QUESTIONS))
+            found, refused = answers(opened(way, path), *file.pairs, order)
+        except InputError as error:
+            refused = error
+        for name, answer in found.items():
+            assert answer == file.right[way][name], f"{file.implementation}, {way}: another answer to {name}"
+        if refused is None:
+            return "answers"
+        assert not found, f"some questions are answered, and others refused: {sorted(found)}"
+        assert refused.remedy, f"no remedy: {refused}"
+        raise refused if way != "unpickled" else InputError(str(refused), path=path)
+    base = next(each.content for each in saved() if each.implementation == "sequential")
     said, start = mapped.header(base, None)
     try:
         changes = json.loads(data)

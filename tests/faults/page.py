@@ -42,6 +42,7 @@ GONE = {
     "branches.py": "tests/faults/kernels.py",
     "claims.py": "tests/faults/crowds.py",
     "clocks.py": "tests/test_clocks.py",
+    "flips.py": "tests/faults/own_files.py",
     "hostile.py": "tests/test_hostile_names.py",
     "leftovers.py": "tests/test_temporary.py",
     "outputs_onto_inputs.py": "tests/test_outputs.py",

@@ -118,7 +118,9 @@ class Disk:
                 if each.sure is None and any(where is folder for where, _, _ in each.changes):
                     each.sure = number
         elif kind == "fsync":
-            self._files[done["inode"]].synced.append(number)
+            file = self._files[done["inode"]]
+            file.done.append((number, 0, (log / done["data"]).read_bytes()))
+            file.synced.append(number)
         elif kind == "link":
             self._name(number, (path, self._files[done["inode"]]))
         elif kind == "rename":

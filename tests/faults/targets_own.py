@@ -22,6 +22,7 @@ from own_files import (
     pack_of,
     query_set,
     rows,
+    saved,
     stored_file,
 )
 from targets import mark
@@ -131,11 +132,18 @@ def _archive(data: bytes, place: Place) -> str:
                 into.write(entry.tobuf(tarfile.GNU_FORMAT) + content + bytes(-len(content) % 512))
         data = gzip.compress(into.getvalue() + bytes(1024), 1, mtime=0)
     archive = place.write(data, "input.tar.gz")
-    sources.unpack(archive, "graph.gra", place.folder / "out")
+    try:
+        sources.unpack(archive, "graph.gra", place.folder / "out")
+    except sources.SourceFailed as error:
+        raise InputError(str(error), path=archive) from None
     return f"unpacked {min((place.folder / 'out').stat().st_size, 4)}"
 
 
 # ------------------------------------------------------------------ settings
+
+
+def _registry(path: Path) -> object:
+    return settings.read(path, registry._File, registry._fill_in)
 
 
 def _config(data: bytes, place: Place) -> str:
@@ -181,7 +189,7 @@ TARGETS = (
     Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=130),
     Target("config", _config, "configs of runs", few=150),
     Target("gate", of_path(gate.load_gate), "gates of comparisons"),
-    Target("registry", of_path(registry._read), "the registry of graphs"),
+    Target("registry", of_path(_registry), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
     Target("program", of_path(description.read), "descriptions of programs"),
     Target("printed", _printed, "what programs print", files=("stdout",), names=None, lines=False),
@@ -192,7 +200,7 @@ TARGETS = (
     Target("page", _page, "Markdown pages with blocks"),
     Target("graph-file", stored_file(graph_and_ids, graph_file), "imported graphs and their ids", lines=False, few=100),
     Target("dag-file", stored_file(dag, dag_file), "condensed graphs in the cache", lines=False, few=100),
-    Target("index-file", index_file, "saved indexes", lines=False, few=80),
+    Target("index-file", index_file, "saved indexes", lines=False, few=400, prepare=saved),
     Target("query-file", query_set, "query sets in the cache", names=None, lines=False, files=(), few=50),
     Target("rows", rows, "rows of runs", 1_500, files=(folder.ROWS,)),
     Target("pack", pack_of, "packs of runs", 1_500, files=(f"input{pack.SUFFIX}",), few=80),

@@ -40,8 +40,9 @@ SECONDS = 120.0  #: a command that takes longer hangs
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit code, negative for a signal; what it printed."""
+    """How a command ended: its words, its exit code, negative for a signal; what it printed."""
 
+    words: tuple[str, ...]
     code: int
     out: str
     err: str
@@ -101,13 +102,14 @@ class Stage:
         tempfile.tempdir = None
         (self.home / "tmp").mkdir()
         self._registry()
-        paths.datasets_dir = lambda: self.home / "registry"
+        shipped = paths.shipped
+        paths.shipped = lambda name: self.home / "registry" if name == "datasets" else shipped(name)
         provenance.baselines = lambda: self.work / "recorded"
 
     def _registry(self) -> None:
         """Two more graphs to fetch, one with registered checksums."""
         where, mirror = self.home / "registry", self.home / "mirror"
-        shutil.copytree(paths.datasets_dir(), where)
+        shutil.copytree(paths.shipped("datasets"), where)
         mirror.mkdir()
         text = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
         packed = gzip.compress(text, mtime=0)
@@ -150,9 +152,9 @@ class Stage:
         if words[0] == "python":
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(words[1], {})
-            return Ended(0, "", "")
+            return Ended(words, 0, "", "")
         ran = CliRunner().invoke(cli, words)
-        return Ended(ran.exit_code, ran.stdout, ran.stderr)
+        return Ended(words, ran.exit_code, ran.stdout, ran.stderr)
 
     def restore(self, of: Path | None = None) -> None:
         """Make `work` as a folder is, by default as it was before the task."""
@@ -169,22 +171,9 @@ class Stage:
 
     def call(self, *words: str, order: Order | None = None) -> Ended:
         """Run a command in a fork, with failpoints if there is an order."""
-        outputs = [self.home / name for name in ("stdout", "stderr")]
         if order is not None:
             shutil.rmtree(self.log, ignore_errors=True)
-        sys.stdout.flush()
-        sys.stderr.flush()
-        child = os.fork()
-        if child == 0:
-            _be(words, order, outputs)
-        waiting = os.pidfd_open(child)
-        late = not select.select([waiting], [], [], SECONDS)[0]
-        if late:
-            os.killpg(child, signal.SIGKILL)
-        os.close(waiting)
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        out, err = (path.read_text(errors="replace") for path in outputs)
-        return Ended(-99 if late else code, out, err + "\nit hung" * late)
+        return called(words, self.home, order)
 
     def order(self, mode: str, at: int = 0, **more) -> Order:
         """An order for `work`."""
@@ -193,6 +182,27 @@ class Stage:
     def close(self) -> None:
         os.chdir("/")
         shutil.rmtree(self.home, ignore_errors=True)
+
+
+def called(words: tuple[str, ...], folder: Path, order: Order | None = None) -> Ended:
+    """Run a command in a fork of this process, with failpoints if there is an order; its outputs are files in a folder
+    meanwhile."""
+    outputs = [folder / f"{os.getpid()}.{name}" for name in ("stdout", "stderr")]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        _be(words, order, outputs)
+    waiting = os.pidfd_open(child)
+    late = not select.select([waiting], [], [], SECONDS)[0]
+    if late:
+        os.killpg(child, signal.SIGKILL)
+    os.close(waiting)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    out, err = (path.read_text(errors="replace") for path in outputs)
+    for path in outputs:
+        path.unlink()
+    return Ended(words, -99 if late else code, out, err + "\nit hung" * late)
 
 
 def _be(words: tuple[str, ...], order: Order | None, outputs: list[Path]) -> None:

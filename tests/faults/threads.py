@@ -154,7 +154,7 @@ def asked_of(problem, name: str, implementation: type, digraph: Digraph) -> Call
 
     def ask(threads: int) -> dict:
         params = problem.params(threads=threads, seed=1)
-        attempt = problem.attempt(implementation, replace(params, count=True), data, work.asked, dict)
+        attempt = problem.attempt(implementation, replace(params, count=True), data, work.batch, dict)
         left_out = (*BY_THREADS.get(f"{problem.name}/{name}", ()), *implementation.varying)
         counters = {key: value for key, value in attempt.counters.items() if key not in left_out}
         found = {"answers": attempt.answers, "counters": sorted(counters.items())}
@@ -204,14 +204,12 @@ def machinery(digraph: Digraph) -> Iterator[tuple[str, Callable[[int], dict]]]:
     """What else computes in threads on a graph: its name and what it finds on a number of threads."""
     from grailbench.graph.condense import condense, simple_rows
     from grailbench.graph.generate.uniform import random_dag
-    from grailbench.graph.leveled import by_level
     from grailbench.graph.oracle import swept_answers
 
     graph, dag = digraph.graph, digraph.dag
     pairs = np.random.default_rng(6).integers(0, dag.vertices, (2, PAIRS)).astype(np.int32)
     yield "condense", lambda threads: {"dag": _dag_parts(condense(graph, threads))}
     yield "rows", lambda threads: {"rows": simple_rows(graph, threads)}
-    yield "levels", lambda threads: {"levels": list(by_level(dag, threads)), "up": by_level(dag, 2).parents(threads)}
     yield "oracle", lambda threads: {"answers": swept_answers(dag, *pairs, sources=64, threads=threads)}
 
     def drawn(threads: int) -> dict:

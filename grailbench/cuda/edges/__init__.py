@@ -2,5 +2,5 @@
 `graph.leveled.by_level` make it, bit for bit.
 
 Edges travel in pieces (`staging`), are sorted and made unique (`rows`) and walked level by level (`walk`); where cycles
-are left, their components are contracted (`components`), and the rest walked again. `library` sorts and sums.
+are left, their strong components are contracted, and the rest walked again (`build`). `library` sorts and sums.
 """

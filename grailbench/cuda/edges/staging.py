@@ -123,13 +123,10 @@ class _Outward(NamedTuple):
 def _outward(device: int) -> _Outward:
     from cuda.bindings import driver
 
-    def made(answer: tuple):
-        check(answer, "make a stream")
-        return answer[1]
-
     untimed = int(driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
-    stream = made(driver.cuStreamCreate(int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)))
-    return _Outward(stream, *(tuple(made(driver.cuEventCreate(untimed)) for _ in range(2)) for _ in range(2)))
+    stream = _result(driver.cuStreamCreate(int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)), "make a stream")
+    events = [_result(driver.cuEventCreate(untimed), "make an event") for _ in range(4)]
+    return _Outward(stream, tuple(events[:2]), tuple(events[2:]))
 
 
 class Outgoing:

@@ -10,8 +10,8 @@ are sorted by vertex and so form a CSR; the first in-stub of a vertex fixes its 
 Shaping. Swaps of two edges keep all degrees, levels and edges between levels. Real citation graphs and ontologies have
 far lower positive rates than random graphs with the same degrees and levels, for two reasons: their edges lead to lower
 heights (longest path to a sink) and not only to deeper levels, and related vertices have edges to each other.
-`settle_heights` swaps edges until they lead to lower heights. `draw_together` swaps edges to make them shorter and
-moves each vertex towards its neighbours, so that clusters form. All arithmetic is on integers.
+So edges are swapped until they lead to lower heights, and then to make them shorter, while each vertex moves towards
+its neighbours, so that clusters form. All arithmetic is on integers.
 """
 
 from __future__ import annotations
@@ -37,25 +37,16 @@ def alike(profile: Profile, seed: int) -> Graph:
     """
     knobs = profile.knobs
     made = match(profile, seed)
-    if knobs.heights:
-        settle_heights(made, profile.height_step, knobs.heights, seed)
-    if knobs.rounds:
-        draw_together(made, profile.height_step, knobs.heights, knobs.rounds, seed)
+    if knobs.heights or knobs.rounds:
+        _shape(made, profile, seed)
     n = made.place.shape[0]
     edges = made.place[made.source] * n + made.place[made.target[made.mate]]
     edges.sort()
     if profile.duplicates:
-        again = _picks(profile.duplicates, edges.shape[0], stream(seed, _REPEATS))
+        key = stream(seed, _REPEATS)
+        again = [below(np.uint64(draw(key, t)), edges.shape[0]) for t in range(profile.duplicates)]
         edges = np.sort(np.concatenate((edges, edges[again])))
     return Graph(n, (edges // n).astype(VERTEX), (edges % n).astype(VERTEX))
-
-
-@njit(cache=True)
-def _picks(k, m, key):
-    out = np.empty(k, np.int64)
-    for t in range(k):
-        out[t] = below(draw(key, t), m)
-    return out
 
 
 # ---------------------------------------------------------------------------------------- matching
@@ -101,7 +92,9 @@ def match(profile: Profile, seed: int) -> Matching:
     source, target = (np.repeat(np.arange(n, dtype=np.int32), row) for row in (outs, ins))
     bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(profile.levels)))
     key = stream(seed, _PLACES)
-    place = permutation(n, key).astype(np.int64) if width >= _ANYWHERE else _even_places(profile.kinds[2], n, key)
+    place = permutation(n, key).astype(np.int64)
+    if width < _ANYWHERE:  # the vertices of each kind are spread evenly over the whole range
+        place[np.argsort(_spread_out(profile.kinds[2], key), kind="stable")] = np.arange(n)
     bundles = [
         _deal_out(profile.pairs, m, stream(seed, _OUT)),
         _deal_in(profile.pairs, bounds, first_in, stream(seed, _IN)),
@@ -142,14 +135,6 @@ def _stubs_of(kinds):
             height[v] = kinds[1, k]
             v += 1
     return ins, outs, height
-
-
-def _even_places(counts: np.ndarray, n: int, key: np.uint64) -> np.ndarray:
-    """Random places, int64[n], with the vertices of each kind spread evenly over the whole range."""
-    order = np.argsort(_spread_out(counts, key), kind="stable")
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    return place
 
 
 @njit(cache=True)
@@ -358,25 +343,16 @@ _SWAPS = 4  # attempted swaps for each edge and round
 _WINDOW = 4  # vertices considered on either side of the wanted place
 
 
-def settle_heights(made: Matching, step: int, share: int, seed: int) -> None:
-    """Swaps edges until `share` thousandths of them, chosen at random, lead to a lower height.
-
-    `step` is the profile's height_step; if it is greater than 1, the (divided) heights may also be equal.
-    """
-    bound = _bound(made.source.shape[0], share, stream(seed, _BOUND))
-    _settle(made, bound, int(step == 1), stream(seed, _HEIGHTS))
-
-
-def draw_together(made: Matching, step: int, share: int, rounds: int, seed: int) -> None:
-    """Alternates swaps that shorten edges with moves of every vertex towards its neighbours.
-
-    The edges that `settle_heights` chose never get a worse height.
-    """
-    bound = _bound(made.source.shape[0], share, stream(seed, _BOUND))
-    n = made.place.shape[0]
-    for number in range(rounds):
+def _shape(made: Matching, profile: Profile, seed: int) -> None:
+    """Swaps edges until a share of them, chosen at random, lead to a lower height; then alternates swaps that shorten
+    edges, but give none of these a worse height, with moves of every vertex towards its neighbours."""
+    knobs, n, strict = profile.knobs, made.place.shape[0], int(profile.height_step == 1)  # divided heights may be equal
+    bound = _bound(made.source.shape[0], knobs.heights, stream(seed, _BOUND))
+    if knobs.heights:
+        _settle(made, bound, strict, stream(seed, _HEIGHTS))
+    for number in range(knobs.rounds):
         in_row = np.lexsort((made.place, made.level))
-        _shorten(made, bound, int(step == 1), in_row, stream(seed, _ROUNDS + number))
+        _shorten(made, bound, strict, in_row, stream(seed, _ROUNDS + number))
         by_place = np.empty(n, np.int64)
         by_place[made.place] = np.arange(n)
         drifted = _drift(made)

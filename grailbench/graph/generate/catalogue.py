@@ -92,7 +92,7 @@ class Set(_Model):
 
 def folder() -> Path:
     """The folder of the files."""
-    return paths.datasets_dir() / "generated"
+    return paths.shipped("datasets") / "generated"
 
 
 def sets() -> dict[str, Set]:

@@ -62,11 +62,13 @@ def network(name: str, seed: int = 1) -> Graph:
     if model.kind == "geometric":
         u, v = geometric(model.vertices, seed)
     elif model.kind == "roads":
-        u, v = roads(math.isqrt(model.vertices), seed)
+        u, v = roads(math.isqrt(model.vertices), stream(seed, _DRAWS))
     else:
         make = uniform if model.kind == "uniform" else rmat
         u, v = make(model.vertices, model.edges, seed)
-    return Graph(model.vertices, *_both_ways(model.vertices, u, v))
+    n, both = model.vertices, np.stack((u, v), axis=1)
+    offsets, targets = bucketed(n, both.ravel(), both[:, ::-1].ravel())
+    return Graph(n, np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets)), targets)
 
 
 def uniform(n: int, m: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -171,13 +173,9 @@ def _near(x, y, starts, cells, reach, u, v):
     return found
 
 
-def roads(side: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The edges that are kept of a grid of side x side vertices, as int32[m] twice."""
-    return _roads(side, stream(seed, _DRAWS))
-
-
 @njit(cache=True, nogil=True)
-def _roads(side, key):
+def roads(side, key):
+    """The edges that are kept of a grid of side x side vertices, as int32[m] twice."""
     u, v = np.empty(2 * side * side, np.int32), np.empty(2 * side * side, np.int32)
     found = 0
     for row in range(side):
@@ -190,9 +188,3 @@ def _roads(side, key):
                     u[found], v[found] = here, here + (1 if way == 0 else side)
                     found += 1
     return u[:found].copy(), v[:found].copy()
-
-
-def _both_ways(n: int, u: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both directions of each pair, as int32[2 m] twice, grouped by source."""
-    offsets, targets = bucketed(n, np.stack((u, v), axis=1).ravel(), np.stack((v, u), axis=1).ravel())
-    return np.repeat(np.arange(n, dtype=np.int32), np.diff(offsets)), targets

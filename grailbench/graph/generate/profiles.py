@@ -114,7 +114,7 @@ _COLUMNS = ("level", "height", "vertices", "parents", "children")  # the rows of
 
 def profiles_dir() -> Path:
     """The folder of the shipped profiles, one JSON file each."""
-    return paths.datasets_dir() / "profiles"
+    return paths.shipped("datasets") / "profiles"
 
 
 def load(name: str) -> Profile:

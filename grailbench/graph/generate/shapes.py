@@ -76,7 +76,34 @@ class Shape:
 
     def graph(self) -> Graph:
         """Generates the raw graph."""
-        return Graph.from_edges(self.vertices, *_MAKERS[self.kind](self))
+        return Graph.from_edges(self.vertices, *self._ends())
+
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sources and targets."""
+        n, ids, key = self.vertices, np.arange(self.vertices, dtype=np.int32), stream(self.seed, _PAIRS)
+        if self.kind == "path":
+            return ids[:-1], ids[1:]
+        if self.kind == "cycle":
+            return (ids, np.roll(ids, -1)) if n > 1 else (ids[:0], ids[:0])
+        if self.kind == "star":
+            return np.zeros(n - 1, np.int32), ids[1:]
+        if self.kind == "complete" or (self.kind == "erdos-renyi" and self.density == 1):
+            sources, targets = np.repeat(ids, n - 1), np.tile(ids[:-1], n)
+            return sources, targets + (targets >= sources)
+        if self.kind == "erdos-renyi":
+            sizes, limit = np.empty(n, np.int64), np.uint64(int(self.density * 2.0**64))
+            _er_rows(n, limit, key, sizes, None, None)
+            offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+            sources, targets = np.empty((2, int(offsets[-1])), np.int32)
+            _er_rows(n, limit, key, offsets, sources, targets)
+            return sources, targets
+        if self.kind == "custom":
+            m = min(max(round(self.density * n * (n - 1)), n - 1), n * (n - 1))
+            return _connected(n, m, permutation(n, stream(self.seed, _PERMUTATION)), key)
+        if self.kind == "random-tree":
+            return _pruefer(n, key)
+        thresholds = np.array([int(_ALPHA * 2.0**64), int((_ALPHA + _BETA) * 2.0**64)], np.uint64)
+        return _bollobas(n, thresholds, _DELTA_IN, _DELTA_OUT, key)
 
 
 def parse_shape(name: str) -> Shape | None:
@@ -86,69 +113,6 @@ def parse_shape(name: str) -> Shape | None:
         return None
     kind, vertices, density, seed = found.groups()
     return Shape(kind, int(vertices), None if density is None else float(density), 1 if seed is None else int(seed))
-
-
-def _path(shape: Shape):
-    ids = np.arange(shape.vertices, dtype=np.int32)
-    return ids[:-1], ids[1:]
-
-
-def _cycle(shape: Shape):
-    ids = np.arange(shape.vertices, dtype=np.int32)
-    return (ids, np.roll(ids, -1)) if shape.vertices > 1 else (ids[:0], ids[:0])
-
-
-def _star(shape: Shape):
-    return np.zeros(shape.vertices - 1, np.int32), np.arange(1, shape.vertices, dtype=np.int32)
-
-
-def _complete(shape: Shape):
-    n = shape.vertices
-    sources = np.repeat(np.arange(n, dtype=np.int32), n - 1)
-    targets = np.tile(np.arange(n - 1, dtype=np.int32), n)
-    return sources, targets + (targets >= sources)
-
-
-def _erdos_renyi(shape: Shape):
-    n, p = shape.vertices, shape.density
-    if p == 1:
-        return _complete(shape)
-    sizes = np.empty(n, np.int64)
-    limit, key = np.uint64(int(p * 2.0**64)), stream(shape.seed, _PAIRS)
-    _er_rows(n, limit, key, sizes, None, None)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    sources, targets = np.empty(int(offsets[-1]), np.int32), np.empty(int(offsets[-1]), np.int32)
-    _er_rows(n, limit, key, offsets, sources, targets)
-    return sources, targets
-
-
-def _custom(shape: Shape):
-    n = shape.vertices
-    pairs = n * (n - 1)
-    m = min(max(round(shape.density * pairs), n - 1), pairs)
-    order = permutation(n, stream(shape.seed, _PERMUTATION))
-    return _connected(n, m, order, stream(shape.seed, _PAIRS))
-
-
-def _random_tree(shape: Shape):
-    return _pruefer(shape.vertices, stream(shape.seed, _PAIRS))
-
-
-def _scale_free(shape: Shape):
-    thresholds = np.array([int(_ALPHA * 2.0**64), int((_ALPHA + _BETA) * 2.0**64)], np.uint64)
-    return _bollobas(shape.vertices, thresholds, _DELTA_IN, _DELTA_OUT, stream(shape.seed, _PAIRS))
-
-
-_MAKERS = {
-    "path": _path,
-    "cycle": _cycle,
-    "star": _star,
-    "complete": _complete,
-    "custom": _custom,
-    "erdos-renyi": _erdos_renyi,
-    "random-tree": _random_tree,
-    "scale-free": _scale_free,
-}
 
 
 @njit(cache=True)
@@ -274,13 +238,8 @@ def _bollobas(n, thresholds, delta_in, delta_out, key):
     vertices, edges, counter = 3, 3, np.int64(0)
     while vertices < n:
         if edges == room:
-            room *= 2
-            longer = np.empty(room, np.int32)
-            longer[:edges] = sources
-            sources = longer
-            longer = np.empty(room, np.int32)
-            longer[:edges] = targets
-            targets = longer
+            more = np.empty(room, np.int32)
+            sources, targets, room = np.append(sources, more), np.append(targets, more), 2 * room
         which = draw(key, counter)
         if which < thresholds[0]:  # a new vertex, with an edge to an old one
             u, v = np.int32(vertices), _by_degree(targets, edges, vertices, delta_in, key, counter + 1)

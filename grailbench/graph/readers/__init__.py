@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.errors import InputError, TooLittleMemory
+from grailbench.errors import InputError, TooLittleMemory, in_file
 from grailbench.graph.arguments import shown
 from grailbench.graph.csr import Graph
 from grailbench.graph.readers.cells import readings
@@ -108,15 +108,15 @@ class Options:
         pairs = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
         return {name: value for name, value, default in pairs if value != default}
 
-    def of(self, format: str, path: Path) -> dict:
+    def of(self, format: str) -> dict:
         """The options that the reader of a format takes. Raises InputError if another one is given."""
         for name in self.given():
             if name not in _FORMATS[format].options:
                 word = {"header": "--no-header", "relations": "--relation"}.get(name, f"--{name}")
                 formats = [each for each, found in _FORMATS.items() if name in found.options]
-                raise InputError(f"{word} is for {', '.join(formats)}; this is {format}", path=path)
+                raise InputError(f"{word} is for {', '.join(formats)}; this is {format}")
         if (self.source is None) != (self.target is None):
-            raise InputError("--source and --target: both or none", path=path)
+            raise InputError("--source and --target: both or none")
         return {name: getattr(self, name) for name in _FORMATS[format].options}
 
 
@@ -179,35 +179,48 @@ def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Sourc
 def read_source(source: Source, format: str | None = None, /, **options) -> Reading:
     """As `read`, for a graph that `opened` opened."""
     _check_known(format)
-    wanted, started = Options(**options), perf_counter()
-    try:
-        text = without_bom(source.text, source.path)
+    wanted, started, path = Options(**options), perf_counter(), source.path
+    with reading(path):
+        text = without_bom(source.text)
         loaded = perf_counter()
         head = text[:_HEAD].tobytes()
-        _check_filled(text.size, head, source.path, wanted)
+        _check_filled(text.size, head, path, wanted)
         named = format is not None
-        format = format or (_format_of_folder(source.path) if source.path.is_dir() else _format_of(head, source.path))
+        format = format or (_format_of_folder(path) if path.is_dir() else _format_of(head, path))
         if not named and format == "edges" and wanted.source and b"\t" in head:
             format = "tsv"  # numbers with tabs between them are both; the columns decide
         text = with_line_feeds(text) if _FORMATS[format].lines else text
-        taken = wanted.of(format, source.path) | ({"named": named} if format == "edges" else {})
+        taken = wanted.of(format) | (
+            {"named": named} if format == "edges" else {"path": path} if format in FOLDERS else {}
+        )
         module = importlib.import_module(f"grailbench.graph.readers.{_FORMATS[format].module}")
         began = perf_counter()
-        found = getattr(module, f"read_{format}")(source.path, text, **taken)
-    except MemoryError as error:
-        why = str(error) or "an allocation failed"
-        raise TooLittleMemory(f"{source.path}: too little memory to read it: {why}") from None
+        found = getattr(module, f"read_{format}")(text, **taken)
     times = {"load_seconds": loaded - started, "parse_seconds": perf_counter() - began}
     return Reading(**vars(found), format=format, text_bytes=text.size, **times)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Names the file in errors of what reads it; a MemoryError becomes TooLittleMemory."""
+    try:
+        with in_file(path):
+            yield
+    except TooLittleMemory as error:
+        named = str(error).startswith(str(path))  # by what unpacks it
+        raise error if named else TooLittleMemory(f"{path}: {error}") from None
+    except MemoryError as error:
+        why = str(error) or "an allocation failed"
+        raise TooLittleMemory(f"{path}: too little memory to read it: {why}") from None
 
 
 def _check_filled(size: int, head: bytes, path: Path, wanted: Options) -> None:
     """Raises InputError if a file holds nothing; an edge list may, if its number of vertices is given."""
     if size <= _HEAD and not head.strip() and wanted.vertices is None:
         if path.is_dir():
-            raise InputError("the folder holds no commit and no Python file", path=path)
+            raise InputError("the folder holds no commit and no Python file")
         what = "holds nothing but blanks" if size else "is empty"
-        raise InputError(f"the file {what}", path=path, remedy="a graph is expected")
+        raise InputError(f"the file {what}", remedy="a graph is expected")
 
 
 def _check_known(format: str | None) -> None:
@@ -224,7 +237,7 @@ def guess_format(path: str | os.PathLike) -> str:
     """
     if os.path.isdir(path):
         return _format_of_folder(Path(path))
-    with opened_file(path) as source:
+    with opened_file(path) as source, in_file(source.path):
         return _format_of(source.head(_HEAD), source.path)
 
 
@@ -239,7 +252,7 @@ def _format_of_folder(folder: Path) -> str:
 
 
 def _format_of(head: bytes, path: Path) -> str:
-    refuse_wide(head, path)
+    refuse_wide(head)
     head = head.removeprefix(BOM).replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for format, beginning in _BEGINNINGS.items():
         if beginning.match(head):
@@ -256,6 +269,5 @@ def _format_of(head: bytes, path: Path) -> str:
         if readings(first.replace('"', "").split(delimiter)):
             return format
     raise InputError(
-        "cannot detect the format", path=path,
-        remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words",
-    )  # fmt: skip
+        "cannot detect the format", remedy=f"--format with one of {', '.join(FORMATS)}; names if a line is two words"
+    )

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -47,22 +46,18 @@ _FIRST_LINE = re.compile(r"\s*([^\r\n]*)")
 _SEPARATOR = re.compile(r'[ \t]*"?sep=([^"\s]|\t)"?[ \t]*(?=[\r\n]|\Z)', re.IGNORECASE)
 
 
-def decoded(path: Path | str, text: np.ndarray) -> str:
+def decoded(text: np.ndarray) -> str:
     """A text (uint8[size]) as str, without a byte order mark. Raises InputError with the line if it is not UTF-8."""
     raw = text.tobytes()
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = len(_LINE_END.findall(raw[: error.start])) + 1
-        raise InputError(
-            f"no UTF-8 text, at byte {error.start}: {error.object[error.start : error.start + 20]!r}",
-            path=path,
-            line=line,
-            remedy="save it as UTF-8",
-        ) from None
+        message = f"no UTF-8 text, at byte {error.start}: {error.object[error.start : error.start + 20]!r}"
+        raise InputError(message, line=line, remedy="save it as UTF-8") from None
 
 
-def rows(path: Path | str, text: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
+def rows(text: str, delimiter: str | None = None) -> Iterator[tuple[int, list[str]]]:
     """The line (from 1) and the cells of each row of a table that is not blank. Raises InputError if it is malformed.
 
     delimiter  None to find it in the first line
@@ -82,12 +77,9 @@ def rows(path: Path | str, text: str, delimiter: str | None = None) -> Iterator[
                 cells = [cell.strip() for cell in row]
                 yield reader.line_num, [cell.strip(mark) for cell in cells] if mark else cells
     except csv.Error as error:
-        raise InputError(
-            f"no row of cells: {error}",
-            path=path,
-            line=reader.line_num,
-            remedy="a cell with a quote stands in quotes, and the quote in it is doubled",
-        ) from None
+        message = f"no row of cells: {error}"
+        remedy = "a cell with a quote stands in quotes, and the quote in it is doubled"
+        raise InputError(message, line=reader.line_num, remedy=remedy) from None
 
 
 def _marked(text: str, delimiter: str) -> tuple[str, str]:
@@ -103,7 +95,6 @@ def _marked(text: str, delimiter: str) -> tuple[str, str]:
 
 
 def first_row(
-    path: Path | str,
     found: Iterator[tuple[int, list[str]]],
     header: bool = True,
     is_id: Callable[[str], bool] = lambda cell: False,
@@ -121,7 +112,7 @@ def first_row(
         bare = [cells[0].lstrip("#% "), *cells[1:]]
         if header and readings(bare):
             return line, bare
-    raise InputError("the file holds nothing but comments", path=path)
+    raise InputError("the file holds nothing but comments")
 
 
 def readings(header: list[str]) -> list[tuple[int, int]]:
@@ -142,7 +133,7 @@ def readings(header: list[str]) -> list[tuple[int, int]]:
     return found
 
 
-def ends_of(path: Path | str, line: int | None, header: list[str], remedy: str) -> tuple[int, int] | None:
+def ends_of(line: int | None, header: list[str], remedy: str) -> tuple[int, int] | None:
     """The places of the source and the target in a header; None if it does not say which they are.
 
     Raises InputError, with the remedy, if it may be read in several ways.
@@ -151,30 +142,31 @@ def ends_of(path: Path | str, line: int | None, header: list[str], remedy: str) 
     if len(found) < 2:
         return found[0] if found else None
     shown = " or ".join(f"{header[source]!r} to {header[target]!r}" for source, target in found[:3])
-    raise InputError(f"its edges may go from {shown}", path=path, line=line, remedy=remedy)
+    raise InputError(f"its edges may go from {shown}", line=line, remedy=remedy)
 
 
-def unrecognised(path: Path | str, line: int | None, header: list[str], remedy: str) -> InputError:
+def unrecognised(line: int | None, header: list[str], remedy: str) -> InputError:
     """The error for a table of which it is not known which columns are the source and the target."""
     if len(header) < 2:
         return InputError(
-            "one column; an edge needs two", path=path, line=line,
+            "one column; an edge needs two",
+            line=line,
             remedy="commas or semicolons in csv, tabs in tsv, words in names (--format)",
-        )  # fmt: skip
+        )
     more = ", ..." if len(header) > 6 else ""
     shown = ", ".join(repr(name[:40]) for name in header[:6]) + more
-    return InputError(f"no columns that are named as source and target: {shown}", path=path, line=line, remedy=remedy)
+    return InputError(f"no columns that are named as source and target: {shown}", line=line, remedy=remedy)
 
 
-def place_of(path: Path | str, line: int | None, header: list[str], name: str) -> int:
+def place_of(line: int | None, header: list[str], name: str) -> int:
     """The place of the column of that name, else of that name in another case. Raises InputError unless it is one."""
     places = [place for place, each in enumerate(header) if each == name]
     places = places or [place for place, each in enumerate(header) if each.casefold() == name.casefold()]
     if len(places) == 1:
         return places[0]
     if places:
-        raise InputError(f"{len(places)} columns are named {name!r}", path=path, line=line)
-    raise InputError(f"no column is named {name!r}", path=path, line=line, remedy=did_you_mean(name, header))
+        raise InputError(f"{len(places)} columns are named {name!r}", line=line)
+    raise InputError(f"no column is named {name!r}", line=line, remedy=did_you_mean(name, header))
 
 
 def words_of(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -205,7 +197,6 @@ def factorized(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def found_of(
-    path: Path,
     sources: Sequence | np.ndarray,
     targets: Sequence | np.ndarray,
     vertices: Sequence[str] = (),
@@ -228,9 +219,9 @@ def found_of(
     ends[0::2], ends[1::2] = sources, targets
     codes, known = factorized(labels)
     if not numeric and "" in known:
-        raise InputError("an id is empty", path=path)
-    check_vertices(known.size, path, None)
-    check_memory(known.size, path, edges=len(sources))
+        raise InputError("an id is empty")
+    check_vertices(known.size)
+    check_memory(known.size, edges=len(sources))
     ids: Ids
     if numeric or all(map(is_number, known)):
         known = known.astype(np.int64)
@@ -256,19 +247,15 @@ def needed(module: str, format: str) -> ModuleType:
 
 
 @contextmanager
-def parsing(path: Path, expected: str, remedy: str | None = None) -> Iterator[None]:
+def parsing(expected: str, remedy: str | None = None) -> Iterator[None]:
     """Turns every exception of a parsing library into one InputError: libraries raise all kinds for damaged files."""
     try:
         yield
-    except InputError as error:
-        if error.path is not None:
-            raise
-        raise InputError(str(error), path=path) from None
     except (GrailbenchError, MemoryError):
         raise
     except RecursionError:
-        raise InputError(f"{expected} expected; its parts are nested too deep", path=path, remedy=remedy) from None
+        raise InputError(f"{expected} expected; its parts are nested too deep", remedy=remedy) from None
     except Exception as error:
         why = " ".join(str(error).split())[:200] or type(error).__name__
         line = getattr(error, "lineno", None) or next(iter(getattr(error, "position", ())), None)
-        raise InputError(f"{expected} expected: {why}", path=path, line=line, remedy=remedy) from None
+        raise InputError(f"{expected} expected: {why}", line=line, remedy=remedy) from None

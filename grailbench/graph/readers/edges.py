@@ -21,68 +21,31 @@ Matrix Market. The matrix must be square and in coordinate format. An entry (i, 
 its value is the weight; the ids are 1 to the number of rows. Symmetric, skew-symmetric and hermitian matrices give both
 directions.
 
-The format of the closure report (Fenz et al., TU Wien 2022, section 1.1).
-
-    4 4 directed              vertices, edges, whether the edges are directed
-    0 1 1                     one line for each edge: source, destination, weight
-    1 2 1
-
-The report does not define the spelling of the third word of the first line. `directed` and `undirected` are written;
-`d`, `u`, `1`, `0`, `true` and `false` are read too. Ids start at 0. Weights are kept if they are usable (see
-`weights`). An undirected edge stands for both directions. The number of edges must be that of the first line, so that
-a truncated file is detected. Edges are written in ascending order and without duplicates, as the report's writer does,
-so that equal graphs give equal files.
+The format of the closure report (Fenz et al., TU Wien 2022, section 1.1): a first line `vertices edges directed`, and
+`source destination weight` a line. The report does not define the spelling of the third word: `directed` and
+`undirected` are written; `d`, `u`, `1`, `0`, `true` and `false` are read too. Ids start at 0. Weights are kept if they
+are usable (see `weights`). The number of edges must be that of the first line, so that a truncated file is detected.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted, Ids, ids_from
+from grailbench.graph.readers import parsers
+from grailbench.graph.readers.parsers import DONE, check_stated, fault, new_state, parse, parse_edges, usable_weights
 from grailbench.graph.readers.text import (
-    COLUMNS,
-    COUNT,
-    DONE,
-    FEWEST,
-    FULL,
-    HASH,
-    LINE,
-    MOST,
-    NEWLINE,
-    NOT_A_NUMBER,
-    OUT_OF_RANGE,
-    PERCENT,
-    POS,
-    TOO_LONG,
-    VALUE,
-    VARIED,
-    WEIGHING_PARSER,
-    ZEROS,
     Found,
     are_counts,
-    at,
     check_memory,
-    check_stated,
     check_vertices,
-    fault,
     first_line,
-    is_blank,
-    is_space,
-    is_zero,
     lines,
-    new_state,
-    non_finite,
-    number,
-    parse,
-    store_weight,
-    usable_weights,
     zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
@@ -98,7 +61,7 @@ _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leadi
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
 _LARGE = "--format names takes ids of any size"
-#: what is wrong with the columns of an edge, by state[VALUE] of `parse_edges`
+#: what is wrong with the columns of an edge, by state[parsers.VALUE] of `parse_edges`
 _COLUMN_FAULTS = {
     -1: "an edge has a source and a target, only one number is here",
     0: "something that is no number follows the edge",
@@ -127,9 +90,7 @@ class _Header:
         return int(self.konect)
 
 
-def read_edges(
-    path: Path, text: np.ndarray, named: bool = True, vertices: int | None = None, renumber: bool = False
-) -> Found:
+def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None, renumber: bool = False) -> Found:
     """Reads a graph from an edge list (uint8[size]). Raises InputError if it is malformed, and TooLittleMemory.
 
     named     whether the user named the format; if not, and without a header, lines with different numbers of columns
@@ -137,34 +98,35 @@ def read_edges(
     vertices  the number of vertices, which replaces that of a header
     renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
     """
-    header = edge_header(path, text)
+    header = edge_header(text)
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
     if header.vertices is not None:
         counted = header.line if vertices is None else None
-        check_vertices(header.vertices, path, counted)
-        check_memory(header.vertices, path, counted)
+        check_vertices(header.vertices, counted)
+        check_memory(header.vertices, counted)
     state = new_state(0, 1)
     columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2, False)
-    weighted = _columns_of_first(text, 0, columns) >= 1
+    first, room = new_state(0, 1), np.empty(1, VERTEX)
+    parse_edges(text, first, room, room.copy(), np.empty(0, WEIGHT), *columns)  # of the first edge, for its columns
+    weighted = first[parsers.MOST] >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
-        raise edge_fault(path, text, state, status, header.first)
-    if state[VARIED] and not named:
-        raise InputError(
-            "this line has another number of columns than those before", path=path, line=int(state[VARIED]),
-            remedy=f"--format edges if they are edges, some with a weight; {_ADJACENCY}",
-        )  # fmt: skip
+        raise edge_fault(text, state, status, header.first)
+    if state[parsers.VARIED] and not named:
+        message = "this line has another number of columns than those before"
+        remedy = f"--format edges if they are edges, some with a weight; {_ADJACENCY}"
+        raise InputError(message, line=int(state[parsers.VARIED]), remedy=remedy)
     if header.edges is not None:
         remedy = "correct the header, or take it out"
-        check_stated(path, state, sources.size, header.edges, "edges", header.line, remedy)
+        check_stated(state, sources.size, header.edges, "edges", header.line, remedy)
     if sources.size == 0 and header.vertices is None:
-        raise InputError("the file holds no edge", path=path, line=int(state[LINE]))
-    numbered = _occurring(header, sources, targets) if renumber else _numbered(path, text, header, sources, targets)
+        raise InputError("the file holds no edge", line=int(state[parsers.LINE]))
+    numbered = _occurring(header, sources, targets) if renumber else _numbered(text, header, sources, targets)
     ids, sources, targets, notes = numbered
     weights, description = _weights_of(text, state, weights)
-    if state[MOST] == 2:
+    if state[parsers.MOST] == 2:
         notes.append("column 4 (a time) is not used")
     if header.undirected:
         sources, targets, weights = both_ways(sources, targets, weights)
@@ -172,23 +134,16 @@ def read_edges(
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
 
 
-def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int, bool]) -> int:
-    """The number of columns after the first edge from byte `pos` on; the arrays have room for that edge only."""
-    state, room = new_state(pos, 1), np.empty(1, VERTEX)
-    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
-    return int(state[MOST])
-
-
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:
     """The weights of column 3 if they are usable, and a description of them; None if there is no such column."""
-    if state[MOST] < 1:
+    if state[parsers.MOST] < 1:
         return None, None
-    if state[FEWEST] < 1:
-        return None, f"not used: not every edge has one (line {int(state[VARIED])} differs from those before)"
+    if state[parsers.FEWEST] < 1:
+        return None, f"not used: not every edge has one (line {int(state[parsers.VARIED])} differs from those before)"
     return usable_weights(text, state, weights, "column 3")
 
 
-def edge_header(path: Path, text: np.ndarray) -> _Header:
+def edge_header(text: np.ndarray) -> _Header:
     header = _Header()
     for line, _, content in lines(text, _HEADER_BYTES):
         if content and content[:1] not in b"#%":
@@ -201,19 +156,17 @@ def edge_header(path: Path, text: np.ndarray) -> _Header:
             header.konect = True
             header.undirected = found[1].lower() == b"sym"
             if found[1].lower() == b"bip":
-                raise InputError("a bipartite graph: its two sides share ids", path=path, line=line)
+                raise InputError("a bipartite graph: its two sides share ids", line=line)
         elif header.konect and (found := _KONECT_COUNTS.match(content)):
             header.edges, header.vertices, header.line = int(found[1]), int(found[2]), line
             if int(found[2]) != int(found[3]):
-                raise InputError(
-                    f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph", path=path, line=line
-                )
+                raise InputError(f"{int(found[2])} and {int(found[3])} vertices: two sides, not one graph", line=line)
     header.counted = f"line {header.line}"
     return header
 
 
 def _numbered(
-    path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray
+    text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray
 ) -> tuple[Ids, np.ndarray, np.ndarray, list[str]]:
     """The ids, the edges as vertices, and notes, by the rules of this module.
 
@@ -225,7 +178,7 @@ def _numbered(
     least = int(min(sources.min(), targets.min())) + first
     greatest = int(max(sources.max(), targets.max())) + first
     if stated is None:
-        _check_unstated(path, text, header, sources, targets, greatest)
+        _check_unstated(text, header, sources, targets, greatest)
         unused = least > first
         note = f"the least id of an edge is {least}; those below are vertices without an edge"
         return Counted(greatest + 1 - first, first), sources, targets, [note] * unused
@@ -240,29 +193,20 @@ def _numbered(
         return occurring
     too_far = stated + (least >= 1) - first
     worst = int(np.argmax((sources >= too_far) | (targets >= too_far)))
-    raise InputError(
-        f"ids reach {greatest}, and {used} of them occur, but {header.counted} says {stated} vertices",
-        path=path,
-        line=_line_of_edge(text, worst, first),
-        remedy="correct the count, or leave it out",
-    )
+    message = f"ids reach {greatest}, and {used} of them occur, but {header.counted} says {stated} vertices"
+    raise InputError(message, line=_line_of_edge(text, worst, first), remedy="correct the count, or leave it out")
 
 
-def _check_unstated(
-    path: Path, text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray, greatest: int
-) -> None:
+def _check_unstated(text: np.ndarray, header: _Header, sources: np.ndarray, targets: np.ndarray, greatest: int) -> None:
     """Raises InputError if the greatest id makes too many vertices for the number of edges; see the module's rules."""
     vertices = greatest + 1 - header.first
     if vertices > max(UNSTATED, AN_EDGE * sources.size):
         last = vertices - 1
         worst = int(np.argmax((sources == last) | (targets == last)))
-        raise InputError(
-            f"id {greatest} makes a graph of {vertices:,} vertices out of {sources.size:,} edges",
-            path=path,
-            line=_line_of_edge(text, worst, header.first),
-            remedy="a header '# Nodes: N Edges: M' or --vertices N if they are meant, --renumber if not",
-        )
-    check_memory(vertices, path, edges=sources.size)
+        message = f"id {greatest} makes a graph of {vertices:,} vertices out of {sources.size:,} edges"
+        remedy = "a header '# Nodes: N Edges: M' or --vertices N if they are meant, --renumber if not"
+        raise InputError(message, line=_line_of_edge(text, worst, header.first), remedy=remedy)
+    check_memory(vertices, edges=sources.size)
 
 
 def _occurring(header: _Header, sources: np.ndarray, targets: np.ndarray) -> tuple[Ids, np.ndarray, np.ndarray, list]:
@@ -318,37 +262,39 @@ def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:
     state = new_state(0, 1)
     room = np.empty(edge, VERTEX)
     parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), first, MAX_VERTICES - 1 + first, 0, 2, False)
-    return int(state[LINE])
+    return int(state[parsers.LINE])
 
 
-def edge_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
+def edge_fault(text: np.ndarray, state: np.ndarray, status: int, first: int) -> InputError:
     """The error for the status with which `parse_edges` stopped in an edge list."""
-    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[VALUE])
-    hints = {NOT_A_NUMBER: _NAMES, TOO_LONG: _LARGE, OUT_OF_RANGE: _LARGE} | ({COLUMNS: _ADJACENCY} if value else {})
+    remedy, value = "'source target [weight [time]]', separated by blanks", int(state[parsers.VALUE])
+    hints = {parsers.NOT_A_NUMBER: _NAMES, parsers.TOO_LONG: _LARGE, parsers.OUT_OF_RANGE: _LARGE}
+    if status == parsers.COLUMNS and value:
+        hints[status] = _ADJACENCY
     remedy += f"; {hints[status]}" if status in hints else ""
-    messages = {COLUMNS: _COLUMN_FAULTS[value]} if status == COLUMNS else {}
-    if status == OUT_OF_RANGE and first and value == 0:
-        messages = {OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
+    messages = {status: _COLUMN_FAULTS[value]} if status == parsers.COLUMNS else {}
+    if status == parsers.OUT_OF_RANGE and first and value == 0:
+        messages = {parsers.OUT_OF_RANGE: "a vertex id 0, but KONECT counts from 1"}
         remedy = "take the '% sym' or '% asym' line out to count from 0"
-    return fault(path, text, state, status, "a vertex id", MAX_VERTICES, first, messages, remedy)
+    return fault(text, state, status, "a vertex id", MAX_VERTICES, first, messages, remedy)
 
 
 # ---------------------------------------------------------------------------------------- Matrix Market
 
 
-def read_mtx(path: Path, text: np.ndarray) -> Found:
+def read_mtx(text: np.ndarray) -> Found:
     """Reads a graph from a Matrix Market text (uint8[size]). Raises InputError if it is malformed."""
-    columns, symmetry = _banner(path, text)
-    vertices, entries, pos, line = _sizes(path, text)
+    columns, symmetry = _banner(text)
+    vertices, entries, pos, line = _sizes(text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
         parse_edges, text, state, 1, vertices, columns, columns, True, weighted=columns == 1
     )
     if status != DONE:
-        messages = {COLUMNS: f"an entry has two indices and {columns} values after them"}
-        raise fault(path, text, state, status, "an index", vertices, 1, messages)
-    zeros = int(state[ZEROS])
-    check_stated(path, state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
+        messages = {parsers.COLUMNS: f"an entry has two indices and {columns} values after them"}
+        raise fault(text, state, status, "an index", vertices, 1, messages)
+    zeros = int(state[parsers.ZEROS])
+    check_stated(state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
     weights, description = _values_of(text, state, weights, symmetry)
     notes = zeros_left_out(zeros)
     if _BOTH_WAYS[symmetry]:
@@ -361,43 +307,40 @@ def _values_of(
     text: np.ndarray, state: np.ndarray, weights: np.ndarray, symmetry: bytes
 ) -> tuple[np.ndarray | None, str | None]:
     """The values of a matrix as weights if they are usable, and a description of them; None if it has no values."""
-    if state[MOST] < 1:
+    if state[parsers.MOST] < 1:
         return None, None
-    if state[MOST] == 2:
+    if state[parsers.MOST] == 2:
         return None, f"not used: the values are complex; {NEEDED}"
     if symmetry == b"skew-symmetric":
         return None, f"not used: half of the values of a skew-symmetric matrix are negative; {NEEDED}"
     return usable_weights(text, state, weights, "values")
 
 
-def _banner(path: Path, text: np.ndarray) -> tuple[int, bytes]:
+def _banner(text: np.ndarray) -> tuple[int, bytes]:
     """The number of value columns of an entry, and the word for the symmetry."""
     content = next((content for _, _, content in lines(text, 4096)), b"")
     found = _BANNER.match(content)
     if not found:
-        raise InputError("no '%%MatrixMarket matrix FORMAT FIELD SYMMETRY' line", path=path, line=1)
+        raise InputError("no '%%MatrixMarket matrix FORMAT FIELD SYMMETRY' line", line=1)
     layout, field, symmetry = (word.lower() for word in found.groups())
     if layout != b"coordinate" or field not in _VALUES or symmetry not in _BOTH_WAYS:
-        raise InputError(
-            f"a Matrix Market file of kind {' '.join(word.decode() for word in found.groups())!r}",
-            path=path,
-            line=1,
-            remedy="'coordinate', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS)),
-        )
+        message = f"a Matrix Market file of kind {' '.join(word.decode() for word in found.groups())!r}"
+        remedy = "'coordinate', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS))
+        raise InputError(message, line=1, remedy=remedy)
     return _VALUES[field], symmetry
 
 
-def _sizes(path: Path, text: np.ndarray) -> tuple[int, int, int, int]:
+def _sizes(text: np.ndarray) -> tuple[int, int, int, int]:
     """Vertices, entries, and the byte and line after the size line."""
-    line, after, content = first_line(path, text, "the size line", comment=b"%")
+    line, after, content = first_line(text, "the size line", comment=b"%")
     words = content.split()
     if len(words) != 3 or not are_counts(words):
-        raise InputError("the size line 'rows columns entries' expected", path=path, line=line)
+        raise InputError("the size line 'rows columns entries' expected", line=line)
     rows, columns, entries = (int(word) for word in words)
     if rows != columns:
-        raise InputError(f"a matrix of {rows} by {columns} is no graph: not square", path=path, line=line)
-    check_vertices(rows, path, line)
-    check_memory(rows, path, line)
+        raise InputError(f"a matrix of {rows} by {columns} is no graph: not square", line=line)
+    check_vertices(rows, line)
+    check_memory(rows, line)
     return rows, entries, after, line + 1
 
 
@@ -409,15 +352,15 @@ _DIRECTED |= {b"undirected": False, b"u": False, b"0": False, b"false": False}
 _MEND = "correct the line; where the file ends with it, fetch or copy it again"
 
 
-def read_tuwien(path: Path, text: np.ndarray) -> Found:
+def read_tuwien(text: np.ndarray) -> Found:
     """Reads a graph from a text (uint8[size]) in the report's format. Raises InputError if it is malformed."""
-    vertices, edges, directed, pos, line = _tuwien_header(path, text)
+    vertices, edges, directed, pos, line = _tuwien_header(text)
     state = new_state(pos, line + 1)
     status, sources, targets, weights = parse(parse_edges, text, state, 0, vertices - 1, 1, 1, False, weighted=True)
     if status != DONE:
-        messages = {COLUMNS: "an edge is 'source destination weight'"}
-        raise fault(path, text, state, status, "a vertex id", vertices, 0, messages, _MEND)
-    check_stated(path, state, sources.size, edges, "edges", line, "correct the first line")
+        messages = {parsers.COLUMNS: "an edge is 'source destination weight'"}
+        raise fault(text, state, status, "a vertex id", vertices, 0, messages, _MEND)
+    check_stated(state, sources.size, edges, "edges", line, "correct the first line")
     weights, description = usable_weights(text, state, weights, "column 3")
     notes: tuple[str, ...] = ()
     if not directed:
@@ -426,118 +369,16 @@ def read_tuwien(path: Path, text: np.ndarray) -> Found:
     return Found(Graph(vertices, sources, targets, weights), Counted(vertices), notes, description)
 
 
-def _tuwien_header(path: Path, text: np.ndarray) -> tuple[int, int, bool, int, int]:
+def _tuwien_header(text: np.ndarray) -> tuple[int, int, bool, int, int]:
     """Vertices, edges, whether they are directed, the byte after the first line, and its number."""
-    line, after, content = first_line(path, text, "its first line of counts")
+    line, after, content = first_line(text, "its first line of counts")
     words = content.split()
     counts = are_counts(words[:2])
     if len(words) != 3 or not counts or words[2].lower() not in _DIRECTED:
         whole = len(words) == 3 and counts
-        raise InputError(
-            f"'vertices edges directed' expected, found {content[:60].decode('ascii', 'backslashreplace')!r}",
-            path=path,
-            line=line,
-            remedy="the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed",
-        )
-    check_vertices(int(words[0]), path, line)
-    check_memory(int(words[0]), path, line)
+        message = f"'vertices edges directed' expected, found {content[:60].decode('ascii', 'backslashreplace')!r}"
+        remedy = "the third word is 'directed' or 'undirected' (or 1 or 0)" if whole else "such as 4 4 directed"
+        raise InputError(message, line=line, remedy=remedy)
+    check_vertices(int(words[0]), line)
+    check_memory(int(words[0]), line)
     return int(words[0]), int(words[1]), _DIRECTED[words[2].lower()], after, line
-
-
-# ---------------------------------------------------------------------------------------- the parser
-
-
-@njit(cache=True)
-def _fault_of(value, first, last):
-    """The status code for a result of `number` that is not a valid vertex id."""
-    if value == -2:
-        return TOO_LONG
-    return NOT_A_NUMBER if first <= value <= last or value == -1 else OUT_OF_RANGE
-
-
-@njit(cache=True, inline="always")
-def _in_number(byte):
-    """Whether a byte can be part of a number: a digit, a sign, the decimal point, or the e of an exponent."""
-    return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
-
-
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"), cache=True)
-def parse_edges(text, state, sources, targets, weights, first, last, fewest, most, matrix):
-    """Parses edge lines from state[POS] on; returns a status code.
-
-    Ids of first..last are allowed and stored minus `first`. `fewest` to `most` numbers may follow an edge; the first
-    is its weight, which is stored unless `weights` is empty. If lines are entries of a `matrix`, those whose numbers
-    are all 0 are left out and counted in state[ZEROS]. With COLUMNS, state[VALUE] is -1 if the target is missing, 0 if
-    a column is not a number, and 1 if the number of columns is wrong.
-    """
-    end, room, weighted = text.size, targets.size, weights.size > 0
-    pos, line, count = state[POS], state[LINE], state[COUNT]
-    least, greatest = state[FEWEST], state[MOST]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_space(text[at(pos)]):
-            line += text[at(pos)] == NEWLINE
-            pos += 1
-        if pos == end:
-            status = DONE
-            break
-        if text[at(pos)] == HASH or text[at(pos)] == PERCENT:
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-            continue
-        if count == room:
-            status = FULL
-            break
-        start = pos
-        source, pos = number(text, pos)
-        if source < first or source > last or (pos < end and not is_space(text[at(pos)])):
-            status, state[VALUE], pos = _fault_of(source, first, last), source, start
-            break
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos == end or text[at(pos)] == NEWLINE:
-            status, state[VALUE], pos = COLUMNS, -1, start
-            break
-        start = pos
-        target, pos = number(text, pos)
-        if target < first or target > last or (pos < end and not is_space(text[at(pos)])):
-            status, state[VALUE], pos = _fault_of(target, first, last), target, start
-            break
-        columns = zeros = 0
-        while True:
-            while pos < end and is_blank(text[at(pos)]):
-                pos += 1
-            if pos == end or text[at(pos)] == NEWLINE:
-                break
-            start = pos
-            while pos < end and _in_number(text[at(pos)]):
-                pos += 1
-            columns += 1
-            if pos == start or (pos < end and not is_space(text[at(pos)])):
-                pos = non_finite(text, start)
-            if pos == start or (pos < end and not is_space(text[at(pos)])):
-                status, state[VALUE], pos = COLUMNS, 0, start
-                break
-            if matrix and is_zero(text, start, pos):
-                zeros += 1
-            elif weighted and columns == 1:
-                store_weight(text, start, pos, line, count, weights, state)
-        if status >= 0:
-            break
-        if columns < fewest or columns > most:
-            status, state[VALUE] = COLUMNS, 1
-            break
-        if columns != least or columns != greatest:
-            if least < 0:
-                least = greatest = columns
-            elif state[VARIED] == 0:
-                state[VARIED] = line
-            least, greatest = min(least, columns), max(greatest, columns)
-        if columns and zeros == columns:
-            state[ZEROS] += 1
-            continue
-        sources[at(count)] = source - first
-        targets[at(count)] = target - first
-        count += 1
-    state[POS], state[LINE], state[COUNT], state[FEWEST], state[MOST] = pos, line, count, least, greatest
-    return status

@@ -1,14 +1,13 @@
 """Reads folders as graphs: the commits of a git repository, and the imports of a Python source tree.
 
-In a repository an edge leads from each commit to each of its parents. The vertices are the commits that a branch, tag
-or other reference reaches, named by their full hashes; every revision that git knows in the repository is understood as
-well (see `grailbench.graph.ids.Named`). What `git rev-list --parents --all` printed is read, too, as a file; then only
-full hashes are understood.
+In a repository an edge leads from each commit to each of its parents. The vertices are the commits that a reference
+reaches, named by their full hashes (see `grailbench.graph.ids.Named`). What `git rev-list --parents --all` printed is
+read, too, as a file.
 
 In a source tree an edge leads from importer to imported. The vertices are the modules in the tree, named as they are
 imported: with dots, from the outermost folder with an `__init__.py`, or from the tree's root where two modules would
-have one name. An edge leads to the module that a statement names; `from a import b` to a.b if that is a module, else to
-a. Imports inside functions and for type checking count. Hidden folders and virtual environments are left out.
+have one name. `from a import b` leads to a.b if that is a module, else to a. Hidden folders and virtual environments
+are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, in_file
 from grailbench.graph.readers.cells import decoded, found_of
 from grailbench.graph.readers.text import Found
 from grailbench.graph.revisions import is_repository
@@ -39,21 +38,21 @@ from grailbench.util.words import count
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
-def read_git(path: Path, text: np.ndarray) -> Found:
+def read_git(text: np.ndarray, path: Path) -> Found:
     """Reads lines with the hash of a commit and those of its parents (uint8[size]), of the repository `path` if that is
     a folder. Raises InputError if one is malformed."""
     sources, targets, known = [], [], []
-    for line, content in enumerate(decoded(path, text).split("\n"), 1):
+    for line, content in enumerate(decoded(text).split("\n"), 1):
         hashes = content.split()
         if not all(map(_HASH.fullmatch, hashes)):
             message = f"full hashes of commits expected: {content[:60]!r}"
-            raise InputError(message, path=path, line=line, remedy="git rev-list --parents --all")
+            raise InputError(message, line=line, remedy="git rev-list --parents --all")
         if hashes:
             known.append(hashes[0])
             sources += hashes[:1] * (len(hashes) - 1)
             targets += hashes[1:]
     repository = str(path.resolve()) if is_repository(path) else None
-    return found_of(path, sources, targets, list(dict.fromkeys(known)), repository)
+    return found_of(sources, targets, list(dict.fromkeys(known)), repository)
 
 
 # ---------------------------------------------------------------------------------------- Python
@@ -97,21 +96,23 @@ def _files(folder: Path) -> Iterator[str]:
         yield from (os.path.relpath(os.path.join(here, name), folder) for name in files if name.endswith(".py"))
 
 
-def read_python(path: Path, text: np.ndarray, outside: bool) -> Found:
+def read_python(text: np.ndarray, path: Path, outside: bool) -> Found:
     """Reads the imports of the tree `path` from what `python_files` returned (uint8[size]).
 
     outside  whether imported modules that are not in the tree are vertices, named as in the statement
 
     Raises InputError naming file and line where a file is no Python, or the name of its module no UTF-8 text.
     """
-    files = dict(_split(path, text.tobytes()))
+    files = dict(_split(text.tobytes()))
     names, places = _named(path.resolve().name, list(files))
     if (odd := next((file for file, name in names.items() if not _is_text(name)), None)) is not None:
         raise InputError("the name of this file, or of its folder, is no UTF-8 text", path=path / odd, remedy=_RENAME)
     edges, left_out = [], set()
     for file, source in files.items():
         package = names[file].split(".") if PurePosixPath(file).name == "__init__.py" else names[file].split(".")[:-1]
-        for imported, parts in _imports(path / file, source, package):
+        with in_file(path / file):
+            imports = list(_imports(source, package))
+        for imported, parts in imports:
             found = _module(imported, parts, places)
             if found is None and not outside:
                 left_out.add(imported)
@@ -119,22 +120,22 @@ def read_python(path: Path, text: np.ndarray, outside: bool) -> Found:
                 edges.append((names[file], found or imported))
     edges = list(dict.fromkeys(edges))
     if not files:
-        raise InputError("no Python file in this folder", path=path)
-    found = found_of(path, [u for u, _ in edges], [v for _, v in edges], list(names.values()))
+        raise InputError("no Python file in this folder")
+    found = found_of([u for u, _ in edges], [v for _, v in edges], list(names.values()))
     notes = ["edges go from importer to imported"]
     if left_out:
         notes.append(f"{count(len(left_out), 'imported module')} outside of the tree left out (--outside)")
     return replace(found, notes=tuple(notes))
 
 
-def _split(path: Path, raw: bytes) -> Iterator[tuple[str, bytes]]:
+def _split(raw: bytes) -> Iterator[tuple[str, bytes]]:
     """The path and the text of each file in what `python_files` returned."""
     at = 0
     while at < len(raw):
         end = raw.find(b"\n", at)
         size, _, name = raw[at:end].partition(b" ")
         if end < 0 or not size.isdigit() or not name:
-            raise InputError("Python sources are read from a folder", path=path, remedy="name the folder")
+            raise InputError("Python sources are read from a folder", remedy="name the folder")
         at = end + 1 + int(size)
         yield name.decode("utf-8", "surrogateescape"), raw[end + 1 : at]
 
@@ -159,17 +160,15 @@ def _is_text(name: str) -> bool:
     return not any("\ud800" <= letter <= "\udfff" for letter in name)
 
 
-def _imports(path: Path, source: bytes, package: list[str]) -> Iterator[tuple[str, list[str]]]:
+def _imports(source: bytes, package: list[str]) -> Iterator[tuple[str, list[str]]]:
     """The module that each statement of a file imports: its name, and names in it that may be modules too."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escape sequences and the like in the file
-            tree = ast.parse(source, filename=str(path))
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = getattr(error, "lineno", None)
-        raise InputError(
-            f"no Python of version {_VERSION}: {getattr(error, 'msg', error)}", path=path, line=line
-        ) from None
+        message = f"no Python of version {_VERSION}: {getattr(error, 'msg', error)}"
+        raise InputError(message, line=getattr(error, "lineno", None)) from None
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, []) for alias in node.names)

@@ -1,25 +1,11 @@
 """Reads formats that a library parses: DOT by pydot, GraphML by the standard library, OBO by obonet.
 
-DOT, Graphviz's language:
+DOT and GraphML: every node is a vertex, and undirected edges give both directions. In DOT a subgraph at an end of an
+edge stands for its nodes; ports and attributes are ignored. In GraphML nodes and edges of a graph inside a node, as yEd
+writes groups, are read with those around it, and the group is a vertex too; several graphs and hyperedges are refused.
 
-    digraph { a -> b -> c; "New York" -> {a b}; subgraph cluster_0 { d } }
-
-Every node is a vertex. A subgraph at an end of an edge stands for its nodes. Ports and attributes are ignored. An
-undirected graph gives both directions of every edge.
-
-GraphML. Every node is a vertex, named by its id; undirected edges give both directions. Nodes and edges of a graph
-inside a node, as yEd writes groups, are read with those around it; the group is a vertex too. Data, ports and labels
-are left aside. A file of several graphs, and hyperedges, are refused.
-
-OBO, for ontologies:
-
-    [Term]
-    id: GO:0000002
-    is_a: GO:0048308 ! a comment
-    relationship: part_of GO:0000003
-
-An edge goes from a term to the term that it is related to, from child to parent for is_a. The vertices are all terms
-that are not obsolete, and those that edges lead to, which another file may define.
+OBO: an edge goes from a term to the term that it is related to, from child to parent for is_a. The vertices are all
+terms that are not obsolete, and those that edges lead to, which another file may define.
 """
 
 from __future__ import annotations
@@ -29,7 +15,6 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -50,21 +35,21 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _DEFAULTS = {"node", "edge", "graph"}  # pydot keeps their default attributes as nodes of these names
 
 
-def read_dot(path: Path, text: np.ndarray) -> Found:
+def read_dot(text: np.ndarray) -> Found:
     """Reads the graph in a DOT file (uint8[size]). Raises InputError if it is malformed, and MachineLacks without
     pydot."""
     parser = needed("pydot.dot_parser", "DOT").GraphParser.parser
     needed("pyparsing", "DOT").ParserElement.enable_packrat()  # else the time doubles with each level of subgraphs
-    whole = decoded(path, text)
-    with parsing(path, "a graph in the DOT language", "graph { ... } or digraph { ... }"):
+    whole = decoded(text)
+    with parsing("a graph in the DOT language", "graph { ... } or digraph { ... }"):
         graphs = list(parser.parse_string(whole, parse_all=True))
         if len(graphs) != 1:
-            raise InputError(f"{len(graphs)} graphs; one is expected", path=path)
+            raise InputError(f"{len(graphs)} graphs; one is expected")
         graph = graphs[0].obj_dict
         edges = list(_edges(graph))
-        found = found_of(path, [u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(_nodes(graph))))
+        found = found_of([u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(_nodes(graph))))
     if not found.graph.vertices:
-        raise InputError("the file holds no vertex", path=path)
+        raise InputError("the file holds no vertex")
     if graph["type"] == "digraph":
         return found
     sources, targets, _ = both_ways(found.graph.sources, found.graph.targets)
@@ -122,22 +107,22 @@ def _name(node: str) -> str:
 _DIRECTED = {"directed": True, "undirected": False, "true": True, "false": False, "1": True, "0": False}
 
 
-def read_graphml(path: Path, text: np.ndarray) -> Found:
+def read_graphml(text: np.ndarray) -> Found:
     """Reads the graph in a GraphML file (uint8[size]). Raises InputError if it is malformed, has several graphs or
     hyperedges."""
-    with parsing(path, "a graph in GraphML", REFETCH):
+    with parsing("a graph in GraphML", REFETCH):
         root = ElementTree.parse(io.BufferedReader(Bytes(text))).getroot()  # noqa: S314 - expat bounds entities
         space = root.tag.removesuffix("graphml")
         graphs = root.findall(f"{space}graph")
         if len(graphs) != 1 or root.tag == space:
             message = f"{len(graphs)} graphs; one is expected"
-            raise InputError(message, path=path, remedy="<graphml><graph>...; several graphs in files of their own")
+            raise InputError(message, remedy="<graphml><graph>...; several graphs in files of their own")
         nodes: list[str] = []
         edges: list[tuple[str, str, bool]] = []
         _collect(graphs[0], space, "", nodes, edges)
-        found = found_of(path, [u for u, _, _ in edges], [v for _, v, _ in edges], list(dict.fromkeys(nodes)))
+        found = found_of([u for u, _, _ in edges], [v for _, v, _ in edges], list(dict.fromkeys(nodes)))
     if not found.graph.vertices:
-        raise InputError("the file holds no vertex", path=path)
+        raise InputError("the file holds no vertex")
     undirected = np.array([not directed for _, _, directed in edges], np.bool_)
     graph, notes = with_reverses(found.graph, undirected)
     return replace(found, graph=graph, notes=notes)
@@ -180,34 +165,38 @@ _TERM = re.compile(r"^\[Term\]", re.MULTILINE)
 _NO_TAG = re.compile(r"^[^!\[:\s][^:\n]*$", re.MULTILINE)
 
 
-def read_obo(path: Path, text: np.ndarray, relations: tuple[str, ...]) -> Found:
+def read_obo(text: np.ndarray, relations: tuple[str, ...]) -> Found:
     """Reads the terms of an ontology (uint8[size]) and the edges of these relations; is_a if none is named.
 
     Raises InputError if it is malformed or has no such relation, and MachineLacks without obonet.
     """
     reader = needed("obonet.read", "OBO")
     logging.getLogger("obonet.read").setLevel(logging.ERROR)  # it warns of files without a header
-    whole = decoded(path, text).replace("\r\n", "\n")
+    whole = decoded(text).replace("\r\n", "\n")
     try:
-        with parsing(path, "an ontology in OBO format"):
+        with parsing("an ontology in OBO format"):
             _, terms, _, _ = reader.get_sections(io.StringIO(whole))
     except InputError as error:
-        untagged = _NO_TAG.search(whole)
-        line = whole.count("\n", 0, untagged.start()) + 1 if untagged else None
-        raise InputError(f"'tag: value' expected: {error}" if untagged else str(error), path=path, line=line) from None
+        if untagged := _NO_TAG.search(whole):
+            line = whole.count("\n", 0, untagged.start()) + 1
+            raise InputError(f"'tag: value' expected: {error}", line=line) from None
+        raise
     current = [term for term in terms if term.get("is_obsolete", "false") != "true"]
-    _check_ids(path, whole, terms)
-    edges = [(term["id"].strip(), *edge) for term in current for edge in _related(path, term)]
+    if (unnamed := next((at for at, term in enumerate(terms) if not term.get("id")), None)) is not None:
+        begin = [found.start() for found in _TERM.finditer(whole)][unnamed]
+        line = whole.count("\n", 0, begin) + 1
+        raise InputError("a term without an id", line=line, remedy="id: after [Term]")
+    edges = [(term["id"].strip(), *edge) for term in current for edge in _related(term)]
     occurring = dict.fromkeys(relation for _, relation, _ in edges)
     for relation in relations:
         if relation not in occurring:
-            raise InputError(f"no relation {relation!r}", path=path, remedy=did_you_mean(relation, occurring))
+            raise InputError(f"no relation {relation!r}", remedy=did_you_mean(relation, occurring))
     wanted = relations or ("is_a",)
     edges = [(u, v) for u, relation, v in edges if relation in wanted]
     ids = [term["id"].strip() for term in current]
     if not ids:
-        raise InputError("the file holds no term", path=path, remedy="[Term] and its id: in OBO format")
-    found = found_of(path, [u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(ids)))
+        raise InputError("the file holds no term", remedy="[Term] and its id: in OBO format")
+    found = found_of([u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(ids)))
     notes = [f"edges of {' and '.join(wanted)}, from child to parent: from a term to the one it is related to"]
     if others := [relation for relation in occurring if relation not in wanted]:
         notes.append(f"relations left out: {', '.join(others)} (--relation)")
@@ -220,20 +209,11 @@ def read_obo(path: Path, text: np.ndarray, relations: tuple[str, ...]) -> Found:
     return replace(found, notes=tuple(notes))
 
 
-def _check_ids(path: Path, text: str, terms: list[dict]) -> None:
-    """Raises InputError for a term without an id."""
-    for at, term in enumerate(terms):
-        if not term.get("id"):
-            begin = [found.start() for found in _TERM.finditer(text)][at]
-            line = text.count("\n", 0, begin) + 1
-            raise InputError("a term without an id", path=path, line=line, remedy="id: after [Term]")
-
-
-def _related(path: Path, term: dict) -> Iterator[tuple[str, str]]:
+def _related(term: dict) -> Iterator[tuple[str, str]]:
     """The relation and the other term of each edge of a term."""
     yield from (("is_a", parent.strip()) for parent in term.get("is_a", ()) if parent.strip())
     for relationship in term.get("relationship", ()):
         words = relationship.split()
         if len(words) != 2:
-            raise InputError(f"relationship {relationship[:60]!r} of {term['id']}: 'relation term' expected", path=path)
+            raise InputError(f"relationship {relationship[:60]!r} of {term['id']}: 'relation term' expected")
         yield words[0], words[1]

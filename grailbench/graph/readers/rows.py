@@ -1,96 +1,31 @@
 """Reads the formats with a line for each vertex and its neighbours: `.gra`, METIS and adjacency lists.
 
-`.gra`, of GRAIL and related programs:
+`.gra`, of GRAIL and related programs: perhaps the line `graph_for_greach`, the number of vertices n, and for each
+vertex of 0..n-1, in any order, one line `0: 1 2 #`. A vertex without a line is an error, because the file may be
+truncated. Children may repeat and may include the vertex itself; such edges are kept.
 
-    graph_for_greach          this line may be missing
-    3                         the number of vertices
-    0: 1 2 #                  one line for each vertex: its id, a colon, its children, a hash
-    1: 2 #
-    2: #
+METIS (also Chaco, DIMACS10), whose graphs are undirected: a header `vertices edges [fmt [ncon]]`, and for each vertex a
+line with its neighbours, numbered from 1. Weights of edges (fmt 1, 11, 101, 111) are kept if they are usable (see
+`weights`); weights and sizes of vertices are ignored. It is an error if the number of neighbours is not twice the
+header's number of edges, or if a vertex does not list as many neighbours as list it.
 
-Every vertex of 0..n-1 must have exactly one line; the order is arbitrary. A vertex without a line is an error, because
-the file may be truncated. Children may repeat and may include the vertex itself; such edges are kept. Blank lines,
-spaces, tabs and CRLF are ignored.
-
-METIS (also Chaco, DIMACS10), whose graphs are undirected: each edge is read in both directions.
-
-    % a comment
-    4 3 [fmt [ncon]]          vertices, edges (each counted once), which weights there are, and how many per vertex
-    2 3                       one line for each vertex: its neighbours, numbered from 1
-    1 3
-    1 2
-
-    (the fourth vertex has no neighbour: its line is empty)
-
-Weights of edges (fmt 1, 11, 101, 111) are kept if they are usable (see `weights`); weights and sizes of vertices are
-ignored. The lines must list every edge twice, once for each end: it is an error if the number of neighbours is not
-twice the header's number of edges, or if a vertex does not list as many neighbours as list it.
-
-Adjacency lists of `networkx.write_adjlist`:
-
-    #script.py
-    # GMT Sat Nov 21 12:00:00 2026
-    # name of the graph
-    0 1 2
-    1 2
-    2
-
-Lines that start with '#' are comments. The vertices are the ids that occur. A second line for a vertex is an error; by
-that networkx's multi-line adjacency lists, another format, are detected. networkx writes each edge of an undirected
-graph once and does not mark the graph as undirected, so every edge is read as directed.
+Adjacency lists of `networkx.write_adjlist`: a vertex and all that it has edges to on a line. The vertices are the ids
+that occur. A second line for a vertex is an error; by that networkx's multi-line adjacency lists, another format, are
+detected. networkx does not mark a graph as undirected, so every edge is read as directed.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.ids import Counted, ids_from
+from grailbench.graph.readers import parsers
 from grailbench.graph.readers.edges import ranks
-from grailbench.graph.readers.text import (
-    AFTER_END,
-    COLON,
-    COLUMNS,
-    COUNT,
-    CURRENT,
-    CUT_OFF,
-    DONE,
-    FULL,
-    HASH,
-    LINE,
-    LINES,
-    NEWLINE,
-    NO_COLON,
-    NO_END,
-    NOT_A_NUMBER,
-    OUT_OF_RANGE,
-    PARSER,
-    PERCENT,
-    POS,
-    REFETCH,
-    TOO_LONG,
-    TWICE,
-    VALUE,
-    WEIGHING_PARSER,
-    Found,
-    are_counts,
-    at,
-    check_vertices,
-    fault,
-    first_line,
-    is_blank,
-    is_space,
-    lines,
-    new_state,
-    number,
-    parse,
-    store_weight,
-    usable_weights,
-)
+from grailbench.graph.readers.parsers import DONE, fault, new_state, parse, parse_gra, parse_rows, usable_weights
+from grailbench.graph.readers.text import Found, are_counts, check_vertices, first_line, lines
+from grailbench.util.files import REFETCH
 
 # ---------------------------------------------------------------------------------------- .gra
 
@@ -100,34 +35,34 @@ _SHORTEST = len("0:#\n")  # bytes of a vertex line
 _FEW = 1 << 20  # vertices for which an array is made without asking whether the file can have a line of each
 
 
-def read_gra(path: Path, text: np.ndarray) -> Found:
+def read_gra(text: np.ndarray) -> Found:
     """Reads a graph from a `.gra` text (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
-    vertices, pos, line = _gra_header(path, text)
+    vertices, pos, line = _gra_header(text)
     if vertices > max(_FEW, (text.size - pos + 1) // _SHORTEST):
-        raise InputError(
-            f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each",
-            path=path,
-            line=line - 1,
-            remedy=REFETCH,
-        )
-    state = new_state(pos, line)
-    seen = np.zeros(vertices, np.uint8)
-    status, sources, targets = parse(_parse_gra, text, state, seen)
+        message = f"{vertices} vertices, but {text.size - pos} bytes follow, too few for a line of each"
+        raise InputError(message, line=line - 1, remedy=REFETCH)
+    state, seen = new_state(pos, line), np.zeros(vertices, np.uint8)
+    status, sources, targets = parse(parse_gra, text, state, seen)
+    whole, current = int(state[parsers.LINES]), int(state[parsers.CURRENT])
     if status != DONE:
-        raise _gra_fault(path, text, state, status, vertices)
-    if state[LINES] != vertices:
-        missing = int(np.argmin(seen[: int(state[LINES]) + 1]))  # does not scan all of a `seen` of 2^31 bytes
-        raise InputError(
-            f"the file ends after {int(state[LINES])} of {vertices} vertex lines (vertex {missing} has none)",
-            path=path,
-            line=int(state[LINE]),
-            remedy=REFETCH,
-        )
+        messages = {
+            parsers.CUT_OFF: f"the file ends inside a vertex line, after {whole} of {vertices} whole ones",
+            parsers.NO_COLON: "a colon expected after the vertex id",
+            parsers.NO_END: f"the line of vertex {current} does not end with '#'",
+            parsers.AFTER_END: "something follows the '#' that ends the line",
+            parsers.TWICE: f"vertex {int(state[parsers.VALUE])} has a second line",
+        }
+        what = "a child" if current >= 0 else "a vertex id"
+        raise fault(text, state, status, what, vertices, messages=messages)
+    if whole != vertices:
+        missing = int(np.argmin(seen[: whole + 1]))  # does not scan all of a `seen` of 2^31 bytes
+        message = f"the file ends after {whole} of {vertices} vertex lines (vertex {missing} has none)"
+        raise InputError(message, line=int(state[parsers.LINE]), remedy=REFETCH)
     return Found(Graph(vertices, sources, targets), Counted(vertices))
 
 
-def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
+def _gra_header(text: np.ndarray) -> tuple[int, int, int]:
     """The number of vertices, and the byte and line where the vertex lines start."""
     named, line = False, 1
     for line, after, content in lines(text):
@@ -137,102 +72,12 @@ def _gra_header(path: Path, text: np.ndarray) -> tuple[int, int, int]:
             named = True
             continue
         if not content.isdigit() or len(content) > 18:
-            raise InputError(
-                f"the vertex count expected, found {content[:60].decode('ascii', 'backslashreplace')!r}",
-                path=path,
-                line=line,
-                remedy="a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line",
-            )
-        check_vertices(int(content), path, line)
+            message = f"the vertex count expected, found {content[:60].decode('ascii', 'backslashreplace')!r}"
+            remedy = "a .gra file starts with 'graph_for_greach' or with the vertex count alone on a line"
+            raise InputError(message, line=line, remedy=remedy)
+        check_vertices(int(content), line)
         return int(content), after, line + 1
-    raise InputError("the file ends before the vertex count", path=path, line=line, remedy=REFETCH)
-
-
-def _gra_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
-    messages = {
-        CUT_OFF: f"the file ends inside a vertex line, after {int(state[LINES])} of {vertices} whole ones",
-        NO_COLON: "a colon expected after the vertex id",
-        NO_END: f"the line of vertex {int(state[CURRENT])} does not end with '#'",
-        AFTER_END: "something follows the '#' that ends the line",
-        TWICE: f"vertex {int(state[VALUE])} has a second line",
-    }
-    what = "a child" if state[CURRENT] >= 0 else "a vertex id"
-    return fault(path, text, state, status, what, vertices, messages=messages)
-
-
-@njit(PARSER.format("uint8[::1]"), cache=True)
-def _parse_gra(text, state, sources, targets, seen):
-    """Parses vertex lines from state[POS] on; returns a status code.
-
-    seen: uint8[n], set to 1 for every vertex that has a line. There are two nested loops, because a single loop over
-    parser states takes twice as long.
-    """
-    end, room, n = text.size, targets.size, seen.size
-    pos, line, count, vertex, lines = state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES]
-    status = np.int64(-1)
-    while status < 0:
-        if vertex < 0:  # before a vertex line
-            while pos < end and is_space(text[at(pos)]):
-                line += text[at(pos)] == NEWLINE
-                pos += 1
-            if pos == end:
-                status = DONE
-                break
-            start = pos
-            value, pos = number(text, pos)
-            while pos < end and is_blank(text[at(pos)]):
-                pos += 1
-            if pos == end:
-                status = CUT_OFF
-            elif value < 0:
-                status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
-            elif text[at(pos)] != COLON:
-                status = NO_COLON
-            elif value >= n:
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            elif seen[value]:
-                status, state[VALUE], pos = TWICE, value, start
-            if status >= 0:
-                break
-            vertex = value
-            pos += 1
-        while status < 0:  # its children
-            if pos == end:
-                status = CUT_OFF
-                break
-            byte = text[at(pos)]
-            if is_blank(byte):
-                pos += 1
-            elif byte == HASH:
-                break
-            elif byte == NEWLINE:
-                status = NO_END
-            else:
-                start = pos
-                value, pos = number(text, pos)
-                if value < 0:
-                    status, pos = (NOT_A_NUMBER if value == -1 else TOO_LONG), start
-                elif value >= n:
-                    status, state[VALUE], pos = OUT_OF_RANGE, value, start
-                elif count == room:
-                    status, pos = FULL, start
-                else:
-                    sources[at(count)] = vertex
-                    targets[at(count)] = value
-                    count += 1
-        if status >= 0:
-            break
-        pos += 1
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos < end and text[at(pos)] != NEWLINE:
-            status = AFTER_END
-            break
-        seen[vertex] = 1
-        lines += 1
-        vertex = np.int64(-1)
-    state[POS], state[LINE], state[COUNT], state[CURRENT], state[LINES] = pos, line, count, vertex, lines
-    return status
+    raise InputError("the file ends before the vertex count", line=line, remedy=REFETCH)
 
 
 # ---------------------------------------------------------------------------------------- METIS
@@ -241,177 +86,69 @@ def _parse_gra(text, state, sources, targets, seen):
 _BOTH_ENDS = "METIS lists an edge at both its ends; a directed graph must come in another format"
 
 
-def read_metis(path: Path, text: np.ndarray) -> Found:
+def read_metis(text: np.ndarray) -> Found:
     """Reads a graph from a METIS text (uint8[size]). Raises InputError if it is malformed."""
-    vertices, edges, skipped, stride, pos, line = _metis_header(path, text)
+    vertices, edges, skipped, stride, pos, line = _metis_header(text)
     state = new_state(pos, line)
     weighted = stride == 2
-    status, sources, targets, weights = parse(_parse_metis, text, state, vertices, skipped, stride, weighted=weighted)
+    row = vertices, 1, vertices, parsers.PERCENT, skipped, stride
+    status, sources, targets, weights = parse(parse_rows, text, state, *row, weighted=weighted)
     if status != DONE:
-        raise _metis_fault(path, text, state, status, vertices)
+        messages = {
+            parsers.CUT_OFF: f"the file ends after {int(state[parsers.LINES])} of {vertices} vertex lines",
+            parsers.COLUMNS: "the line of a vertex ends before the weights that fmt promises",
+            parsers.AFTER_END: f"something follows the lines of all {vertices} vertices",
+        }
+        raise fault(text, state, status, "a neighbour or weight", vertices, 1, messages)
     if sources.size != 2 * edges:
-        raise InputError(
-            f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}",
-            path=path,
-            line=int(state[LINE]),
-            remedy=_BOTH_ENDS,
-        )
+        message = f"{sources.size} neighbours are listed, but the {edges} edges of line {line - 1} need {2 * edges}"
+        raise InputError(message, line=int(state[parsers.LINE]), remedy=_BOTH_ENDS)
     out, into = (np.bincount(ids, minlength=vertices) for ids in (sources, targets))
     if (uneven := np.flatnonzero(out != into)).size:
         v = int(uneven[0])
         message = f"vertex {v + 1} lists {out[v]} neighbours, but {into[v]} list it"
-        raise InputError(message, path=path, remedy=_BOTH_ENDS)
+        raise InputError(message, remedy=_BOTH_ENDS)
     weights, description = usable_weights(text, state, weights, "of edges") if weighted else (None, None)
     graph = Graph(vertices, sources, targets, weights)
     return Found(graph, Counted(vertices, 1), ("undirected: each edge in both directions",), description)
 
 
-def _metis_header(path: Path, text: np.ndarray) -> tuple[int, int, int, int, int, int]:
+def _metis_header(text: np.ndarray) -> tuple[int, int, int, int, int, int]:
     """Vertices, edges, how many numbers precede the neighbours of a line, how many numbers there are for each
     neighbour, and the byte and line after the header."""
-    line, after, content = first_line(path, text, "the header", comment=b"%")
+    line, after, content = first_line(text, "the header", comment=b"%")
     words = content.split()
     if not 2 <= len(words) <= 4 or not are_counts(words):
-        raise InputError("the header 'vertices edges [fmt [ncon]]' expected", path=path, line=line)
+        raise InputError("the header 'vertices edges [fmt [ncon]]' expected", line=line)
     form = words[2].zfill(3) if len(words) > 2 else b"000"
     if len(form) > 3 or form.strip(b"01"):
-        raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", path=path, line=line)
+        raise InputError(f"fmt {words[2].decode()!r} is not made of three 0 or 1", line=line)
     sizes, weights, edge_weights = (digit == ord("1") for digit in form)
     constraints = int(words[3]) if len(words) > 3 else int(weights)
-    check_vertices(int(words[0]), path, line)
+    check_vertices(int(words[0]), line)
     skipped = sizes + (constraints if weights else 0)
     return int(words[0]), int(words[1]), skipped, 1 + edge_weights, after, line + 1
-
-
-def _metis_fault(path: Path, text: np.ndarray, state: np.ndarray, status: int, vertices: int) -> InputError:
-    messages = {
-        CUT_OFF: f"the file ends after {int(state[LINES])} of {vertices} vertex lines",
-        COLUMNS: "the line of a vertex ends before the weights that fmt promises",
-        AFTER_END: f"something follows the lines of all {vertices} vertices",
-    }
-    return fault(path, text, state, status, "a neighbour or weight", vertices, 1, messages)
-
-
-@njit(WEIGHING_PARSER.format("int64, int64, int64"), cache=True)
-def _parse_metis(text, state, sources, targets, weights, n, skipped, stride):
-    """Parses vertex lines from state[POS] on; returns a status code.
-
-    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id and, if `stride` is 2, the edge's
-    weight. state[LINES] is the current vertex; state[CURRENT] is how many numbers of its line were read, -1 at its
-    start.
-    """
-    end, room = text.size, targets.size
-    pos, line, count, vertex, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if read < 0 and pos < end and text[at(pos)] == PERCENT:
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-            pos = min(pos + 1, end)
-            line += 1
-        elif pos == end and read < 0 and (vertex >= n - 1 or vertex == n):
-            status = DONE if vertex == n or skipped == 0 else CUT_OFF  # the last line may be empty and lack a newline
-        elif pos == end and read < 0:
-            status = CUT_OFF
-        elif pos == end or text[at(pos)] == NEWLINE:
-            if vertex < n:
-                read = max(read, 0)
-                if read < skipped or (read - skipped) % stride:
-                    status = COLUMNS
-                    break
-                vertex += 1
-            read = np.int64(-1)
-            line += pos < end
-            pos = min(pos + 1, end)
-        elif vertex >= n:
-            status = AFTER_END
-        else:
-            start = pos
-            value, pos = number(text, pos)
-            read = max(read, 0)
-            neighbour = read >= skipped and (read - skipped) % stride == 0
-            if value < 0 or (pos < end and not is_space(text[at(pos)])):
-                status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
-            elif neighbour and (value < 1 or value > n):
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            elif neighbour and count == room:
-                status, pos = FULL, start
-            else:
-                if neighbour:
-                    sources[at(count)] = vertex
-                    targets[at(count)] = value - 1
-                    count += 1
-                elif read >= skipped:
-                    store_weight(text, start, pos, line, count - 1, weights, state)
-                read += 1
-    state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT] = pos, line, count, vertex, read
-    return status
 
 
 # ---------------------------------------------------------------------------------------- adjacency lists
 
 
-def read_adjlist(path: Path, text: np.ndarray) -> Found:
+def read_adjlist(text: np.ndarray) -> Found:
     """Reads a graph from an adjacency list (uint8[size]), edges in the order of the file. Raises InputError if it is
     malformed."""
     state = new_state(0, 1)
-    status, sources, targets = parse(_parse_adjlist, text, state, MAX_VERTICES - 1)
+    status, row, ids, _ = parse(parse_rows, text, state, -1, 0, MAX_VERTICES - 1, parsers.HASH, 0, 1, weighted=False)
     if status != DONE:
         remedy = "'vertex neighbour neighbour ...', ids separated by blanks"
-        raise fault(path, text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
-    if sources.size == 0:
-        raise InputError("the file holds no vertex", path=path, line=int(state[LINE]))
-    begins = targets < 0
-    targets[begins] = sources[begins]
-    known, rank = ranks(sources, targets)
-    sources, targets = rank(sources), rank(targets)
-    lines_of = np.bincount(sources[begins], minlength=known.size)
+        raise fault(text, state, status, "a vertex id", MAX_VERTICES, remedy=remedy)
+    if ids.size == 0:
+        raise InputError("the file holds no vertex", line=int(state[parsers.LINE]))
+    begins = np.diff(row, prepend=-1) != 0
+    vertices, edges = ids[begins], ~begins
+    known, rank = ranks(vertices, ids)
+    lines_of = np.bincount(rank(vertices), minlength=known.size)
     if (twice := np.flatnonzero(lines_of > 1)).size:
-        raise InputError(
-            f"vertex {known[twice[0]]} begins {lines_of[twice[0]]} lines",
-            path=path,
-            remedy="a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it; "
-            "write_multiline_adjlist writes another format",
-        )
-    return Found(Graph(known.size, sources[~begins], targets[~begins]), ids_from(known))
-
-
-@njit(PARSER.format("int64"), cache=True)
-def _parse_adjlist(text, state, sources, targets, last):
-    """Parses lines from state[POS] on; returns a status code. Ids of 0..last are allowed.
-
-    The first id of a line is stored as a source with the target -1; state[CURRENT] is the vertex of the current line.
-    """
-    end, room = text.size, targets.size
-    pos, line, count, vertex = state[POS], state[LINE], state[COUNT], state[CURRENT]
-    status = np.int64(-1)
-    while status < 0:
-        while pos < end and is_blank(text[at(pos)]):
-            pos += 1
-        if pos == end:
-            status = DONE
-        elif text[at(pos)] == NEWLINE:
-            vertex = np.int64(-1)
-            line += 1
-            pos += 1
-        elif text[at(pos)] == HASH:  # also after the last id of a line, as networkx reads it
-            while pos < end and text[at(pos)] != NEWLINE:
-                pos += 1
-        elif count == room:
-            status = FULL
-        else:
-            start = pos
-            value, pos = number(text, pos)
-            if value < 0 or (pos < end and not is_space(text[at(pos)])):
-                status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
-            elif value > last:
-                status, state[VALUE], pos = OUT_OF_RANGE, value, start
-            else:
-                targets[at(count)] = -1 if vertex < 0 else value
-                vertex = value if vertex < 0 else vertex
-                sources[at(count)] = vertex
-                count += 1
-    state[POS], state[LINE], state[COUNT], state[CURRENT] = pos, line, count, vertex
-    return status
+        message = f"vertex {known[twice[0]]} begins {lines_of[twice[0]]} lines"
+        remedy = "a line has a vertex and all that it has edges to, as networkx.write_adjlist writes it"
+        raise InputError(message, remedy=f"{remedy}; write_multiline_adjlist writes another format")
+    return Found(Graph(known.size, rank(vertices[row[edges]]), rank(ids[edges])), ids_from(known))

@@ -1,32 +1,15 @@
-"""Reads edges between names: word lists and tables, with an edge in each line.
+"""Reads edges between names: word lists `source target [weight]`, and tables (CSV, TSV, Parquet), an edge a line.
 
-Words: `source target [weight]` a line, separated by blanks, or by tabs in a line with one.
-
-    # a comment; '%' begins one too
-    alice bob
-    New York<TAB>alice
-
-If all ids are numbers they stay numbers. The vertices are the ids that occur.
-
-Tables: CSV, TSV and Parquet.
-
-    source,target,weight      CSV: commas, or semicolons if the first line has no comma; TSV: tabs
-    alice,bob,3
-    "Smith, J.",alice,1       a cell in double quotes may hold the delimiter, and doubled quotes for quotes
-
-The columns of source and target are those that the caller names; else those whose names are recognised
-(`table.readings`). Lines before the header that begin with '#' or '%' are comments. A table of two columns that are not
-recognised has no header if its first row looks like the others: it has numbers only, or an id that the others have.
-What may be read in several ways is an error. A column `Type` that says Directed or Undirected, as Gephi writes it, is
-obeyed. If all ids are numbers they stay numbers, otherwise they are names. The vertices are the ids that occur.
+The columns of source and target of a table are those that the caller names; else those whose names are recognised
+(`cells.readings`); docs/formats.md has the rules. If all ids are numbers they stay numbers, otherwise they are names.
+The vertices are the ids that occur. What may be read in several ways is an error.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -46,107 +29,99 @@ from grailbench.graph.readers.cells import (
     words_of,
 )
 from grailbench.graph.readers.edges import with_reverses
-from grailbench.graph.readers.text import REFETCH, Found
+from grailbench.graph.readers.text import Found
 from grailbench.graph.weights import of_values
+from grailbench.util.files import REFETCH
 
-# ---------------------------------------------------------------------------------------- words
+_NAME_THEM = "--source COLUMN --target COLUMN"
+_NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
+_NO_EDGE = "the file holds no edge"
+_DIRECTED = np.empty(0, np.bool_)  #: which edges are undirected: none
 
 
-def read_names(path: Path, text: np.ndarray) -> Found:
+def read_names(text: np.ndarray) -> Found:
     """Reads a graph from an edge list of names (uint8[size]). Raises InputError if it is malformed."""
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
     varied = 0
-    for line, cells in words_of(decoded(path, text)):
+    for line, cells in words_of(decoded(text)):
         words = [word.strip() for word in cells]
         if words[0][:1] in ("#", "%"):
             continue
         if len(words) not in (2, 3) or not all(words):
+            message = f"{len(words)} words, or an empty one: {' '.join(words)[:60]!r}"
             raise InputError(
-                f"{len(words)} words, or an empty one: {' '.join(words)[:60]!r}", path=path, line=line,
-                remedy="'source target [weight]'; in a line with a tab only tabs separate",
-            )  # fmt: skip
+                message, line=line, remedy="'source target [weight]'; in a line with a tab only tabs separate"
+            )
         sources.append(words[0])
         targets.append(words[1])
         if len(words) == 3:
-            weights.append(_weight(path, line, words[2]))
+            remedy = "names that hold blanks are separated by tabs; --format tsv --no-header --source 1 --target 3"
+            weights.append(_number(line, words[2], "after the edge is no weight", f"{remedy} reads other columns"))
         if not varied and len(weights) not in (0, len(sources)):
             varied = line
     if not sources:
-        raise InputError("the file holds no edge", path=path)
-    found = found_of(path, sources, targets)
+        raise InputError(_NO_EDGE)
+    found = found_of(sources, targets)
     if varied:
-        description = f"not used: not every edge has one (line {varied} differs from those before)"
-        return replace(found, weights=description)
-    if not weights:
-        return found
-    usable, description = of_values(np.array(weights), "column 3")
-    graph = found.graph
-    return replace(found, graph=Graph(graph.vertices, graph.sources, graph.targets, usable), weights=description)
+        return replace(found, weights=f"not used: not every edge has one (line {varied} differs from those before)")
+    return _made(found, weights, "column 3") if weights else found
 
 
-def _weight(path: Path, line: int, word: str) -> float:
+def _number(line: int, cell: str, why: str, remedy: str | None = None) -> float:
     try:
-        return float(word)
+        return float(cell)
     except ValueError:
-        raise InputError(
-            f"{word[:60]!r} after the edge is no weight", path=path, line=line,
-            remedy="names that hold blanks are separated by tabs; --format tsv --no-header --source 1 --target 3 "
-            "reads tables of other columns",
-        ) from None  # fmt: skip
+        raise InputError(f"{cell[:60]!r} {why}", line=line, remedy=remedy) from None
 
 
-# ---------------------------------------------------------------------------------------- tables
-
-
-_NAME_THEM = "--source COLUMN --target COLUMN"
-_NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
-
-
-def read_csv(path: Path, text: np.ndarray, **options) -> Found:
+def read_csv(text: np.ndarray, **options) -> Found:
     """Reads a table whose cells are separated by commas or semicolons (uint8[size]). Options as of `Options`.
 
     Raises InputError if it is malformed, a cell is missing, it has no such column, or may be read in several ways.
     """
-    return _read(path, rows(path, decoded(path, text)), **options)
+    return _read(rows(decoded(text)), **options)
 
 
-def read_tsv(path: Path, text: np.ndarray, **options) -> Found:
+def read_tsv(text: np.ndarray, **options) -> Found:
     """As `read_csv`, with cells separated by tabs."""
-    return _read(path, rows(path, decoded(path, text), "\t"), **options)
+    return _read(rows(decoded(text), "\t"), **options)
 
 
 def _read(
-    path: Path,
-    found: Iterator[tuple[int, list[str]]],
-    source: str | None,
-    target: str | None,
-    weight: str | None,
-    header: bool,
+    found: Iterator[tuple[int, list[str]]], source: str | None, target: str | None, weight: str | None, header: bool
 ) -> Found:
-    line, first = first_row(path, found, header)
-    ends = ends_of(path, line, first, _NAME_THEM) if header and source is None else None
-    recognised = source is not None or ends is not None
-    if not recognised and len(first) != 2:
-        raise unrecognised(path, line, first, _NO_HEADER)
-    names, body, notes = first, found, ()
-    if not (header and recognised):
-        names, body = [str(column) for column in range(1, len(first) + 1)], itertools.chain([(line, first)], found)
-    if source is not None:
-        ends = place_of(path, line, names, source), place_of(path, line, names, target)
-    source_at, target_at = ends = ends or (0, 1)
-    weight_at = None if weight is None else place_of(path, line, names, weight)
-    sources, targets, weights, types = _cells(path, names, ends, weight_at, _type_of(names), body)
+    line, first = first_row(found, header)
+    numbers = [str(column) for column in range(1, len(first) + 1)]
+    known = _ends(line, first if header else numbers, source, target) if header or source is not None else None
+    if known is None and len(first) != 2:
+        raise unrecognised(line, first, _NO_HEADER)
+    headed = header and known is not None
+    names, body = (first, found) if headed else (numbers, itertools.chain([(line, first)], found))
+    ends, weight_at = known or (0, 1), None if weight is None else place_of(line, names, weight)
+    sources, targets, weights, types = _cells(names, ends, weight_at, _type_of(names), body)
     if not sources:
-        raise InputError("the file holds no edge", path=path, line=line)
-    if header and not recognised:
+        raise InputError(_NO_EDGE, line=line)
+    notes = []
+    if header and not headed:
         if not (all(map(is_number, first)) or {*first} & {*sources[1:], *targets[1:]}):
-            raise unrecognised(path, line, first, _NO_HEADER)
-        notes = ("its first line is an edge and no header, because it looks like the others",)
-    notes += (f"edges go from column {names[source_at]!r} to column {names[target_at]!r}",)
-    undirected = _undirected(path, types)
-    return _made(found_of(path, sources, targets), weights, names, weight_at, undirected, notes)
+            raise unrecognised(line, first, _NO_HEADER)
+        notes = ["its first line is an edge and no header, because it looks like the others"]
+    notes.append(_direction(names, ends))
+    what = None if weight_at is None else f"column {names[weight_at]!r}"
+    return _made(found_of(sources, targets), weights, what, _undirected(types), notes)
+
+
+def _ends(line: int | None, names: list[str], source: str | None, target: str | None) -> tuple[int, int] | None:
+    """The places of source and target, by the names that the user gave, else as they are recognised."""
+    if source is None or target is None:
+        return ends_of(line, names, _NAME_THEM)
+    return place_of(line, names, source), place_of(line, names, target)
+
+
+def _direction(names: list[str], ends: tuple[int, int]) -> str:
+    return f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}"
 
 
 def _type_of(names: list[str]) -> int | None:
@@ -156,7 +131,6 @@ def _type_of(names: list[str]) -> int | None:
 
 
 def _cells(
-    path: Path,
     names: list[str],
     ends: tuple[int, int],
     weight: int | None,
@@ -174,113 +148,97 @@ def _cells(
     for line, cells in body:
         if len(cells) != width:
             message = f"{len(cells)} cells, but the first line has {width}"
-            raise InputError(message, path=path, line=line, remedy="as many cells in every line")
+            raise InputError(message, line=line, remedy="as many cells in every line")
         if not (cells[source] and cells[target]):
             empty = names[target if cells[source] else source]
-            raise InputError(f"the cell of column {empty!r} is empty", path=path, line=line, remedy="an id is expected")
+            raise InputError(f"the cell of column {empty!r} is empty", line=line, remedy="an id is expected")
         sources.append(cells[source])
         targets.append(cells[target])
         if weight is not None:
-            weights.append(_number(path, line, names[weight], cells[weight]))
+            weights.append(_number(line, cells[weight], f"in column {names[weight]!r}: a number is expected"))
         if type is not None:
             types.append((line, cells[type]))
     return sources, targets, weights, types
 
 
-def _number(path: Path, line: int, name: str, cell: str) -> float:
-    try:
-        return float(cell)
-    except ValueError:
-        message = f"{cell[:60]!r} in column {name!r}: a number is expected"
-        raise InputError(message, path=path, line=line) from None
-
-
-def _undirected(path: Path, types: list[tuple[int | None, str]]) -> np.ndarray:
+def _undirected(types: list[tuple[int | None, str]]) -> np.ndarray:
     """Which edges a column Type says to be undirected, bool[m]; [0] if it is none of Gephi's, which says only that."""
     kinds = [cell.strip().casefold() for _, cell in types]
     if not {"directed", "undirected"} & set(kinds):
-        return np.empty(0, np.bool_)
+        return _DIRECTED
     for (line, cell), word in zip(types, kinds, strict=True):
         if word not in ("directed", "undirected"):
-            raise InputError(
-                f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines", path=path,
-                line=line, remedy="another name for the column if it is not Gephi's",
-            )  # fmt: skip
+            message = f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines"
+            raise InputError(message, line=line, remedy="another name for the column if it is not Gephi's")
     return np.array([word == "undirected" for word in kinds])
 
 
 def _made(
-    found: Found, weights, names: list[str], weight: int | None, undirected: np.ndarray, notes: tuple[str, ...]
+    found: Found, weights, what: str | None, undirected: np.ndarray = _DIRECTED, notes: Sequence[str] = ()
 ) -> Found:
-    """The graph with weights, if a column of them was asked for, and the reverses of undirected edges."""
+    """The graph with weights, if there is a column `what` of them, and the reverses of undirected edges."""
     graph, description = found.graph, None
-    if weight is not None:
-        usable, description = of_values(np.asarray(weights), f"column {names[weight]!r}")
+    if what is not None:
+        usable, description = of_values(np.asarray(weights), what)
         graph = Graph(graph.vertices, graph.sources, graph.targets, usable)
     graph, more = with_reverses(graph, undirected)
     return replace(found, graph=graph, notes=(*notes, *more), weights=description)
 
 
-def read_parquet(path: Path, content: np.ndarray, source: str | None, target: str | None, weight: str | None) -> Found:
+def read_parquet(content: np.ndarray, source: str | None, target: str | None, weight: str | None) -> Found:
     """Reads a Parquet file (uint8[size]) with an edge in each row; columns as of CSV with a header. Raises InputError
     as `read_csv`, and MachineLacks without pyarrow."""
     needed("pyarrow", "Parquet")
     parquet = needed("pyarrow.parquet", "Parquet")
     arrow = needed("pyarrow", "Parquet")
-    with parsing(path, "a Parquet file", REFETCH):
+    with parsing("a Parquet file", REFETCH):
         file = parquet.ParquetFile(arrow.BufferReader(arrow.py_buffer(content)))
         names = list(file.schema_arrow.names)
-        if source is None:
-            ends = ends_of(path, None, names, _NAME_THEM)
-        else:
-            ends = place_of(path, None, names, source), place_of(path, None, names, target)
-        if ends is None:
-            raise unrecognised(path, None, names, _NAME_THEM)
-        weight_at = None if weight is None else place_of(path, None, names, weight)
+        if (ends := _ends(None, names, source, target)) is None:
+            raise unrecognised(None, names, _NAME_THEM)
+        weight_at = None if weight is None else place_of(None, names, weight)
         type_at = _type_of(names)
         places = [place for place in (*ends, weight_at, type_at) if place is not None]
         table = file.read(columns=[names[place] for place in places])
         if not table.num_rows:
-            raise InputError("the file holds no edge", path=path)
-        labels = [_labels(path, names[place], table.column(names[place]), arrow) for place in ends]
+            raise InputError(_NO_EDGE)
+        labels = [_labels(names[place], table.column(names[place]), arrow) for place in ends]
         if not all(each.dtype.kind == "i" for each in labels):
             labels = [each if each.dtype == object else each.astype(str).astype(object) for each in labels]
-        weights = None if weight_at is None else _values(path, names[weight_at], table.column(names[weight_at]), arrow)
+        weights = None if weight_at is None else _values(names[weight_at], table.column(names[weight_at]), arrow)
         types = [] if type_at is None else table.column(names[type_at]).to_pylist()
-    undirected = _undirected(path, [(None, str(cell or "")) for cell in types])
-    notes = (f"edges go from column {names[ends[0]]!r} to column {names[ends[1]]!r}",)
-    return _made(found_of(path, *labels), weights, names, weight_at, undirected, notes)
+    undirected = _undirected([(None, str(cell or "")) for cell in types])
+    what = None if weight_at is None else f"column {names[weight_at]!r}"
+    return _made(found_of(*labels), weights, what, undirected, [_direction(names, ends)])
 
 
-def _whole(path: Path, name: str, column) -> None:
+def _whole(name: str, column) -> None:
     """Raises InputError if a value of a column is missing."""
     if column.null_count:
         row = column.is_null().index(True).as_py()
-        raise InputError(f"row {row + 1} of column {name!r} is missing", path=path, remedy="an id is expected")
+        raise InputError(f"row {row + 1} of column {name!r} is missing", remedy="an id is expected")
 
 
-def _labels(path: Path, name: str, column, arrow) -> np.ndarray:
+def _labels(name: str, column, arrow) -> np.ndarray:
     """The ids in a column: int64[m] if they are numbers, else object[m] of str."""
-    _whole(path, name, column)
+    _whole(name, column)
     kind = column.type.value_type if arrow.types.is_dictionary(column.type) else column.type
     if arrow.types.is_integer(kind):
         try:
             return column.cast(arrow.int64()).to_numpy()
         except arrow.ArrowInvalid:
-            raise InputError(
-                f"column {name!r} has an id beyond 64 bits with a sign", path=path,
-                remedy="a column of text may hold ids of any size",
-            ) from None  # fmt: skip
+            message = f"column {name!r} has an id beyond 64 bits with a sign"
+            raise InputError(message, remedy="a column of text may hold ids of any size") from None
     if not (arrow.types.is_string(kind) or arrow.types.is_large_string(kind)):
-        raise InputError(f"column {name!r} is of type {column.type}: text or whole numbers are expected", path=path)
+        raise InputError(f"column {name!r} is of type {column.type}: text or whole numbers are expected")
     labels = np.array([*column.cast(arrow.string()).to_pylist(), None], object)[:-1]
     if (empty := np.flatnonzero(labels == "")).size:
-        raise InputError(f"row {empty[0] + 1} of column {name!r} is empty", path=path, remedy="an id is expected")
+        raise InputError(f"row {empty[0] + 1} of column {name!r} is empty", remedy="an id is expected")
     return labels
 
 
-def _values(path: Path, name: str, column, arrow) -> np.ndarray:
-    _whole(path, name, column)
+def _values(name: str, column, arrow) -> np.ndarray:
+    _whole(name, column)
     if not (arrow.types.is_integer(column.type) or arrow.types.is_floating(column.type)):
-        raise InputError(f"column {name!r} is of type {column.type}: numbers are expected", path=path)
+        raise InputError(f"column {name!r} is of type {column.type}: numbers are expected")
     return column.to_numpy()

@@ -52,10 +52,10 @@ class Closure(SolverProblem):
             raise InputError(f"{graph.name} has no vertices, so there is nothing to close")
         return Whole(data, graph.ids)
 
-    def solve(self, solver: Solver, data: Relation, asked: None, timer) -> Closed:
+    def solve(self, solver: Solver, data: Relation, batch: None, timer) -> Closed:
         return solver.solve(timer)
 
-    def data_of(self, edges: Graph, params: Params, asked: None, timer) -> Relation:
+    def data_of(self, edges: Graph, params: Params, batch: None, timer) -> Relation:
         return Relation(edges, timer)
 
     def checksum(self, found: Closed) -> str:

@@ -18,8 +18,8 @@ from grailbench.problems.counts.sweep import swept
 
 
 class _Sweeps(Solver):
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        """Reduces and sweeps the whole graph, whatever is asked."""
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """Reduces and sweeps the whole graph, whatever the batch is."""
         with timer.phase("reduce"):
             form = reduced(self._task)
         with timer.phase("sweep"):
@@ -27,7 +27,7 @@ class _Sweeps(Solver):
         with timer.phase("expand"):
             counts = expanded(self._task, form, columns)
         self.counters = {"vertices_left": form.vertices, "columns": form.columns.shape[0], **work}
-        return Counted(counts if asked is None else counts[asked])
+        return Counted(counts if batch is None else counts[batch])
 
 
 @register
@@ -55,12 +55,12 @@ class _Sketches(Solver):
         super().__init__(task, params)
         self._seed = params.seed
 
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        """Estimates for the whole graph, whatever is asked."""
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """Estimates for the whole graph, whatever the batch is."""
         found, _, self.held_bytes = sketch.estimated(self._task, self._workers, self._seed)
         self.counters = {"ranks": sketch.RANKS, "error_permille": round(1000 * sketch.ERROR)}
         counts = np.rint(found).astype(np.int64)
-        return Counted(counts if asked is None else counts[asked], sketch.ERROR)
+        return Counted(counts if batch is None else counts[batch], sketch.ERROR)
 
 
 @register
@@ -85,13 +85,13 @@ class CountsSketch(Implementation):
 
 
 class _Search(Solver):
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        asked = np.arange(self._task.vertices, dtype=np.int32) if asked is None else asked
-        threads = max(1, min(self._workers, asked.shape[0]))
-        counts = np.empty(asked.shape[0], np.int64)
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        batch = np.arange(self._task.vertices, dtype=np.int32) if batch is None else batch
+        threads = max(1, min(self._workers, batch.shape[0]))
+        counts = np.empty(batch.shape[0], np.int64)
 
         def search(turn: int) -> int:
-            found, scanned = searched(self._task.offsets, self._task.children, self._task.sizes, asked[turn::threads])
+            found, scanned = searched(self._task.offsets, self._task.children, self._task.sizes, batch[turn::threads])
             counts[turn::threads] = found
             return scanned
 
@@ -101,14 +101,14 @@ class _Search(Solver):
 
 
 @njit(cache=True, nogil=True)
-def searched(offsets, children, sizes, asked):
-    """The counts of `asked` (int32[q]), int64[q], by a search from each; and the edges that were looked at. Arrays as
+def searched(offsets, children, sizes, batch):
+    """The counts of `batch` (int32[q]), int64[q], by a search from each; and the edges that were looked at. Arrays as
     in `Task`."""
     k = offsets.shape[0] - 1
     seen, queue = np.full(k, -1, np.int64), np.empty(k, np.int32)
-    counts, scanned = np.zeros(asked.shape[0], np.int64), 0
-    for i in range(asked.shape[0]):
-        seen[asked[i]], queue[0] = i, asked[i]
+    counts, scanned = np.zeros(batch.shape[0], np.int64), 0
+    for i in range(batch.shape[0]):
+        seen[batch[i]], queue[0] = i, batch[i]
         head, tail = 0, 1
         while head < tail:
             u = queue[head]
@@ -147,10 +147,10 @@ class Search(_Each):
 class _ByLibrary(Solver):
     """Asks a library what each vertex reaches, one after the other."""
 
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        asked = range(self._task.vertices) if asked is None else asked.tolist()
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        batch = range(self._task.vertices) if batch is None else batch.tolist()
         sizes = self._task.sizes
-        return Counted(np.array([int(sizes[self.reached(u)].sum()) for u in asked], np.int64))
+        return Counted(np.array([int(sizes[self.reached(u)].sum()) for u in batch], np.int64))
 
     @abstractmethod
     def reached(self, source: int) -> Iterable:
@@ -225,8 +225,8 @@ class NetworkX(_Each):
 
 
 class _OnGpu(Solver):
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        """Reduces on the host, and sweeps the whole graph on the device, whatever is asked."""
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """Reduces on the host, and sweeps the whole graph on the device, whatever the batch is."""
         from grailbench.cuda.timers import Phases
         from grailbench.problems.counts.gpu.sweep import swept
 
@@ -238,7 +238,7 @@ class _OnGpu(Solver):
         with timer.phase("expand"):
             counts = expanded(self._task, form, columns)
         self.counters = {"vertices_left": form.order.shape[0], "columns": form.columns.shape[0], **work}
-        return Counted(counts if asked is None else counts[asked])
+        return Counted(counts if batch is None else counts[batch])
 
 
 @register

@@ -80,8 +80,8 @@ class Solver(contract.Solver):
         self._task, self._workers = task, params.workers
 
     @abstractmethod
-    def solve(self, asked: np.ndarray | None, timer: Timer) -> Counted:
-        """The counts of the components `asked`, int32[q], or of all if that is None."""
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """The counts of the components of a batch, int32[q], or of all if that is None."""
 
 
 class Implementation(contract.Prepared):

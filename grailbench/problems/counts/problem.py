@@ -137,30 +137,30 @@ class Counts(SolverProblem):
             raise InputError(f"{graph.name} has no vertices, so there is nothing to count")
         return Every(data, spec, graph.ids)
 
-    def solve(self, solver: Solver, data: Task, asked, timer) -> Counted:
-        return solver.solve(_components(data, asked), timer)
+    def solve(self, solver: Solver, data: Task, batch, timer) -> Counted:
+        return solver.solve(_components(data, batch), timer)
 
-    def data_of(self, edges: Graph, params: Params, asked, timer) -> Task:
+    def data_of(self, edges: Graph, params: Params, batch, timer) -> Task:
         """Condenses, which is phase `condense`."""
         with timer.phase("condense"):
-            return task_of(condense(edges, params.workers), asked[1])
+            return task_of(condense(edges, params.workers), batch[1])
 
     def checksum(self, found: Counted) -> str:
         return contract.checksum(np.ascontiguousarray(found.counts).data)
 
-    def rated(self, data: Task, asked) -> int:
-        return data.component.shape[0] if asked[0] is None else asked[0].shape[0]
+    def rated(self, data: Task, batch) -> int:
+        return data.component.shape[0] if batch[0] is None else batch[0].shape[0]
 
 
-def _components(task: Task, asked) -> np.ndarray | None:
-    where, _ = asked
+def _components(task: Task, batch) -> np.ndarray | None:
+    where, _ = batch
     return None if where is None else task.component[where]
 
 
 class Every(Workload):
     """The counts of all vertices, or of drawn ones.
 
-    asked  the original vertices, int32[q], or None for all; and whether ancestors are counted
+    batch  the original vertices, int32[q], or None for all; and whether ancestors are counted
     """
 
     def __init__(self, task: Task, spec: Spec, ids: Ids):
@@ -168,7 +168,7 @@ class Every(Workload):
         n, some = task.component.shape[0], None
         if 0 < spec.count < n:
             some = np.sort(np.random.default_rng(spec.seed).choice(n, spec.count, replace=False)).astype(np.int32)
-        self.asked = some, spec.kind == ANCESTORS
+        self.batch = some, spec.kind == ANCESTORS
         self._right: np.ndarray | None = None
         self._drawn: tuple[np.ndarray, np.ndarray] | None = None
         self._pairs: int | None = None
@@ -178,7 +178,7 @@ class Every(Workload):
     @property
     def size(self) -> int:
         """Number of vertices whose counts are asked."""
-        where, _ = self.asked
+        where, _ = self.batch
         return self._task.component.shape[0] if where is None else where.shape[0]
 
     @property
@@ -188,7 +188,7 @@ class Every(Workload):
     def describe(self) -> str:
         """Returns a description, such as 'descendants of 100 vertices, 2,310 pairs'."""
         known = "" if self._pairs is None else f", {self._pairs:,} pairs"
-        return f"{'ancestors' if self.asked[1] else 'descendants'} of {self.size:,} vertices{known}"
+        return f"{'ancestors' if self.batch[1] else 'descendants'} of {self.size:,} vertices{known}"
 
     def judge(self, key: str, attempt: Attempt) -> Verdict:
         """Compares every count with the closure, or those of drawn vertices with searches.
@@ -196,7 +196,7 @@ class Every(Workload):
         The counter `seen_permille` of estimates is the root mean square of their relative errors, of those compared.
         """
         found: Counted = attempt.answers
-        where = _components(self._task, self.asked)
+        where = _components(self._task, self.batch)
         fault = self._fault(found, where)
         if fault:
             return attempt.verdict(fault, None, "")
@@ -218,9 +218,9 @@ class Every(Workload):
     def _fault(self, found: Counted, where: np.ndarray | None) -> str | None:
         task = self._task
         arrays = task.offsets, task.children, task.order, task.sizes
-        counts, asked = found.counts, task.vertices if where is None else where.shape[0]
-        if counts.shape != (asked,) or counts.dtype != np.int64:
-            return f"counts of shape {counts.shape} and dtype {counts.dtype}, not ({asked},) and int64"
+        counts, batch = found.counts, task.vertices if where is None else where.shape[0]
+        if counts.shape != (batch,) or counts.dtype != np.int64:
+            return f"counts of shape {counts.shape} and dtype {counts.dtype}, not ({batch},) and int64"
         if closure_suffices(task):
             if self._right is None:
                 self._right = closed(*arrays)
@@ -235,8 +235,8 @@ class Every(Workload):
     def _searched(self, where: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Places of drawn vertices among those asked, int32[d], and their counts, int64[d]."""
         if self._drawn is None:
-            task, asked = self._task, self._task.vertices if where is None else where.shape[0]
-            drawn = np.random.default_rng(1).permutation(asked).astype(np.int32)
+            task, batch = self._task, self._task.vertices if where is None else where.shape[0]
+            drawn = np.random.default_rng(1).permutation(batch).astype(np.int32)
             arrays = task.offsets, task.children, task.sizes
             right = drawn_counts(*arrays, drawn if where is None else where[drawn], SCANNED)
             self._drawn = drawn[: right.shape[0]], right

@@ -34,7 +34,7 @@ class Rows(NamedTuple):
     words   uint64[(r + 2) * width]: rows, in the order in which they were needed; row 0 stands for one with every bit
     used    uint64[r + 2]: bit w is set if word w of the row is not 0; other words are not written
     owner   int32[r + 2]: the vertex whose row it is
-    held    int64[r + 2]: the weight of the row's bits, from when its owner was visited
+    weights    int64[r + 2]: the weight of the row's bits, from when its owner was visited
     refs    int32[r]: the row that a vertex has, as first + place; less than `first`: it reaches no column
     marks   uint64[r // 64 + 1]: a bit for each vertex that reaches a column and is yet to be visited
     first   int64[1]: what names row 0; it grows from block to block, so that `refs` need not be cleared
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     words: np.ndarray
     used: np.ndarray
     owner: np.ndarray
-    held: np.ndarray
+    weights: np.ndarray
     refs: np.ndarray
     marks: np.ndarray
     first: np.ndarray
@@ -150,7 +150,7 @@ def _sweep(offsets, parents, columns, planes, rows, counts, work):
     columns            int32[at most 64 * width], ascending; planes: their weights, see `_planes`
     work               int64[4]: vertices visited, edges to parents, rows that were joined with another, and made
     """
-    words, used, owner, held, refs, marks, start = rows
+    words, used, owner, weights, refs, marks, start = rows
     width = np.uint64(words.shape[0] // used.shape[0])
     every = ~_0 >> (np.uint64(WORD) - width)
     if start[0] > MOST:
@@ -158,11 +158,11 @@ def _sweep(offsets, parents, columns, planes, rows, counts, work):
         start[0] = 1
     full = np.int32(start[0])
     top = full + np.int32(1)
-    owner[0], held[0] = -1, columns.shape[0]
+    owner[0], weights[0] = -1, columns.shape[0]
     heavy = _0
     for i in range(planes.shape[0]):
         heavy |= _1 << planes[i, 0]
-        held[0] += np.int64(ones(planes[i, 1]) << planes[i, 2])
+        weights[0] += np.int64(ones(planes[i, 1]) << planes[i, 2])
     for i in range(columns.shape[0]):
         marks[columns[i] >> 6] |= _1 << np.uint64(columns[i] & 63)
     column = 0
@@ -186,10 +186,10 @@ def _sweep(offsets, parents, columns, planes, rows, counts, work):
                 used[at] |= _1 << word
                 column += 1
             if own:
-                bits = _weigh(words, used, held, np.uint64(ref - full), planes, heavy, width)
+                bits = _weigh(words, used, weights, np.uint64(ref - full), planes, heavy, width)
                 if bits == np.uint64(columns.shape[0]):
                     refs[v] = ref = full
-            counts[v] += held[ref - full]
+            counts[v] += weights[ref - full]
             work[0] += 1
             work[1] += offsets[v + 1] - offsets[v]
             for k in range(offsets[v], offsets[v + 1]):
@@ -231,7 +231,7 @@ def _copy(words, used, to, ref, full, width):
 
 
 @njit(cache=True)
-def _weigh(words, used, held, at, planes, heavy, width):
+def _weigh(words, used, weights, at, planes, heavy, width):
     """Sets what a row weighs, and returns the number of its bits."""
     bits, left = _0, used[at]
     while left:
@@ -242,7 +242,7 @@ def _weigh(words, used, held, at, planes, heavy, width):
         for i in range(planes.shape[0]):
             if (used[at] >> planes[i, 0]) & _1:
                 weight += np.int64(ones(words[at * width + planes[i, 0]] & planes[i, 1]) << planes[i, 2])
-    held[at] = weight
+    weights[at] = weight
     return bits
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 
 NEVER = np.int32(2**31 - 1)
@@ -144,10 +145,13 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
     return None
 
 
-class Labelled:
-    """Base class of indexes with label records, which subclasses hold as `labels`. It precedes `Index` in the bases."""
-
-    labels: Labels
-
-    def check_labels(self, dag: Dag) -> str | None:
-        return fault(self.labels, dag.offsets, dag.children)
+def require_super_root(dag: Dag) -> None:
+    """Raises InputError unless the last vertex is the only one without a parent: every top-down BFS starts there."""
+    roots = np.flatnonzero(dag.levels == 0)
+    if roots.size != 1:
+        found = f"{roots.size} vertices have no parent"
+    elif roots[0] != dag.super_root:
+        found = f"vertex {roots[0]} has no parent, and is not the last vertex"
+    else:
+        return
+    raise InputError(found, remedy="condense() adds the one super-root that is needed, as the last vertex")

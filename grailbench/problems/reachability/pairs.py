@@ -17,21 +17,12 @@ from typing import IO, NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.errors import InputError
+from grailbench.errors import InputError, in_file
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.cells import decoded, ends_of, first_row, place_of, rows, unrecognised, words_of
-from grailbench.graph.readers.text import (
-    HASH,
-    NEWLINE,
-    PERCENT,
-    is_blank,
-    is_space,
-    number,
-    refuse_wide,
-    with_line_feeds,
-    without_bom,
-)
+from grailbench.graph.readers.parsers import HASH, NEWLINE, PERCENT, is_blank, is_space, number
+from grailbench.graph.readers.text import refuse_wide, with_line_feeds, without_bom
 from grailbench.util import memory
 from grailbench.util.files import opened
 
@@ -54,12 +45,9 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(
-    path: str | os.PathLike,
-    ids: Ids,
-    digest: str | None = None,
-    pipes: bool = True,
+    path: str | os.PathLike, ids: Ids, digest: str | None = None, pipes: bool = True,
     columns: tuple[str, str] | None = None,
-) -> Pairs:
+) -> Pairs:  # fmt: skip
     """Reads the pairs of a file, which may be compressed by gzip; '-' is the standard input.
 
     ids     the ids of the graph that the pairs are of
@@ -70,29 +58,28 @@ def read_pairs(
     Raises InputError naming file and line for the first line that is no pair of the graph, and also if the file is
     missing, holds no pair or has changed; TooLittleMemory.
     """
-    with opened(path, pipes=pipes) as source:
-        shown = source.path if str(path) == "-" else path
+    with opened(path, pipes=pipes) as source, in_file(shown := source.path if str(path) == "-" else path):
         if digest not in (None, source.sha256):
             raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
-        refuse_wide(source.head(2), shown)
-        text = without_bom(source.text, source.path)
+        refuse_wide(source.head(2))
+        text = without_bom(source.text)
         if not text.size:
-            raise InputError("the file is empty", path=shown, remedy=_LINE)
+            raise InputError("the file is empty", remedy=_LINE)
         lined = with_line_feeds(text)
         memory.require(_BYTES_A_LINE * np.count_nonzero(lined == NEWLINE), f"{shown}: its queries")
         table = _table_of(path, lined)
         text = text if table == "csv" else lined  # a cell in quotes may hold a carriage return
         if columns and not table:
-            raise InputError("columns are named, but it is no table", path=shown, remedy="a file named .csv or .tsv")
-        found = None if table == "csv" or columns or not ids.numeric else _of_numbers(shown, text, ids)
+            raise InputError("columns are named, but it is no table", remedy="a file named .csv or .tsv")
+        found = None if table == "csv" or columns or not ids.numeric else _of_numbers(text, ids)
         if found is None:
-            content = decoded(shown, text)
-            said = rows(shown, content) if table == "csv" else _as_named(words_of(content), ids)
-            said = _pairs_of_table(shown, said, ids, columns) if table else said
-            found = _of_texts(shown, ((line, words) for line, words in said if not _is_comment(words[0], ids)), ids)
-    if not found.sources.size:
-        raise InputError("holds no query", path=shown, remedy=_LINE)
-    return found
+            content = decoded(text)
+            lines = rows(content) if table == "csv" else _as_named(words_of(content), ids)
+            lines = _pairs_of_table(lines, ids, columns) if table else lines
+            found = _of_texts(((line, words) for line, words in lines if not _is_comment(words[0], ids)), ids)
+        if not found.sources.size:
+            raise InputError("holds no query", remedy=_LINE)
+        return found
 
 
 def _table_of(path: str | os.PathLike, text: np.ndarray) -> str | None:
@@ -105,28 +92,24 @@ def _table_of(path: str | os.PathLike, text: np.ndarray) -> str | None:
     return "csv" if b"," in first and b"\t" not in first and len(first.split()) < 2 else None
 
 
-# ---------------------------------------------------------------------------------------- lines of numbers
-
-
-def _of_numbers(path: str | os.PathLike, text: np.ndarray, ids: Ids) -> Pairs | None:
+def _of_numbers(text: np.ndarray, ids: Ids) -> Pairs | None:
     """The pairs of lines of numbers; None if a line is anything else, which the slower way reads or refuses."""
     room = int(np.count_nonzero(text == NEWLINE)) + 1
     labels, given, lines = np.empty((2, room), np.int64), np.empty(room, np.int8), np.empty(room, np.int64)
     count = _parse(text, labels[0], labels[1], given, lines)
     if count < 0:
         return None
-    labels, lines = labels[:, :count], lines[:count]
+    return _of_labels(labels[:, :count], given[:count], lines[:count], ids)
+
+
+def _of_labels(labels: np.ndarray, given: np.ndarray, lines: np.ndarray, ids: Ids) -> Pairs:
+    """The pairs of ids, [2, k]. Raises InputError for the first one with an id that the graph does not have."""
     ends = ids.vertices_of(labels)
-    _require(path, labels, ends, lines, ids)
-    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), given[:count], lines)
-
-
-def _require(path: str | os.PathLike, labels: np.ndarray, ends: np.ndarray, lines: np.ndarray, ids: Ids) -> None:
-    """Raises InputError for the first pair with an id that the graph does not have."""
     if (ends < 0).any():
         at = int(np.argmax((ends < 0).any(axis=0)))
         end = int(np.argmax(ends[:, at] < 0))
-        raise InputError(str(ids.unknown(str(labels[end, at]))), path=path, line=int(lines[at]))
+        raise InputError(str(ids.unknown(str(labels[end, at]))), line=int(lines[at]))
+    return Pairs(*ends.astype(VERTEX), given, lines)
 
 
 @njit(cache=True)
@@ -172,20 +155,17 @@ def _parse(text, sources, targets, given, lines):
         count += 1
 
 
-# ---------------------------------------------------------------------------------------- any other line
-
-
 def _as_named(found: Iterator[tuple[int, list[str]]], ids: Ids) -> Iterator[tuple[int, list[str]]]:
     """Lines of words without the blanks at their ends, unless the graph has a name with them."""
     return ((line, [word if ids.has(word) else word.strip() for word in words]) for line, words in found)
 
 
 def _pairs_of_table(
-    path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids, columns: tuple[str, str] | None
+    found: Iterator[tuple[int, list[str]]], ids: Ids, columns: tuple[str, str] | None
 ) -> Iterator[tuple[int, list[str]]]:
     """The line and the cells of source, target and perhaps answer of each row of a table, without its header."""
-    line, first = first_row(path, found, is_id=ids.has)
-    places = _places(path, line, first, ids, columns)
+    line, first = first_row(found, is_id=ids.has)
+    places = _places(line, first, ids, columns)
     if places is None:
         yield line, _without_blank(first)
     for line, cells in found:
@@ -193,7 +173,7 @@ def _pairs_of_table(
             yield line, _without_blank(cells)
         elif len(cells) != len(first):
             message = f"{len(cells)} cells, but the header has {len(first)}"
-            raise InputError(message, path=path, line=line, remedy="as many cells in every line")
+            raise InputError(message, line=line, remedy="as many cells in every line")
         else:
             yield line, _without_blank([cells[place] for place in places])
 
@@ -203,22 +183,20 @@ def _without_blank(cells: list[str]) -> list[str]:
     return cells[:2] if cells[2:] == [""] else cells
 
 
-def _places(
-    path: str | os.PathLike, line: int, first: list[str], ids: Ids, columns: tuple[str, str] | None
-) -> list[int] | None:
+def _places(line: int, first: list[str], ids: Ids, columns: tuple[str, str] | None) -> list[int] | None:
     """The places of source, target and perhaps answer by the first row of a table; None if it is a pair, or, by its
     form, meant to be one."""
     if columns is not None:
-        ends = place_of(path, line, first, columns[0]), place_of(path, line, first, columns[1])
+        ends = place_of(line, first, columns[0]), place_of(line, first, columns[1])
     elif len(first) in (2, 3) and all(map(ids.has, first[:2])):
         return None
-    elif (ends := ends_of(path, line, first, _NAMED)) is None:
+    elif (ends := ends_of(line, first, _NAMED)) is None:
         if len(first) in (2, 3) and all(map(ids.is_label, first[:2])) and first[2:] in ([], ["0"], ["1"], [""]):
             return None
-        raise unrecognised(path, line, first, _NAMED)
+        raise unrecognised(line, first, _NAMED)
     answers = [place for place, name in enumerate(first) if name.casefold() in ANSWERS]
     if len(answers) > 1:
-        raise InputError(f"{len(answers)} columns of answers", path=path, line=line, remedy="one of them")
+        raise InputError(f"{len(answers)} columns of answers", line=line, remedy="one of them")
     return [*ends, *answers]
 
 
@@ -226,42 +204,27 @@ def _is_comment(word: str, ids: Ids) -> bool:
     return word[:1] in ("#", "%") and not ids.has(word)
 
 
-def _of_texts(path: str | os.PathLike, found: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
+def _of_texts(rows_of_words: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
     """The pairs of rows of two or three words each."""
-    sources, targets, given, lines = [], [], [], []
-    for line, words in found:
+    found: list[tuple] = []
+    for line, words in rows_of_words:
         if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
-            raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", path=path, line=line, remedy=_LINE)
+            raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", line=line, remedy=_LINE)
         if len(words) == 3 and words[2] not in ("0", "1"):
-            raise InputError(
-                f"answer {words[2][:60]!r}: 0 or 1 is expected", path=path, line=line,
-                remedy=None if ids.numeric else "names that hold blanks are separated by tabs",
-            )  # fmt: skip
-        sources.append(words[0])
-        targets.append(words[1])
-        given.append(int(words[2]) if len(words) == 3 else UNKNOWN)
-        lines.append(line)
-    labels, numbers = np.array([sources, targets], object), np.array(lines, np.int64)
+            remedy = None if ids.numeric else "names that hold blanks are separated by tabs"
+            raise InputError(f"answer {words[2][:60]!r}: 0 or 1 is expected", line=line, remedy=remedy)
+        ends = words[:2]
+        if ids.numeric:  # one by one, since one may be a number of too many digits
+            try:
+                ends = [ids.vertex_of(word) for word in ends]
+            except InputError as error:
+                raise InputError(str(error), line=line) from None
+        found.append((*ends, int(words[2]) if len(words) == 3 else UNKNOWN, line))
+    us, vs, answers, numbers = zip(*found, strict=True) if found else ((), (), (), ())
+    given, lines = np.array(answers, np.int8), np.array(numbers, np.int64)
     if ids.numeric:
-        ends = _single(path, labels, numbers, ids)
-    else:
-        ends = ids.vertices_of(labels)
-        _require(path, labels, ends, numbers, ids)
-    return Pairs(ends[0].astype(VERTEX), ends[1].astype(VERTEX), np.array(given, np.int8), numbers)
-
-
-def _single(path: str | os.PathLike, labels: np.ndarray, lines: np.ndarray, ids: Ids) -> np.ndarray:
-    """The vertices, int64[2, k], of ids given as words, of which one may be a number of too many digits."""
-    ends = np.empty(labels.shape, np.int64)
-    for at in range(lines.size):
-        try:
-            ends[:, at] = ids.vertex_of(labels[0, at]), ids.vertex_of(labels[1, at])
-        except InputError as error:
-            raise InputError(str(error), path=path, line=int(lines[at])) from None
-    return ends
-
-
-# ---------------------------------------------------------------------------------------- writing
+        return Pairs(np.array(us, VERTEX), np.array(vs, VERTEX), given, lines)
+    return _of_labels(np.array([us, vs], object), given, lines, ids)
 
 
 def write_pairs(

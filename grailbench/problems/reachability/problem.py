@@ -57,10 +57,10 @@ class Reachability(Problem):
             return value
         if not isinstance(value, str):
             raise InputError("filters are named in a string, such as 'level,tree'")
-        asked = {part.strip() for part in value.split(",")} - {"", "none"}
-        if unknown := sorted(asked - set(FILTERS)):
+        batch = {part.strip() for part in value.split(",")} - {"", "none"}
+        if unknown := sorted(batch - set(FILTERS)):
             raise InputError(f"no filter is named {unknown[0]!r}: choose among {', '.join(FILTERS)}, or none")
-        return ",".join(name for name in FILTERS if name in asked) or "none"
+        return ",".join(name for name in FILTERS if name in batch) or "none"
 
     def beside(self, folder: Path, text: str) -> str:
         """Returns the absolute path of a query file, so that a run can be continued from another folder."""
@@ -119,18 +119,18 @@ class Reachability(Problem):
         return Checker(data, query_set(spec, data, graph.sha256, lambda: graph.ids), checks)
 
     def attempt(
-        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, peaks: Callable[[], dict]
+        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, peaks: Callable[[], dict]
     ) -> Attempt:
         """Builds the counting variant once, and answers the batch once."""
         index = implementation.build(data, replace(params, count=True), NoTimer())
-        answers = index.query_batch(*asked, NoTimer())
+        answers = index.query_batch(*batch, NoTimer())
         memory = peaks() | index.memory
-        held = None if index.index_bytes is None else int(index.index_bytes)
+        size = None if index.index_bytes is None else int(index.index_bytes)
         counters = dict(index.counters)  # before the check, which may ask the index
-        return Attempt(answers, label_fault(index, data), held, counters, memory)
+        return Attempt(answers, label_fault(index, data), size, counters, memory)
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, timer, edges=None
+        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, timer, edges=None
     ) -> Trial:
         """Builds the index and asks the batch; with `edges` also measures `ready`, from the raw edges alone.
 
@@ -139,18 +139,18 @@ class Reachability(Problem):
         with timer.phase("label"):
             index = implementation.build(data, params, timer)
         with timer.phase("query"):
-            answers = index.query_batch(*asked, timer)
+            answers = index.query_batch(*batch, timer)
         if edges is not None:
             del index
             with timer.whole("ready"):
                 index = implementation.ready(edges, params, timer)  # kept, so that freeing it is not timed
-                index.expect(asked[0].shape[0], timer)
+                index.expect(batch[0].shape[0], timer)
             if implementation.condenses(edges, params):
-                answers = index.query_batch(*_members(data, asked), NoTimer())
+                answers = index.query_batch(*_members(data, batch), NoTimer())
         return Trial(checksum(answers))
 
     def again(
-        self, implementation: type[Implementation], params: Params, data: Dag, asked: Pairs, phase: str, edges=None
+        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, phase: str, edges=None
     ) -> Callable[[], object] | None:
         """Returns what builds an index anew (`label`), asks one and the same the batch (`query`), or goes from raw
         edges to an index that is ready for it (`ready`); None of a program, whose phases are what it prints."""
@@ -161,19 +161,19 @@ class Reachability(Problem):
             return lambda: implementation.build(data, params, timer)
         if phase == "query":
             index = implementation.build(data, params, timer)
-            index.expect(asked[0].shape[0], timer)
-            return lambda: index.query_batch(*asked, timer)
+            index.expect(batch[0].shape[0], timer)
+            return lambda: index.query_batch(*batch, timer)
 
         def ready() -> object:
             index = implementation.ready(edges, params, timer)
-            index.expect(asked[0].shape[0], timer)
+            index.expect(batch[0].shape[0], timer)
             return index
 
         return ready
 
 
-def _members(dag: Dag, asked: Pairs) -> Pairs:
+def _members(dag: Dag, batch: Pairs) -> Pairs:
     """Returns an original vertex of each component."""
     member = np.empty(dag.vertices, np.int32)
     member[dag.component] = np.arange(dag.component.shape[0], dtype=np.int32)
-    return member[asked[0]], member[asked[1]]
+    return member[batch[0]], member[batch[1]]

@@ -8,19 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.data.library import BenchGraph
-from grailbench.graph.csr import Dag
-from grailbench.graph.profile import (
-    Degrees,
-    Outline,
-    Reach,
-    bits,
-    component_sizes,
-    degrees,
-    level_bins,
-    reach,
-    repeated,
-    weak_components,
-)
+from grailbench.graph import profile as structure
+from grailbench.graph.profile import Degrees, Outline, Reach, bits
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import fits, needed
 from grailbench.problems.reachability.core.peel import peel
@@ -162,7 +151,7 @@ def remarks(graph: Profile) -> list[str]:
     if graph.dag_edges and graph.beyond_forest <= 0.05 * graph.dag_edges:
         but = f" but for {share(graph.beyond_forest, graph.dag_edges)} of its edges" if graph.beyond_forest else ""
         found.append(f"The condensed graph is a forest{but}.")
-    found += [_asked(graph)] if graph.vertices else []
+    found += [_answered_by(graph)] if graph.vertices else []
     if graph.reach is not None and graph.vertices > 1 and graph.reach.rate <= 0.01:
         found.append("At most 1 % of random pairs are reachable: they time little but saying no.")
     costs = {each.kind: each.scanned / each.pairs for each in graph.settled}
@@ -183,7 +172,7 @@ def remarks(graph: Profile) -> list[str]:
     return found
 
 
-def _asked(graph: Profile) -> str:
+def _answered_by(graph: Profile) -> str:
     """What the trees and the core of a graph ask of an index."""
     if graph.forest:
         return (
@@ -202,14 +191,21 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
     vertices are asked as with `--queries random` and as many as with `balanced`. Raises InputError if its file is no
     longer the one that was opened."""
     raw, dag = graph.raw, graph.dag
-    sizes, weak, widths = component_sizes(dag), weak_components(dag), np.bincount(dag.levels[:-1])[1:]
-    parents, children = degrees(dag)
+    sizes, weak, widths = (
+        structure.component_sizes(dag),
+        structure.weak_components(dag),
+        np.bincount(dag.levels[:-1])[1:],
+    )
+    parents, children = structure.degrees(dag)
     peeled = peel(dag)
     core = int(peeled.core.shape[0])
-    reached = reach(dag, seed) if raw.vertices else None
+    reached, drawn, index = structure.reach(dag, seed) if raw.vertices else None, {}, None
+    if raw.vertices and pairs:
+        index = Sequential.build(dag, INDEX, NoTimer())
+        drawn = {"random": draw_random(raw.vertices, pairs, seed), "balanced": draw_balanced(dag, pairs, seed)[:2]}
     return Profile(
         name=graph.name, kind=graph.kind, sha256=graph.sha256, seed=seed,
-        vertices=raw.vertices, edges=raw.edges, duplicates=repeated(raw),
+        vertices=raw.vertices, edges=raw.edges, duplicates=structure.repeated(raw),
         loops=int(np.count_nonzero(raw.sources == raw.targets)),
         components=sizes.size, largest=int(sizes.max(initial=0)),
         nontrivial=int(np.count_nonzero(sizes > 1)), cyclic=int(sizes[sizes > 1].sum()),
@@ -218,7 +214,7 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
         isolated=int(np.count_nonzero((parents == 0) & (children == 0))),
         depth=widths.size, widest=int(widths.max(initial=0)),
         median_level=float(np.median(widths)) if widths.size else 0.0,
-        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(widths)))[level_bins(widths.size)]).tolist()),
+        levels=tuple(np.diff(np.concatenate(([0], np.cumsum(widths)))[structure.level_bins(widths.size)]).tolist()),
         parents=Degrees.of(parents), children=Degrees.of(children),
         incoming=bits(np.bincount(raw.targets, minlength=raw.vertices)),
         outgoing=bits(np.bincount(raw.sources, minlength=raw.vertices)),
@@ -226,7 +222,8 @@ def profile(graph: BenchGraph, seed: int = 1, pairs: int = PAIRS) -> Profile:
         above=peeled.above, below=peeled.below, core=core,
         closure_bytes=8 * words(core) if core else 0, needed_bytes=needed(dag, peeled),
         rate=reached and _rounded(reached.rate), rate_error=reached and _rounded(reached.rate_error),
-        reach=reached, settled=_all_settled(dag, pairs, seed) if raw.vertices and pairs else (),
+        reach=reached,
+        settled=tuple(settle(index, kind, *dag.component[np.stack(ends)]) for kind, ends in drawn.items()),
     )  # fmt: skip
 
 
@@ -235,31 +232,22 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-def _all_settled(dag: Dag, pairs: int, seed: int) -> tuple[Settled, ...]:
-    index = Sequential.build(dag, INDEX, NoTimer())
-    drawn = {
-        "random": draw_random(dag.component.size, pairs, seed),
-        "balanced": draw_balanced(dag, pairs, seed)[:2],
-    }
-    return tuple(settle(index, kind, *(dag.component[ends] for ends in each)) for kind, each in drawn.items())
-
-
 def settle(index: Index, kind: str, u: np.ndarray, v: np.ndarray) -> Settled:
     """Asks pairs of vertices of the condensed graph (int32[k] each, k > 0) and says what answered them.
 
     `index` is one of `Sequential`, built with `INDEX`. Pairs are asked in order, until their searches have scanned
     `PAIRS_BUDGET` edges.
     """
-    before, asked, positives = index.counters, 0, 0
-    while asked < u.size and index.counters["edges_scanned"] - before["edges_scanned"] < PAIRS_BUDGET:
-        some = slice(asked, asked + _TOGETHER)
+    before, done, positives = index.counters, 0, 0
+    while done < u.size and index.counters["edges_scanned"] - before["edges_scanned"] < PAIRS_BUDGET:
+        some = slice(done, done + _TOGETHER)
         answers = index.query_batch(np.ascontiguousarray(u[some]), np.ascontiguousarray(v[some]), NoTimer())
-        asked, positives = asked + answers.size, positives + int(answers.sum())
+        done, positives = done + answers.size, positives + int(answers.sum())
     work = {name: count - before[name] for name, count in index.counters.items()}
-    same = int(np.count_nonzero(u[:asked] == v[:asked]))
+    same = int(np.count_nonzero(u[:done] == v[:done]))
     return Settled(
         kind=kind,
-        pairs=asked,
+        pairs=done,
         positives=positives,
         component=same,
         level=work["excluded_by_level"] - same,  # a vertex is not above itself

@@ -144,7 +144,7 @@ class QuerySet:
     @property
     def path(self) -> Path:
         """The cache file of the set."""
-        return paths.cache_dir() / "queries" / f"{self.graph_sha256[:16]}-{self.spec.name}.npz"
+        return _path(self.spec, self.graph_sha256)
 
     def save(self) -> None:
         """Stores the set atomically. Logs a warning if the cache cannot be written."""
@@ -180,6 +180,10 @@ class QuerySet:
             np.unpackbits(arrays[name], count=self.size).astype(np.bool_) for name in ("answers", "known")
         )
         self.method, self.agreed = meta["method"], meta["agreed"]
+
+
+def _path(spec: QuerySpec, graph_sha256: str) -> Path:
+    return paths.cache_dir() / "queries" / f"{graph_sha256[:16]}-{spec.name}.npz"
 
 
 def _sha256(*parts: bytes | np.ndarray) -> str:
@@ -239,7 +243,7 @@ def _stored(spec: QuerySpec, graph_sha256: str, vertices: int) -> tuple[dict, di
 
     Logs a warning for a damaged one.
     """
-    path = QuerySet(spec, graph_sha256, *(np.empty(0, VERTEX) for _ in range(4)), np.empty(0, np.int8)).path
+    path = _path(spec, graph_sha256)
     caches.use(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -367,19 +371,19 @@ def _surely_unreachable(offsets, children, levels, u, v):
         todo[0] = u[q]
         seen[u[q]] = q
         waiting, met = 1, 1
-        apart = u[q] != goal
-        while apart and waiting > 0:
+        unreached = u[q] != goal
+        while unreached and waiting > 0:
             waiting -= 1
             at = todo[waiting]
             for j in range(offsets[at], offsets[at + 1]):
                 w = children[j]
                 if w == goal or met == SEARCHED:
-                    apart = False
+                    unreached = False
                     break
                 if levels[w] < levels[goal] and seen[w] != q:  # levels rise along every edge
                     seen[w] = q
                     todo[waiting] = w
                     waiting += 1
                     met += 1
-        settled[q] = apart
+        settled[q] = unreached
     return settled

@@ -23,27 +23,27 @@ def to_arrays(
     implementation: type[Implementation], params: Params, dag: Dag, stored: dict[str, np.ndarray]
 ) -> tuple[dict, dict[str, np.ndarray]]:
     """What the header says of an index, and the arrays of it; `stored` are those of `Index.stored`."""
-    said = {
+    meta = {
         "implementation": implementation.name,
         "params": dataclasses.asdict(params),
         "dropped": [dag.duplicates, dag.loops],
     }
     arrays = {f"dag/{name}": getattr(dag, name) for name in _DAG}
-    return said, arrays | {f"index/{name}": array for name, array in stored.items()}
+    return meta, arrays | {f"index/{name}": array for name, array in stored.items()}
 
 
 def from_arrays(
-    said: dict, arrays: dict[str, np.ndarray], path: Path | None = None
+    meta: dict, arrays: dict[str, np.ndarray], path: Path | None = None
 ) -> tuple[type[Implementation], Params, Dag, dict]:
     """The implementation, its parameters, the condensed graph, and the arrays of `Index.stored`; errors name `path`.
 
     Raises KeyError, TypeError, ValueError or AttributeError if the header does not hold together, and InputError for an
     implementation that is not known here.
     """
-    dag = Dag(*(arrays[f"dag/{name}"] for name in _DAG), *said["dropped"])
-    params = Params(**said["params"] | {"filters": tuple(said["params"]["filters"])})
+    dag = Dag(*(arrays[f"dag/{name}"] for name in _DAG), *meta["dropped"])
+    params = Params(**meta["params"] | {"filters": tuple(meta["params"]["filters"])})
     try:
-        found = contract.implementation(said["implementation"])
+        found = contract.implementation(meta["implementation"])
     except InputError as error:
         raise InputError(str(error), path=path) from None
     return found, params, dag, named(arrays, "index/")

@@ -8,6 +8,7 @@ with one another, and the oracle decides where they differ.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import IO
 
 import numpy as np
@@ -45,7 +46,7 @@ class Checker(Workload):
         return self.queries.method if known == self.size else f"sample of {known:,}"
 
     @property
-    def asked(self) -> tuple[np.ndarray, np.ndarray]:
+    def batch(self) -> tuple[np.ndarray, np.ndarray]:
         """Sources and targets as vertices of the `Dag`, int32[k] each."""
         return self.queries.u, self.queries.v
 
@@ -67,28 +68,25 @@ class Checker(Workload):
         """
         answers = attempt.answers
         if isinstance(answers, Count):
-            fault = self._count_fault(answers.reachable) or attempt.fault
-            method = f"their number, by {self.queries.method}"
-            return attempt.verdict(fault, answers.reachable, checksum(answers), method=method)
+            if not self.queries.known.all():
+                what = "only the number of reachable pairs is known, and the oracle answered a part of the queries"
+                raise InputError(what, remedy="leave out --sample and --oracle-seconds")
+            number, right, fault = answers.reachable, self.queries.positives, attempt.fault
+            if number != right:
+                fault = f"{number:,} pairs of {self.size:,} are said to be reachable: it is {right:,}"
+            return attempt.verdict(fault, number, checksum(answers), method=f"their number, by {self.queries.method}")
         fault = self.check(key, answers) or attempt.fault
         if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
             return Verdict(fault, 0, "", 0, {})
         return attempt.verdict(fault, int(answers.sum()), checksum(answers))
 
-    def _count_fault(self, reachable: int) -> str | None:
-        """Returns what is wrong with a number of reachable pairs, or None."""
-        if not self.queries.known.all():
-            what = "only the number of reachable pairs is known, and the oracle answered a part of the queries"
-            raise InputError(what, remedy="leave out --sample and --oracle-seconds")
-        if reachable == self.queries.positives:
-            return None
-        return f"{reachable:,} pairs of {self.size:,} are said to be reachable: it is {self.queries.positives:,}"
-
     def check(self, name: str, answers) -> str | None:
         """Returns what is wrong with the answers of `name`, or None."""
-        fault = _shape_fault(answers, self.queries.size)
-        if fault:
-            return fault
+        if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
+            kind = answers.dtype if isinstance(answers, np.ndarray) else type(answers).__name__
+            return f"the answers are {kind}, not a bool array"
+        if answers.shape != (self.size,):
+            return f"{answers.shape} answers to {self.size} queries"
         wrong = np.flatnonzero(self.queries.known & (answers != self.queries.answers))
         if wrong.size:
             return self._describe(wrong, answers)
@@ -145,13 +143,6 @@ class Checker(Workload):
         return f"{wrong.size:,} of {queries.size:,} answers are wrong: {', '.join(shown)}{more}"
 
 
-def _shape_fault(answers, size: int) -> str | None:
-    if not isinstance(answers, np.ndarray) or answers.dtype != np.bool_:
-        kind = answers.dtype if isinstance(answers, np.ndarray) else type(answers).__name__
-        return f"the answers are {kind}, not a bool array"
-    return None if answers.shape == (size,) else f"{answers.shape} answers to {size} queries"
-
-
 def checksum(answers: np.ndarray | Count) -> str:
     """Returns the first 16 hex digits of the sha256 of the answers, packed as bits, or of their number."""
     if isinstance(answers, Count):
@@ -184,23 +175,16 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 
 
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
-    asked = dag, queries.u[which], queries.v[which], seconds
+    """Asks the oracle: on a GPU if there is much to sweep and one that has the memory, else on the host."""
+    given, found = (dag, queries.u[which], queries.v[which], seconds), None
     rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
-    found = _swept_on_device(*asked) if dag.edges * rounds >= DEVICE_FROM else None
+    if dag.edges * rounds >= DEVICE_FROM and not device.simulating() and gpus():
+        with suppress(MachineLacks, TooLittleMemory):
+            from grailbench.cuda import oracle
+
+            found = faults.freeing(oracle.swept_answers, *given)
     queries.method = "sweep" if found is None else "sweep on the GPU"
-    queries.answers[which], queries.known[which] = swept_answers(*asked) if found is None else found
-
-
-def _swept_on_device(*asked) -> tuple[np.ndarray, np.ndarray] | None:
-    """The oracle's answers by a GPU; None if there is none, or it fails or has too little memory."""
-    if device.simulating() or not gpus():
-        return None
-    try:
-        from grailbench.cuda import oracle
-
-        return faults.freeing(oracle.swept_answers, *asked)
-    except (MachineLacks, TooLittleMemory):
-        return None
+    queries.answers[which], queries.known[which] = swept_answers(*given) if found is None else found
 
 
 def _check_given(queries: QuerySet) -> None:

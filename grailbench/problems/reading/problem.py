@@ -48,7 +48,7 @@ class Reading(Problem):
         return Same(data.graph)
 
     def attempt(
-        self, implementation: type[Implementation], params: Params, data: Text, asked: None, peaks: Callable[[], dict]
+        self, implementation: type[Implementation], params: Params, data: Text, batch: None, peaks: Callable[[], dict]
     ) -> Attempt:
         """Reads the graph once, to be checked."""
         path = data.file(implementation.form)
@@ -56,7 +56,7 @@ class Reading(Problem):
         return Attempt(found, counters={"text_bytes": path.stat().st_size}, memory=peaks())
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Text, asked: None, timer, edges=None
+        self, implementation: type[Implementation], params: Params, data: Text, batch: None, timer, edges=None
     ) -> Trial:
         """Reads the graph and measures the time; the rate is in bytes of text."""
         path = data.file(implementation.form)

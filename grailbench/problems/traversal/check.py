@@ -34,11 +34,11 @@ def fault(network: Network, source: int, distances: np.ndarray, name: Callable[[
     v, kind = _certified(network.offsets, network.targets, weights, source, distances)
     if kind == 0:
         return None
-    said = "no path" if distances[v] == FAR else str(int(distances[v]))
+    distance = "no path" if distances[v] == FAR else str(int(distances[v]))
     why = {
         1: "the source is not at distance 0",
-        2: f"vertex {name(v)} is nearer than {said}",
-        3: f"vertex {name(v)} has {said}, which no path has",
+        2: f"vertex {name(v)} is nearer than {distance}",
+        3: f"vertex {name(v)} has {distance}, which no path has",
     }
     return f"from {name(source)}: {why[kind]}"
 

@@ -68,7 +68,7 @@ class _Traversal(Problem):
         with timer.phase("weights"):
             return replace(plain, weights=drawn_weights(plain.offsets, plain.targets, seed, plain.symmetric))
 
-    def data_of(self, edges: Graph, params: Params, asked, timer) -> Network:
+    def data_of(self, edges: Graph, params: Params, batch, timer) -> Network:
         """Makes the CSR form (phase `rows`), and draws weights if the graph has none (`weights`)."""
         with timer.phase("rows"):
             if self.weighted and edges.weights is not None:
@@ -102,48 +102,48 @@ class Bfs(_Traversal):
         return Searches(data, draw_sources(data, spec.count, spec.seed), graph.ids)
 
     def attempt(
-        self, implementation: type[Implementation], params: Params, data: Network, asked, peaks: Callable[[], dict]
+        self, implementation: type[Implementation], params: Params, data: Network, batch, peaks: Callable[[], dict]
     ) -> Attempt:
         """Makes all searches, `rounds` times, and certifies each as it ends. Searches together are made twice: without
         distances, as in trials, and with them."""
-        solver = _prepared(implementation, params, data, asked, NoTimer())
-        found = solver.search(asked, NoTimer()) if isinstance(solver, Together) else None
+        solver = _prepared(implementation, params, data, batch, NoTimer())
+        found = solver.search(batch, NoTimer()) if isinstance(solver, Together) else None
         counters = dict(solver.counters) if found else None
-        answers = _certified(data, implementation.rounds, asked, solver, found)
+        answers = _certified(data, implementation.rounds, batch, solver, found)
         counters = counters or {name: int(each) // implementation.rounds for name, each in solver.counters.items()}
         return Attempt(answers, None, None, counters, peaks())
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Network, asked, timer, edges=None
+        self, implementation: type[Implementation], params: Params, data: Network, batch, timer, edges=None
     ) -> Trial:
         """Prepares and searches from every source; with `edges` does so once more from the raw edges."""
-        solver = _prepared(implementation, params, data, asked, timer)
+        solver = _prepared(implementation, params, data, batch, timer)
         together = isinstance(solver, Together)
-        marks, rate = (_timed_together if together else _timed_each)(solver, data, asked, timer)
+        marks, rate = (_timed_together if together else _timed_each)(solver, data, batch, timer)
         if edges is not None:
             del solver
             with timer.whole("ready"):
-                network = self.data_of(edges, params, asked, timer)
-                solver = _prepared(implementation, params, network, asked, timer)
+                network = self.data_of(edges, params, batch, timer)
+                solver = _prepared(implementation, params, network, batch, timer)
                 with timer.phase("solve"):
-                    found = list(solver.solve_each(asked, timer))
+                    found = list(solver.solve_each(batch, timer))
             marks = [_mark(data, distances, together) for distances in found]
         return Trial(_joined(marks), rate)
 
 
-def _prepared(implementation: type[Implementation], params: Params, data: Network, asked, timer) -> Solver:
+def _prepared(implementation: type[Implementation], params: Params, data: Network, batch, timer) -> Solver:
     """Returns a solver, ready for searches from all the sources, in phase `prepare`."""
     with timer.phase("prepare"):
         solver = implementation.prepare(data, params, timer)
         if isinstance(solver, Together):
-            solver.expect(asked.size)
+            solver.expect(batch.size)
     return solver
 
 
-def _timed_each(solver: Solver, data: Network, asked: np.ndarray, timer) -> tuple[list[str], float]:
+def _timed_each(solver: Solver, data: Network, batch: np.ndarray, timer) -> tuple[list[str], float]:
     """Searches from each source; returns the marks and the harmonic mean of the rates."""
     marks, share = [], 0.0
-    for source in asked.tolist():
+    for source in batch.tolist():
         with timer.phase("solve") as search:
             distances = solver.solve(source, timer)
         marks.append(check.checksum(distances))
@@ -151,10 +151,10 @@ def _timed_each(solver: Solver, data: Network, asked: np.ndarray, timer) -> tupl
     return marks, len(marks) / share
 
 
-def _timed_together(solver: Together, data: Network, asked: np.ndarray, timer) -> tuple[list[str], float]:
+def _timed_together(solver: Together, data: Network, batch: np.ndarray, timer) -> tuple[list[str], float]:
     """Searches from all sources at once; returns the marks and the rate."""
     with timer.phase("solve") as search:
-        found = solver.search(asked, timer)
+        found = solver.search(batch, timer)
     return _marks(found), _once(data, int(found.edges.sum())) / (search.ms / 1e3)
 
 
@@ -188,7 +188,7 @@ class Apsp(_Traversal, SolverProblem):
         self.require_few(graph.name, data.vertices)
         return AllPairs(data, graph.ids)
 
-    def solve(self, solver: Solver, data: Network, asked, timer) -> np.ndarray:
+    def solve(self, solver: Solver, data: Network, batch, timer) -> np.ndarray:
         return solver.solve(0, timer)
 
     def checksum(self, found: np.ndarray) -> str:
@@ -241,11 +241,11 @@ class Answers:
         self.first: tuple[int, np.ndarray, str | None] | None = None
 
 
-def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver, found: Found | None) -> Answers:
+def _certified(network: Network, rounds: int, batch: np.ndarray, solver: Solver, found: Found | None) -> Answers:
     """Certifies the distances from each source as they come, on all cores, `rounds` times. found: what searches
     together claimed of themselves, which must be true of the distances."""
     answers, waiting, cores = Answers(), deque(), _cores()
-    claimed = [None] * asked.size if found is None else _marks(found)
+    claimed = [None] * batch.size if found is None else _marks(found)
 
     def take() -> None:
         turn, source, distances, mine, task = waiting.popleft()
@@ -259,7 +259,7 @@ def _certified(network: Network, rounds: int, asked: np.ndarray, solver: Solver,
     with ThreadPoolExecutor(cores) as pool:
         for turn in range(rounds):
             for source, mine, distances in zip(
-                asked.tolist(), claimed, solver.solve_each(asked, NoTimer()), strict=True
+                batch.tolist(), claimed, solver.solve_each(batch, NoTimer()), strict=True
             ):
                 task = pool.submit(_certify, network, source, distances, mine)
                 waiting.append((turn, source, distances, mine, task))
@@ -296,13 +296,13 @@ class Searches(Workload):
     method = "certificate"
 
     def __init__(self, network: Network, sources: np.ndarray, ids: Ids):
-        self.network, self.asked, self.ids = network, sources, ids
+        self.network, self.batch, self.ids = network, sources, ids
         self._reached: dict[int, int] = {}
 
     @property
     def size(self) -> int:
         """Number of sources."""
-        return int(self.asked.size)
+        return int(self.batch.size)
 
     def describe(self) -> str:
         """Returns a description, such as '16 sources, drawn weights, 1,600 vertices reached'."""
@@ -315,7 +315,7 @@ class Searches(Workload):
         wrong = sum(mark is None for mark in found.marks.values())
         self._reached |= found.reached
         if not wrong:
-            marks = _joined([found.marks[0, source] for source in self.asked.tolist()])
+            marks = _joined([found.marks[0, source] for source in self.batch.tolist()])
             return attempt.verdict(None, sum(self._reached.values()), marks)
         source, distances, claimed = found.first
         why = _wrong(self.network, source, distances, claimed, self.ids.label_of)

@@ -7,11 +7,13 @@ length is in inches.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.resources import files as resources
+from pathlib import Path
 
 from markupsafe import escape
 
+from grailbench.report import destination
 from grailbench.report.figure import Bars, Figure, seen
 from grailbench.util.visible import visible
 
@@ -41,6 +43,17 @@ def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str
         for kind in kinds:
             yield f"{stem}.{kind}", file(sheet, drawn[kind]) if kind == "svg" else drawn[kind]
     yield f"{figure.name}.csv", figure.csv.encode()
+
+
+def save(figures: Iterable[Figure], folder: Path, source: str, form: str = "both") -> list[Path]:
+    """Write the files of figures that have something to show into a folder; returns the paths. Raises InputError if
+    they cannot be written."""
+    return [
+        destination.save(folder / name, data)
+        for figure in figures
+        if figure.drawable
+        for name, data in files(figure, source, form)
+    ]
 
 
 def script() -> str:

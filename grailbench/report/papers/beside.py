@@ -25,6 +25,7 @@ class Entry:
     ratio     measured / printed, in tables of counts measured - printed; None if the two cannot be compared
     reason    the known reason for a ratio far from 1
     cell      the cell that was measured
+    spread    the least and the greatest of a mean over seeds
     """
 
     measured: float | None = None
@@ -35,6 +36,7 @@ class Entry:
     printed_notes: tuple[str, ...] = ()
     reason: str = ""
     cell: Cell | None = None
+    spread: tuple[int, int] | None = None
 
 
 def missing(*notes: str) -> Entry:
@@ -105,7 +107,7 @@ def table(filled: Filled) -> Table:
     return Table(
         filled.name, heading(filled), headers, lines, numbers(headers), ends=frozenset(ends - {len(lines) - 1}),
         notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
-        file=f"table-{filled.name}" if filled.name in published.names() else filled.name, data=_data(filled),
+        file=f"table-{filled.name}" if filled.name in published.CAPTIONS else filled.name, data=_data(filled),
     )  # fmt: skip
 
 
@@ -119,6 +121,7 @@ def _measured(column: str, entry: Entry) -> str:
     if entry.measured is None:
         return BLANK if entry.status == "missing" else entry.status.upper()
     text = f"{entry.measured:.0f}" if column in INTEGERS else ms(entry.measured)
+    text += f" ({entry.spread[0]} to {entry.spread[1]})" if entry.spread else ""
     if entry.status == "ok":
         return text
     few = entry.cell.planned is not None and entry.cell.trials < entry.cell.planned

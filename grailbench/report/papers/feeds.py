@@ -31,12 +31,14 @@ class Feed:
     value        a phase, of which the mean is shown: 'query', or 'query/cpu_filter' for a phase within another; or a
                  count: 'positives' or 'counter/NAME'
     dim, search  the number of label pairs and the search order; None for any
+    order        the child order in which print seems to have been measured; others have columns of their own
     """
 
     impl: str
     value: str
     dim: int | None = None
     search: str | None = None
+    order: str = "random"
 
     def takes(self, cell: Cell) -> bool:
         """True for a cell of this configuration, without filters, on one device, on uniform random queries."""
@@ -79,7 +81,7 @@ class Feed:
 
     def best(self, fit: list[Cell]) -> Entry:
         """The entry of the best of some cells, as `_preference` orders them."""
-        cell = min(fit, key=_preference)
+        cell = min(fit, key=self._preference)
         stats = self.stats(cell)
         value = self.count(cell) if self.counts else stats and stats.mean
         if not cell.sound:
@@ -89,7 +91,16 @@ class Feed:
         notes = () if self.counts or cell.status == "ok" else (_reason(cell),)
         if other_queries(cell) and (self.counts or self.value.startswith("query")):
             notes += (f"asked {cell.queries:,} queries, not {PRINTED_QUERIES:,}",)
-        return Entry(value, status="ok" if self.counts else cell.status, measured_notes=notes, cell=cell)
+        spread = cell.spread.get(self.value.rpartition("/")[2]) if self.counts else None
+        status = "ok" if self.counts else cell.status
+        return Entry(value, status=status, measured_notes=notes, cell=cell, spread=spread)
+
+    def _preference(self, cell: Cell) -> tuple:
+        """Orders cells: sound ones first, then those on as many queries as print, depth-first, with most threads, in
+        the child order of the column, with the smallest seed."""
+        grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
+        queries, search, order = cell.queries != PRINTED_QUERIES, cell.search != "dfs", cell.order != self.order
+        return grave, queries, search, -cell.threads, order, cell.seed or 0
 
 
 def _reason(cell: Cell) -> str:
@@ -103,19 +114,12 @@ def other_queries(cell: Cell) -> bool:
     return cell.queries not in (None, PRINTED_QUERIES)
 
 
-def _preference(cell: Cell) -> tuple:
-    """Orders cells: sound ones first, then those on as many queries as print, depth-first, with most threads, with
-    random child order, with the smallest seed."""
-    grave = {"ok": 0, "sampled": 0, "incomplete": 1}.get(cell.status, 2)
-    queries, search, order = cell.queries != PRINTED_QUERIES, cell.search != "dfs", cell.order != "random"
-    return grave, queries, search, -cell.threads, order, cell.seed or 0
-
-
-#: the columns of tables 2.4-2.6; the thesis uses two label pairs there
+#: the columns of tables 2.4-2.6; the thesis uses two label pairs there. Which order fits print: docs/decisions.md
+LEXICOGRAPHIC = "lexicographic"
 CPU = {
     "Positive Queries": Feed("sequential", "positives", 2, "dfs"),
     "Pure DFS": Feed("dfs", "query"),
-    "Index CT": Feed("sequential", "label", 2),
+    "Index CT": Feed("sequential", "label", 2, order=LEXICOGRAPHIC),
     "Sequential DFS": Feed("sequential", "query", 2, "dfs"),
     "Parallel DFS": Feed("parallel", "query", 2, "dfs"),
     "Sequential BFS": Feed("sequential", "query", 2, "bfs"),
@@ -133,9 +137,9 @@ WEIGHTS = {
 }
 #: the columns of tables 6.1-6.3: one label pair
 GPU_LABELS = {
-    **{column: Feed(THESIS_GPU, f"label/{phase}", 1) for column, phase in WEIGHTS.items()},
-    "Total": Feed(THESIS_GPU, "label", 1),
-    "CPU ICT": Feed("sequential", "label", 1),
+    **{column: Feed(THESIS_GPU, f"label/{phase}", 1, order=LEXICOGRAPHIC) for column, phase in WEIGHTS.items()},
+    "Total": Feed(THESIS_GPU, "label", 1, order=LEXICOGRAPHIC),
+    "CPU ICT": Feed("sequential", "label", 1, order=LEXICOGRAPHIC),
 }
 #: the columns of tables 6.4-6.6: two label pairs, because their sequential times are those of tables 2.4-2.6
 GPU_SEARCH = {
@@ -174,8 +178,8 @@ class Series:
 
     impl    the implementation
     values  names and values of the axes that labels show, so that indexes with different filters are different series;
-            without the child order, of which the usual one is preferred, without the label pairs, and without the one
-            thread of those without labels, which is that of `sequential`
+            the child order if it is not that of the table; without the label pairs, and without the one thread of those
+            without labels, which is that of `sequential`
     dim     the number of label pairs; None for that of the table
     """
 
@@ -184,12 +188,14 @@ class Series:
     dim: int | None = None
 
     @classmethod
-    def of(cls, cell: Cell, searching: bool) -> Series:
-        """The series of a cell. Labels do not depend on the search order, so only tables of searches keep it."""
+    def of(cls, cell: Cell, searching: bool, order: str | None = None) -> Series:
+        """The series of a cell, with its child order if that is not `order`. Only tables of searches have the search
+        order, on which labels do not depend."""
         left_out = ("dim", "order") if searching else ("dim", "order", "search")
         left_out += ("threads",) if cell.threads == 1 and cell.dim is None and label_free(cell.impl) else ()
         values = {axis.name: cell.axes[axis.name] for axis in axes.AXES if axis.name not in left_out
                   and cell.axes[axis.name] not in axis.unsaid}  # fmt: skip
+        values |= {"order": cell.order} if order is not None and cell.order not in (None, order) else {}
         return cls(cell.impl, tuple(values.items()))
 
     @property
@@ -199,8 +205,10 @@ class Series:
 
     @property
     def name(self) -> str:
-        """'parallel dfs, 16 threads', 'gpu-fused level,tree'."""
-        return axes.label(self.impl, self.chosen, between=", ")
+        """'parallel dfs, 16 threads', 'gpu-fused level,tree', 'gpu, random order'."""
+        order = self.chosen.get("order")
+        label = axes.label(self.impl, {**self.chosen, "order": None}, between=", ")
+        return f"{label}, {order} order" if order else label
 
     @property
     def rank(self) -> tuple:
@@ -222,10 +230,14 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     """
     cpu, searching = feeds is CPU, feeds is not GPU_LABELS
     reference = feeds["Sequential DFS" if searching else "CPU ICT"]
+    cells = list(cells)
+    order = (
+        reference.order if any(cell.order == reference.order for cell in cells) else None
+    )  # None: there is one alone
     groups: dict[Series, list[Cell]] = {}
     for cell in cells:
-        if _fits(cell, cpu, searching):
-            groups.setdefault(Series.of(cell, searching), []).append(cell)
+        if _fits(cell, cpu, searching, order):
+            groups.setdefault(Series.of(cell, searching, order), []).append(cell)
     found: dict[Series, list[Cell]] = {}
     for series, own in groups.items():
         dims = {cell.dim for cell in own}
@@ -235,16 +247,23 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     parts = [(", index", "label"), ("", "query")] if cpu else [("", "query" if searching else "label")]
     columns: dict[str, Column] = {}
     if not searching and Series(THESIS_GPU) in found:
-        columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1) for phase in ("transfer", "allocate")}
-    order = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
-    for series in order:
+        columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1, order=reference.order)
+                   for phase in ("transfer", "allocate")}  # fmt: skip
+    ranked = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
+    for series in ranked:
         dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
+        child_order = series.chosen.get("order", reference.order)
         for ending, phase in parts:
-            column = _column(Feed(series.impl, phase, dim), members)
+            column = _column(Feed(series.impl, phase, dim, order=child_order), members)
+            if cpu and phase == "label" and series.impl == "sequential":  # which print fits in the other order
+                columns[f"{series.impl}, {reference.order} order{ending}"] = Feed(series.impl, phase, dim)
+                continue
             if searching or series.name != THESIS_GPU:  # whose labeling is printed as 'Total'
                 columns[series.name + ending] = column
-            columns[f"sequential / {series.name}{ending}"] = _over(replace(reference, dim=dim, value=phase), column)
-    exact = dict.fromkeys(series.impl for series in order if label_free(series.impl))
+            if not _plain(series.impl, series.chosen.get("filters")):
+                base = replace(reference, dim=dim, value=phase, order=child_order)
+                columns[f"sequential / {series.name}{ending}"] = _over(base, column)
+    exact = dict.fromkeys(series.impl for series in ranked if label_free(series.impl))
     over = "search, or of its index, over that of X" if cpu else (
         f"{'search' if searching else 'labeling'}, unfiltered, over that of X with as many label pairs; filters, and "
         "label pairs other than the table's, are named"
@@ -264,14 +283,21 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     return columns, [note for note, holds in notes.items() if holds]
 
 
-def _fits(cell: Cell, cpu: bool, searching: bool) -> bool:
-    """True for labels or searches to show beside printed ones: depth-first where the order can be chosen."""
+def _plain(impl: str, filters: str | None) -> bool:
+    """True for the implementation of the printed sequential columns."""
+    return impl == "sequential" and (filters or "none") == "none"
+
+
+def _fits(cell: Cell, cpu: bool, searching: bool, order: str | None) -> bool:
+    """True for labels or searches to show beside printed ones: depth-first where that can be chosen. Those of the
+    printed columns are shown in the other child order."""
     if not cell.random:
         return False
     if cell.dim is None:
         return searching and label_free(cell.impl)
-    plain = cell.impl == "sequential" and not cell.filters
-    return not cpu and not plain and cell.ours and (not searching or cell.search in (None, "dfs"))
+    plain = _plain(cell.impl, cell.filters)
+    beside = order is not None and cell.order != order if plain else not cpu
+    return beside and cell.ours and (not searching or cell.search in (None, "dfs"))
 
 
 def _column(feed: Feed, members: frozenset[int]) -> Column:

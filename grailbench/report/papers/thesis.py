@@ -44,12 +44,15 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     """
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
-    printed, feeds, graphs = published.table(name), FEEDS.get(name), by_graph(cells)
+    printed, feeds = published.table(name), FEEDS.get(name)
+    graphs: dict[str, list[Cell]] = {}
+    for cell in cells:
+        graphs.setdefault(cell.dataset, []).append(cell)
     columns: dict[str, Column] = {each: partial(_count, each) for each in printed.values}
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
         shown = (cell for graph in graphs if graph.removesuffix(LIKE) in printed.rows for cell in graphs[graph])
-        ours, said = our_columns(feeds, shown)
+        ours, remarks = our_columns(feeds, shown)
         columns = {**{each: feeds[each] for each in printed.values}, **ours}
     with_likes, rows = name in (*GPU_TABLES, *PAPER_TABLES), []
     for dataset in printed.rows:
@@ -63,17 +66,9 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
             entries = _entries(columns, graphs[like])
             entries = entries if feeds else _printed(entries, printed, dataset)
             rows.append(Row(like, f"{printed.title(dataset)}{LIKE} (generated)", entries))
-    notes += [*said, *_method_notes(rows)] if feeds else []
+    notes += [*remarks, *_method_notes(rows)] if feeds else []
     notes += [_GENERATED] if any(row.dataset.endswith(LIKE) for row in rows) else []
     return Filled(name, printed.caption, ("Data set", *columns), rows, "ratio" if feeds else "difference", notes)
-
-
-def by_graph(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each graph."""
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.dataset, []).append(cell)
-    return found
 
 
 def _entries(columns: Mapping[str, Column], own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
@@ -116,18 +111,6 @@ def _printed(entries: Mapping[str, Entry], printed: published.Published, dataset
     return found
 
 
-def fits(row: Row) -> bool:
-    """True when a cell of the run fits a printed column of a table of times other than the positive queries, which any
-    cell fills."""
-    return any(entry.cell is not None for column, entry in row.entries.items() if column in _PRINTED)
-
-
-def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
-    """A table without the rows of graphs that have no cell."""
-    present = {cell.dataset for cell in cells}
-    return replace(table, rows=[row for row in table.rows if row.dataset in present])
-
-
 def _method_notes(rows: list[Row]) -> list[str]:
     """Notes on how the configurations shown differ from the thesis's: filters, threads, and child order."""
     shown = [(column, entry.cell) for row in rows for column, entry in row.entries.items()
@@ -138,23 +121,37 @@ def _method_notes(rows: list[Row]) -> list[str]:
     if threads := sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")}):
         here = " or ".join(map(str, threads))
         notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")
-    if orders := sorted({cell.order for _, cell in shown if cell.order not in (None, "random")}):
-        notes.append(f"Children visited in {' or '.join(orders)} order; the thesis visits them in random order.")
+    for each in dict.fromkeys(cell.order for column, cell in shown if cell.order and column in _PRINTED):
+        columns = dict.fromkeys(column for column, cell in shown if cell.order == each and column in _PRINTED)
+        notes.append(f"Children visited in {each} order: {', '.join(columns)}.")
+    if any(cell.order for _, cell in shown):
+        notes.append(
+            "The thesis's GPU visits children in lexicographic order (section 2.3), its CPU in both: times of building "
+            "the index fit that order, and only random order leaves as many queries to search as printed."
+        )
     return notes
 
 
-def belongs(table: Filled, found: list[Cell]) -> bool:
-    """Whether the report on a run shows a table that was not asked for by name.
+def of_run(found: list[Cell]) -> list[Filled]:
+    """The tables that the report on a run shows where none is asked for by name, without the rows of other graphs.
 
-    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
-    of the table, and those of Computation 2020 the graphs of that paper.
+    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for a printed column other than the positive queries, which
+    any cell fills, 6.1-6.6 a cell of a GPU on a graph of the table, and those of Computation 2020 the graphs of that
+    paper.
     """
-    if table.name in PAPER_TABLES:
-        return of_paper(found)
-    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
-    if table.name in GPU_TABLES:
-        return on_gpu(own)
-    return bool(own) if table.name in COUNT_TABLES else any(map(fits, table.rows))
+    shown, present = [], {cell.dataset for cell in found}
+    for table in (build(name, found) for name in NAMES) if found else ():
+        rows = [row for row in table.rows if row.dataset in present]
+        if table.name in PAPER_TABLES:
+            belongs = of_paper(found)
+        elif table.name in GPU_TABLES:
+            graphs = {row.dataset for row in rows}
+            belongs = on_gpu([cell for cell in found if cell.dataset in graphs])
+        else:
+            belongs = rows if table.name in COUNT_TABLES else any(
+                entry.cell for row in rows for column, entry in row.entries.items() if column in _PRINTED)  # fmt: skip
+        shown += [replace(table, rows=rows)] if belongs else []
+    return shown
 
 
 PARTS = (Part("printed", lambda report: map(beside.table, report.tables), place=Place.PRINTED,

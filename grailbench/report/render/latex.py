@@ -28,8 +28,8 @@ _NOTED = re.compile(r"(.*\S) ?(\[[\d,]+\])")
 
 def escape(text: str) -> str:
     """Text as LaTeX that shows it. Brackets and stars are in braces, as one at the start of a line is an option."""
-    apart = {found.start() for found in _LIGATURES.finditer(text)}
-    return "".join(_escaped(letter) + "{}" * (at in apart) for at, letter in enumerate(text))
+    split = {found.start() for found in _LIGATURES.finditer(text)}
+    return "".join(_escaped(letter) + "{}" * (at in split) for at, letter in enumerate(text))
 
 
 def _escaped(letter: str) -> str:

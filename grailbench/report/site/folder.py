@@ -129,6 +129,6 @@ def _clear(out: Path) -> None:
     for new in out.parent.glob(pattern + _NEW):
         with suppress(OSError):
             handle = os.open(new, os.O_RDONLY)
-            if temporary.lock(handle):  # no other process writes it
+            if temporary.lock(handle) is not False:  # no other process writes it
                 shutil.rmtree(new, ignore_errors=True)
             os.close(handle)

@@ -245,7 +245,7 @@ def _troubled(own: list[Entry]) -> Iterator[Block]:
     columns = [
         Column("graph", lambda each: each.cell.dataset, link=lambda each: link(each.graph_address)),
         Column("configuration", lambda each: each.cell.label),
-        Column("query set", lambda each: measures.asked(each.cell)),
+        Column("query set", lambda each: measures.query_set_of(each.cell)),
         Column("status", lambda each: each.cell.status, link=lambda each: link(each.address),
                notes=lambda each: [each.cell.reason] if each.cell.reason else []),
         Column("run", lambda each: each.source.name, link=lambda each: link(each.source.address)),

@@ -15,13 +15,8 @@ _1, _6, _31, _32, _63 = (np.uint64(each) for each in (1, 6, 31, 32, 63))
 
 def words(core: int) -> int:
     """Returns how many words the closure of a core of that many vertices takes."""
-    return _row_start(core, core // 64 + 1) + core // 64 + 1
-
-
-def _row_start(row: int, width: int) -> int:
-    """As `row_start`, for Python integers."""
-    block = row >> 6
-    return row * (width - block) + block * (32 * block + 31)
+    block, width = core >> 6, core // 64 + 1
+    return core * (width - block) + block * (32 * block + 31) + width  # `row_start` of the row after the last, and on
 
 
 @njit(cache=True, inline="always")

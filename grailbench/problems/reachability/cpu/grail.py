@@ -14,13 +14,13 @@ from grailbench.problems.reachability.cpu.single import OnePair
 from grailbench.problems.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.problems.reachability.hubs import choose, seeded, sweep_backward, sweep_forward
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.labels import Labelled, Labels, empty, width
+from grailbench.problems.reachability.labels import Labels, empty, fault, width
 
 ALONE = 5e-4  #: seconds that the calling thread works on a small batch before other threads help
 _FEW = 64  #: queries of its first block
 
 
-class GrailIndex(Labelled, Index):
+class GrailIndex(Index):
     """d label pairs on a DAG, and the scratch memory of its search threads.
 
     levels: those of the level filter, in as few bytes as possible; None to make them.
@@ -44,7 +44,8 @@ class GrailIndex(Labelled, Index):
         self.workers = workers
         self.breadth_first = params.search == "bfs"
         if levels is None:
-            levels = _narrow_levels(dag) if "level" in params.filters else NO_LEVELS
+            narrow = np.int16 if dag.depth < 2**15 else np.int32  # the filter reads them at random places
+            levels = dag.levels.astype(narrow, copy=False) if "level" in params.filters else NO_LEVELS
         self.rows = dag.offsets, dag.children, levels
         self.scratches = Scratches(dag.vertices, int(labels.width), workers)
         self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
@@ -95,8 +96,30 @@ class GrailIndex(Labelled, Index):
         return OnePair(component, self.rows, self.labels, self.hubs, self.breadth_first)
 
     def decide(self, source: int, target: int) -> Decision:
-        """Asks the query once more, and reads from the work counters which step answered it."""
-        return _decide(self, source, target)
+        """Asks one query by the counting variant of the kernels, and reads from its counts which step answered it."""
+        counts, answers = zeros(), np.empty(1, np.bool_)
+        batch = np.array([source], np.int32), np.array([target], np.int32), answers
+        with self.scratches.lent() as scratch:
+            answer_blocks((0, 1, 1), batch, self.rows, self.labels, self.hubs, scratch, self.breadth_first, counts)
+        found, answer = dict(zip(NAMES, counts.tolist(), strict=True)), bool(answers[0])
+        if found["excluded_by_level"]:
+            u, v = (int(self.dag.levels[end]) for end in (source, target))
+            return Decision(answer, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
+                            "greater level", (source, target))  # fmt: skip
+        if found["excluded_by_labels"]:
+            return Decision(answer, "labels", _excluding(self, source, target), (source, target))
+        if found["accepted_by_tree"]:
+            return Decision(answer, "tree", "{1} is below {0} in the spanning tree of a label pair", (source, target))
+        if found["accepted_by_hubs"] or found["excluded_by_hubs"]:
+            return _by_hub(self, source, target, answer)
+        order = "breadth-first" if self.breadth_first else "depth-first"
+        looked = {"vertices expanded": found["vertices_expanded"], "edges scanned": found["edges_scanned"]}
+        end = "it arrived at {1}" if answer else "no vertex was left that could reach {1}"
+        return Decision(answer, "search", f"the filters left it open; a {order} search from {{0}} ended when {end}",
+                        (source, target), looked)  # fmt: skip
+
+    def check_labels(self, dag: Dag) -> str | None:
+        return fault(self.labels, dag.offsets, dag.children)
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns the label records, the levels of the level filter, and the hubs' words if there are some."""
@@ -116,30 +139,6 @@ class GrailIndex(Labelled, Index):
         return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
 
 
-def _decide(index: GrailIndex, source: int, target: int) -> Decision:
-    """Asks one query by the counting variant of the kernels, and reads from its counts which step answered it."""
-    counts, answers = zeros(), np.empty(1, np.bool_)
-    batch = np.array([source], np.int32), np.array([target], np.int32), answers
-    with index.scratches.lent() as scratch:
-        answer_blocks((0, 1, 1), batch, index.rows, index.labels, index.hubs, scratch, index.breadth_first, counts)
-    found, answer = dict(zip(NAMES, counts.tolist(), strict=True)), bool(answers[0])
-    if found["excluded_by_level"]:
-        u, v = (int(index.dag.levels[end]) for end in (source, target))
-        return Decision(answer, "level", f"{{0}} is on level {u} and {{1}} on level {v}, and every edge leads to a "
-                        "greater level", (source, target))  # fmt: skip
-    if found["excluded_by_labels"]:
-        return Decision(answer, "labels", _excluding(index, source, target), (source, target))
-    if found["accepted_by_tree"]:
-        return Decision(answer, "tree", "{1} is below {0} in the spanning tree of a label pair", (source, target))
-    if found["accepted_by_hubs"] or found["excluded_by_hubs"]:
-        return _by_hub(index, source, target, answer)
-    order = "breadth-first" if index.breadth_first else "depth-first"
-    looked = {"vertices expanded": found["vertices_expanded"], "edges scanned": found["edges_scanned"]}
-    end = "it arrived at {1}" if answer else "no vertex was left that could reach {1}"
-    return Decision(answer, "search", f"the filters left it open; a {order} search from {{0}} ended when {end}",
-                    (source, target), looked)  # fmt: skip
-
-
 def _excluding(index: GrailIndex, source: int, target: int) -> str:
     """The first label pair that excludes the target, in words."""
     records = index.labels.lanes.reshape(-1, int(index.labels.width))
@@ -155,27 +154,19 @@ def _excluding(index: GrailIndex, source: int, target: int) -> str:
 
 
 def _by_hub(index: GrailIndex, source: int, target: int, answer: bool) -> Decision:
+    def lowest(word) -> int:
+        """The hub of the lowest bit that is set."""
+        return int(choose(index.dag)[(int(word) & -int(word)).bit_length() - 1])
+
     words = index.hubs.reshape(-1, 2)
     (forward, backward), (to_forward, to_backward) = words[source], words[target]
     if answer:
-        between = choose(index.dag)[_lowest(forward & to_backward)]
-        return Decision(True, "hubs", "{0} reaches {2}, and {2} reaches {1}", (source, target, int(between)))
-    if beyond := int(to_forward & ~forward):
-        hub = choose(index.dag)[_lowest(beyond)]
-        return Decision(False, "hubs", "{1} reaches {2}, which {0} does not reach", (source, target, int(hub)))
-    hub = choose(index.dag)[_lowest(backward & ~to_backward)]
-    return Decision(False, "hubs", "{2} reaches {0} but not {1}", (source, target, int(hub)))
-
-
-def _lowest(word) -> int:
-    """The position of the lowest bit that is set."""
-    word = int(word)
-    return (word & -word).bit_length() - 1
-
-
-def _narrow_levels(dag: Dag) -> np.ndarray:
-    """Returns the levels in as few bytes as possible, since the filter reads them at random places."""
-    return dag.levels.astype(np.int16) if dag.depth < 2**15 else dag.levels
+        between = lowest(forward & to_backward)
+        return Decision(True, "hubs", "{0} reaches {2}, and {2} reaches {1}", (source, target, between))
+    if beyond := to_forward & ~forward:
+        return Decision(False, "hubs", "{1} reaches {2}, which {0} does not reach", (source, target, lowest(beyond)))
+    hub = lowest(backward & ~to_backward)
+    return Decision(False, "hubs", "{2} reaches {0} but not {1}", (source, target, hub))
 
 
 def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarray | None) -> None:
@@ -187,10 +178,6 @@ def _label(dag: Dag, params: Params, labels: Labels, pair: int, counts: np.ndarr
     children = dag.children if lexicographic else shuffle_rows(dag.offsets, dag.children, params.seed, pair)
     where = Pair(labels.lanes, int(labels.width), params.dim, pair, "tree" in params.filters)
     label_pair(dag.offsets, children, dag.depth, lexicographic and pair == 1, where, counts)
-
-
-def _label_counts(params: Params) -> list[np.ndarray | None]:
-    return [zeros() if params.count else None for _ in range(params.dim)]
 
 
 def _hub_words(dag: Dag, params: Params, others: int) -> tuple[np.ndarray | None, list]:
@@ -208,27 +195,40 @@ def _hub_words(dag: Dag, params: Params, others: int) -> tuple[np.ndarray | None
     return words, counts
 
 
-def _empty_labels(dag: Dag, params: Params) -> Labels:
-    labels = empty(dag.vertices, params.dim)
-    if "level" in params.filters:
-        set_levels(dag.levels, labels.lanes, int(labels.width), params.dim)
-    return labels
-
-
 class Grail(Implementation):
     """Base class of `sequential` and `parallel`, which differ in their threads."""
 
+    source = "Caiazza 2019, algorithms 1-3"
+    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
+    counts = NAMES
+    axes = frozenset({"dim", "search", "filters", "order"})
+
     @classmethod
-    def workers(cls, params: Params) -> int:
-        """The number of threads that answer queries."""
-        return 1
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
+        """Makes d depth-first traversals: one after the other, or with the axis `threads` on d threads, as in the
+        thesis."""
+        workers = params.workers if "threads" in cls.axes else 1
+        labels, counts = empty(dag.vertices, params.dim), [zeros() if params.count else None for _ in range(params.dim)]
+        if "level" in params.filters:
+            set_levels(dag.levels, labels.lanes, int(labels.width), params.dim)
+        own, others = range(params.dim), []
+        if "threads" in cls.axes:
+            own, rest = range(1), range(1, params.dim)
+            others = [helpers(len(rest)).submit(_label, dag, params, labels, pair, counts[pair]) for pair in rest]
+        for pair in own:
+            _label(dag, params, labels, pair, counts[pair])
+        for other in others:
+            other.result()
+        hubs, more = _hub_words(dag, params, min(workers - 1, 1))
+        return GrailIndex(dag, params, labels, hubs, workers, counts + more)
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> GrailIndex:
         """Returns the index whose arrays these are; nothing is copied."""
         labels = Labels(arrays["labels"], np.uint64(width(params.dim)), (0,) * params.dim)
-        workers, levels = cls.workers(params), arrays["narrow_levels"]
-        return GrailIndex(dag, params, labels, arrays.get("hubs"), workers, _label_counts(params), levels)
+        workers, levels = params.workers if "threads" in cls.axes else 1, arrays["narrow_levels"]
+        counts = [zeros() if params.count else None]
+        return GrailIndex(dag, params, labels, arrays.get("hubs"), workers, counts, levels)
 
 
 @register
@@ -243,19 +243,6 @@ class Sequential(Grail):
     """
 
     name = "sequential"
-    source = "Caiazza 2019, algorithms 1-3"
-    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
-    counts = NAMES
-    axes = frozenset({"dim", "search", "filters", "order"})
-
-    @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
-        """Makes d depth-first traversals, one after the other."""
-        labels, counts = _empty_labels(dag, params), _label_counts(params)
-        for pair in range(params.dim):
-            _label(dag, params, labels, pair, counts[pair])
-        hubs, more = _hub_words(dag, params, 0)
-        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)
 
 
 @register
@@ -269,24 +256,4 @@ class Parallel(Grail):
 
     name = "parallel"
     source = "Caiazza 2019, section 2.4 ('query parallel')"
-    cost = "labels O(d (n + m)), a query O(d) or a search of O(d (n + m)) at most; 4 (3 d + 1) bytes a vertex"
-    counts = NAMES
-    axes = frozenset({"dim", "search", "filters", "order", "threads"})
-
-    @classmethod
-    def workers(cls, params: Params) -> int:
-        return params.workers
-
-    @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> GrailIndex:
-        """Makes d depth-first traversals at once, on d threads as in the thesis."""
-        labels, counts = _empty_labels(dag, params), _label_counts(params)
-        others = [
-            helpers(params.dim - 1).submit(_label, dag, params, labels, pair, counts[pair])
-            for pair in range(1, params.dim)
-        ]
-        _label(dag, params, labels, 0, counts[0])
-        for other in others:
-            other.result()
-        hubs, more = _hub_words(dag, params, min(params.workers - 1, 1))
-        return GrailIndex(dag, params, labels, hubs, cls.workers(params), counts + more)
+    axes = Grail.axes | {"threads"}

@@ -217,12 +217,12 @@ def _filter_by_hubs(count, batch, hubs, opened, counts):
         i = opened[j]
         u, v = _2 * np.uint64(sources[i]), _2 * np.uint64(targets[i])
         found = joined(hubs[u], hubs[v + _1])
-        apart = parted(hubs[u], hubs[u + _1], hubs[v], hubs[v + _1])
+        excluded = parted(hubs[u], hubs[u + _1], hubs[v], hubs[v + _1])
         answers[i] |= found
         opened[left] = i
-        left += not (found | apart)
+        left += not (found | excluded)
         if counts is not None:
-            counts[BY_HUBS] += apart
+            counts[BY_HUBS] += excluded
             counts[HUBS_ACCEPT] += found
     if counts is not None:
         counts[HUBS_TESTED] += count

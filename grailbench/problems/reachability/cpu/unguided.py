@@ -9,9 +9,6 @@ from grailbench.problems.reachability.counters import named, with_traffic, zeros
 from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
-_COST = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
-_COUNTS = ("queries", "searches", "vertices_expanded", "edges_scanned")
-
 
 class Unguided(Index):
     """No index: the DAG, and one visit stamp per vertex."""
@@ -41,8 +38,19 @@ class Unguided(Index):
         return {}
 
 
+class _Search(Implementation):
+    breadth_first = False
+    cost = "nothing to build, a query O(n + m) at most; 8 bytes a vertex to search with"
+    counts = ("queries", "searches", "vertices_expanded", "edges_scanned")
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
+        """Only allocates the stamps."""
+        return Unguided(dag, params, cls.breadth_first)
+
+
 @register
-class DepthFirst(Implementation):
+class DepthFirst(_Search):
     """Unguided depth-first search, the thesis's 'pure DFS': no index.
 
     From u along children, deepest first, until v is found or no vertex is left. A stamp per vertex, the number of the
@@ -51,16 +59,10 @@ class DepthFirst(Implementation):
 
     name = "dfs"
     source = "Caiazza 2019, section 2.4.2 ('pure DFS')"
-    cost = _COST
-    counts = _COUNTS
-
-    @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        return Unguided(dag, params, breadth_first=False)
 
 
 @register
-class BreadthFirst(Implementation):
+class BreadthFirst(_Search):
     """Unguided breadth-first search: no index.
 
     From u along children, level by level, until v is found or no vertex is left; visits are stamped as in `dfs`.
@@ -68,9 +70,4 @@ class BreadthFirst(Implementation):
 
     name = "bfs"
     source = "Caiazza 2019, section 2.3"
-    cost = _COST
-    counts = _COUNTS
-
-    @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> Unguided:
-        return Unguided(dag, params, breadth_first=True)
+    breadth_first = True

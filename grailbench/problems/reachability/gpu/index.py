@@ -5,14 +5,12 @@ Importing this module imports no CUDA module, so that the registry works without
 
 from __future__ import annotations
 
-from abc import abstractmethod
-
 import numpy as np
 
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.labels import Labelled
+from grailbench.problems.reachability.labels import fault
 
 #: the counters of both pipelines
 COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "search_launches", "label_launches",
@@ -20,7 +18,7 @@ COUNTS = ("queries", "queries_on_gpu", "positives", "groups", "search_levels", "
 MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 
 
-class GpuIndex(Labelled, Index):
+class GpuIndex(Index):
     """Labels on host and device, the graph on the device, and a searcher."""
 
     def __init__(self, dag: Dag, params: Params, built, searcher):
@@ -71,59 +69,40 @@ class GpuIndex(Labelled, Index):
         """Returns no array: labels are made again on the GPU."""
         return {}
 
+    def check_labels(self, dag: Dag) -> str | None:
+        return fault(self.labels, dag.offsets, dag.children)
 
-class OnGpu(Implementation):
-    """An implementation that labels and searches on a GPU; subclasses define `label` and `searcher`."""
+
+class Pipeline(Implementation):
+    """An implementation that labels and searches on a GPU.
+
+    work      name of the `pipeline.Work` that labels
+    searcher  name of the `search.Searcher` that searches groups of `group` queries
+    """
 
     needs = ("gpu",)
     axes = frozenset({"dim", "order"})
     unfiltered = True
+    work, searcher, group = "ThesisWork", "Searcher", 64
+    cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
+    counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> GpuIndex:
         """Labels on the GPU, pair by pair, and allocates the searcher."""
         cls.require()
         from grailbench.cuda.gateway import cuda
+        from grailbench.problems.reachability.gpu import pipeline, search
 
-        built = cls.label(dag, params, timer)
+        built = pipeline.label(getattr(pipeline, cls.work), dag, params, timer)
         with timer.phase("allocate", excluded=True):
-            searcher = cls.searcher(built)
+            searcher = getattr(search, cls.searcher)(built.graph.children, built.pairs, built.shape, cls.group)
             cuda.synchronize()
         return GpuIndex(dag, params, built, searcher)
 
-    @classmethod
-    @abstractmethod
-    def label(cls, dag: Dag, params: Params, timer: Timer):
-        """Labels the DAG, and returns a `labeling.Built`."""
-
-    @classmethod
-    @abstractmethod
-    def searcher(cls, built):
-        """Returns a `search.Searcher` of the labelled graph."""
-
-
-class _Thesis(OnGpu):
-    group: int
-    cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
-    counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
-
-    @classmethod
-    def label(cls, dag: Dag, params: Params, timer: Timer):
-        """Labels by five BFS per pair."""
-        from grailbench.problems.reachability.gpu.pipeline import label
-
-        return label(dag, params, timer)
-
-    @classmethod
-    def searcher(cls, built):
-        """Returns a searcher of groups of `group` queries that does not remember visits."""
-        from grailbench.problems.reachability.gpu.search import Searcher
-
-        return Searcher(built.graph.children, built.pairs, built.shape, cls.group)
-
 
 @register
-class Thesis(_Thesis):
+class Thesis(Pipeline):
     """The thesis's pipeline: labels by five breadth-first passes a pair, searches in groups of 64.
 
     The labels are those of `sequential`. Bottom-up, every vertex counts the paths below it; top-down, the cheapest path
@@ -134,11 +113,10 @@ class Thesis(_Thesis):
 
     name = "gpu"
     source = "Caiazza 2019, algorithms 4-12"
-    group = 64
 
 
 @register
-class Thesis32(_Thesis):
+class Thesis32(Pipeline):
     """As `gpu`, with searches in groups of 32: the thesis's alternative (chapter 7).
 
     Labels are made as in `gpu`. Half as many queries share a mask of bits, so there are twice as many groups.
@@ -150,7 +128,7 @@ class Thesis32(_Thesis):
 
 
 @register
-class Path(OnGpu):
+class Path(Pipeline):
     """The pipeline of Computation 2020: labels by a path-based tree and four passes a pair, searches in groups of 64.
 
     The labels are those of `sequential`. Top-down, each vertex takes as DFS parent the one whose path from the root
@@ -163,17 +141,4 @@ class Path(OnGpu):
     source = "Quer and Calabrese 2020, algorithms 2-7"
     cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
     counts = COUNTS
-
-    @classmethod
-    def label(cls, dag: Dag, params: Params, timer: Timer):
-        """Labels by four BFS per pair."""
-        from grailbench.problems.reachability.gpu.pipeline import label_by_paths
-
-        return label_by_paths(dag, params, timer)
-
-    @classmethod
-    def searcher(cls, built):
-        """Returns a searcher of groups of 64 queries that remembers visited vertices."""
-        from grailbench.problems.reachability.gpu.search import PathSearcher
-
-        return PathSearcher(built.graph.children, built.pairs, built.shape)
+    work, searcher = "PathWork", "PathSearcher"

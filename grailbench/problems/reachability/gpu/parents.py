@@ -222,7 +222,7 @@ _expand = by_edges(_offer, _cost_of)
 
 
 def parent_sssp(work, children, parents, ceiling) -> None:
-    """Finds the DFS parent of each vertex, in `work.parent`. After `work.keep_paths`, ties of saturated costs are
+    """Finds the DFS parent of each vertex, in `work.parent`. With the rows of `work.path`, ties of saturated costs are
     decided by paths, and `work.compared` counts their comparisons."""
     visited, _, status = start(work, parents.cards)
     costs = typed(
@@ -304,24 +304,24 @@ def _all(status):
 
 
 @cuda.jit(device=True)
-def _in_tree(v, c, kept):
-    return int32(kept.parent[c] == v)
+def _in_tree(v, c, tree):
+    return int32(tree.parent[c] == v)
 
 
 @cuda.jit(device=True)
-def _plus(a, b, kept):
+def _plus(a, b, tree):
     return int32(a + b)
 
 
 @cuda.jit(device=True)
-def _keep_edge(k, first, before, wanted, c, kept):
+def _keep_edge(k, first, before, wanted, c, tree):
     if wanted:
-        kept.edges[first + before] = c
+        tree.edges[first + before] = c
 
 
 @cuda.jit(device=True)
-def _store_card(v, total, kept):
-    kept.cards[v] = total
+def _store_card(v, total, tree):
+    tree.cards[v] = total
 
 
 _offer_to_children = by_edges(_offer_path)
@@ -332,10 +332,10 @@ def dag_to_dt(work, children, parents) -> None:
     """Computes the DFS parent of each vertex in `work.parent`, and the rows of the tree in `work.tree`."""
     visited, awaited, status = start(work, parents.cards)
     offers = typed(Offers(work.best, work.parent, work.path, awaited, visited, status))
-    kept = typed(TreeRows(work.parent, work.tree.cards, work.tree.edges))
+    tree = typed(TreeRows(work.parent, work.tree.cards, work.tree.edges))
     _start_offers[work.grid](offers, work.vertices - 1)
     for _ in work.down.levels(status, children.cards):
         work.frontier.consume(_offer_to_children, children, offers, 0)
     _all[work.grid](status)
     for _ in work.everyone.levels(status, children.cards):
-        work.frontier.consume(_erase, children, kept)
+        work.frontier.consume(_erase, children, tree)

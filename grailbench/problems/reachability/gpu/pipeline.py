@@ -1,4 +1,4 @@
-"""The labelings on a GPU: of the thesis (algorithm 8), and of Computation 2020 (algorithm 2), four BFS per pair.
+"""The labelings on a GPU: of the thesis (algorithm 8), five BFS per pair, and of Computation 2020 (algorithm 2), four.
 
 In the latter the frontiers of steps 1 and 4 are found for the first pair and reused. If every vertex has one parent,
 the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
@@ -6,14 +6,22 @@ the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
 
 from __future__ import annotations
 
-import numpy as np
+from abc import abstractmethod
+from collections.abc import Callable
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+from numba import njit
+
+from grailbench.cuda.describe import require_memory
 from grailbench.cuda.frontier import Enterprise, Frontier, Schedule, usual
-from grailbench.cuda.gateway import cuda
-from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_rows
+from grailbench.cuda.gateway import cuda, require
+from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_dag, upload_rows
 from grailbench.cuda.launch import typed
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.gpu.labeling import Built, Clock, Work, common_bytes, label_by
+from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
 from grailbench.problems.reachability.gpu.ranks import (
     CEILING,
@@ -25,14 +33,67 @@ from grailbench.problems.reachability.gpu.ranks import (
 )
 from grailbench.problems.reachability.gpu.search import PathSearcher, Searcher
 from grailbench.problems.reachability.index import Params, Timer
+from grailbench.problems.reachability.labels import NEVER, Labels, empty, require_super_root
+
+
+class Built(NamedTuple):
+    """The result of a labeling: labels on host and device, the graph on the device, and work counts.
+
+    pairs: starts and ends, int32[d, n] each, on the device.
+    """
+
+    labels: Labels
+    pairs: tuple
+    graph: DeviceDag
+    counts: dict[str, int]
+    shape: Enterprise
+
+
+class Work:
+    """The device arrays of a pipeline, allocated once for all pairs, and how it labels one pair.
+
+    order_phase  the phase that times the child order; None to count it as overhead
+    """
+
+    order_phase: str | None = None
+
+    def __init__(self, dag: Dag, dim: int, shape: Enterprise, prefix: type = np.uint64):
+        """prefix: the type of prefix sums."""
+        self.vertices, self.edges = n, m = dag.vertices, max(dag.edges, 1)
+        self.frontier = Frontier(n, shape)
+        self.status = cuda.device_array(n, np.uint8)
+        self.visited = cuda.device_array(n, np.int32)
+        self.parent = cuda.device_array(n, np.int32)
+        self.sizes = cuda.device_array(n, np.uint64)
+        self.prefix = cuda.device_array(m, prefix)
+        self.cost = cuda.device_array(n, np.uint64)
+        self.grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
+
+    @staticmethod
+    @abstractmethod
+    def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
+        """Returns the device bytes of all arrays of the labeling, or of the searcher after it if that has more."""
+
+    @abstractmethod
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
+        """Labels one pair. order int32[m]: the children in visiting order, the same as in `graph.children`.
+
+        labels: least and post, int32[n] each, on the device; they are written. phase: times a step, given its name.
+        """
+
+    def counts(self) -> dict[str, int]:
+        """Returns the work counts for all pairs, by name, beside those of launches."""
+        return {}
 
 
 class ThesisWork(Work):
-    """The arrays of the thesis's pipeline, which does not time the order of children."""
+    """The arrays of the thesis's pipeline, which does not time the order of children. Weights end at `ceiling`."""
 
-    def __init__(self, dag: Dag, shape: Enterprise, ceiling: np.uint64 = CEILING):
-        super().__init__(dag, shape, np.uint64)
-        self.ceiling, self.saturated = ceiling, 0
+    ceiling = CEILING
+
+    def __init__(self, dag: Dag, dim: int, shape: Enterprise):
+        super().__init__(dag, dim, shape)
+        self.saturated = 0
         self.costs = cuda.device_array(self.edges, np.uint64)
         self.candidates = cuda.device_array(self.edges, np.int32)
         self.ranks = cuda.device_array(1, np.int32)
@@ -40,62 +101,38 @@ class ThesisWork(Work):
         self.compared = cuda.to_device(np.zeros(1, np.int64))
 
     @staticmethod
-    def bytes(vertices: int, edges: int, shape: Enterprise) -> int:
-        """Returns the device bytes of all arrays, including the paths."""
-        return Frontier.bytes(vertices, shape) + (1 + 4 + 8 + 8 + 4 + 16) * vertices + (8 + 8 + 4 + 4) * edges
+    def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
+        n, m = vertices, edges
+        arrays = (1 + 4 + 8 + 8 + 4 + 16) * n + (8 + 8 + 4 + 4) * m + rows_bytes(n, n)  # with the paths
+        return max(Frontier.bytes(n, shape) + arrays, Searcher.bytes(n, shape, 64))
 
-    @property
-    def keeps_paths(self) -> bool:
-        """Whether the arrays for comparing paths are allocated."""
-        return self.path.shape[0] > 1
-
-    def keep_paths(self) -> None:
-        """Allocates the arrays for comparing paths."""
-        self.path = cuda.device_array((max(self.vertices, 2), 4), np.int32)
-        self.ranks = cuda.device_array(max(self.edges, 2), np.int32)
-
-    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
         """Runs the five BFS and, between them, makes the rows of the tree on the CPU."""
         (least, post), (children, parents) = labels, graph
-        with clock.phase("subsizes_dag"):
+        with phase("subsizes_dag"):
             subsizes_dag(self, children, parents, self.ceiling)
         saturated = self.sizes[dag.vertices - 1] == self.ceiling  # the root's size is the largest of all
         self.saturated += int(saturated)
-        if saturated and not self.keeps_paths:
-            with clock.phase("allocate", excluded=True):
-                self.keep_paths()
-        with clock.phase("parent_sssp"):
+        if saturated and self.path.shape[0] == 1:  # ties are decided by paths (`parent_sssp`)
+            with phase("allocate", excluded=True):
+                self.path = cuda.device_array((max(self.vertices, 2), 4), np.int32)
+                self.ranks = cuda.device_array(max(self.edges, 2), np.int32)
+        with phase("parent_sssp"):
             parent_sssp(self, children, parents, self.ceiling)
         parent = self.parent.copy_to_host()
-        with clock.phase("edges_rc"):
+        with phase("edges_rc"):
             offsets, edges = tree_rows(dag.offsets, order, parent)
         tree = upload_rows(offsets, edges)
-        with clock.phase("subsizes_dt"):
+        with phase("subsizes_dt"):
             subsizes_tree(self, tree, CEILING)
-        with clock.phase("post_order"):
+        with phase("post_order"):
             post_order(self, tree, post)
-        with clock.phase("min_post"):
+        with phase("min_post"):
             min_post(self, children, parents, post, least)
 
     def counts(self) -> dict[str, int]:
         """Returns the numbers of comparisons of paths and of pairs with weights at the ceiling."""
         return {"settled_comparisons": int(self.compared.copy_to_host()[0]), "saturated_pairs": self.saturated}
-
-
-def device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
-    """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
-    n, m = dag.vertices, dag.edges
-    searching = Searcher.bytes(n, shape, 64)
-    return common_bytes(dag, dim, ThesisWork.bytes(n, m, shape) + rows_bytes(n, n), searching)
-
-
-def label(
-    dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None, ceiling: np.uint64 = CEILING
-) -> Built:
-    """Labels `dag` (see `label_by`); tests pass a `shape` of small blocks and queues and a low `ceiling`."""
-    shape = shape or usual()
-    need = device_bytes(dag, params.dim, shape)
-    return label_by(lambda: ThesisWork(dag, shape, ceiling), need, dag, params, timer, shape)
 
 
 class PathWork(Work):
@@ -107,7 +144,7 @@ class PathWork(Work):
     order_phase = "child_order"
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise):
-        super().__init__(dag, shape, np.uint32)
+        super().__init__(dag, dim, shape, np.uint32)
         n, m = self.vertices, self.edges
         self.down, self.everyone, self.up = (Schedule(self.frontier, n) if dim > 1 else self.frontier for _ in range(3))
         self.tree: Rows | None = None
@@ -119,36 +156,100 @@ class PathWork(Work):
 
     @staticmethod
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
-        """Returns the device bytes of all arrays."""
+        arrays = (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
         schedules = 3 * Schedule.bytes(vertices) if dim > 1 else 0
-        return Frontier.bytes(vertices, shape) + schedules + (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
+        return max(Frontier.bytes(vertices, shape) + schedules + arrays, PathSearcher.bytes(vertices, shape))
 
-    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, clock: Clock) -> None:
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
         """Runs the four steps."""
         (least, post), (children, parents) = labels, graph
-        with clock.phase("dag_to_dt"):
+        with phase("dag_to_dt"):
             if not self.is_tree:
                 self.tree = typed(Rows(children.starts, self.tree_cards, self.tree_edges))
                 dag_to_dt(self, children, parents)
             elif self.tree is None:
                 self.tree = children
                 self.parent.copy_to_device(np.append(dag.parents, np.int32(-1)))  # the root, the last, has none
-        with clock.phase("sizes"):
+        with phase("sizes"):
             subsizes_tree(self, self.tree, CEILING)
-        with clock.phase("post_order"):
+        with phase("post_order"):
             post_order(self, self.tree, post)
-        with clock.phase("min_post"):
+        with phase("min_post"):
             min_post(self, children, parents, post, least, self.up)
 
 
-def path_device_bytes(dag: Dag, dim: int, shape: Enterprise) -> int:
+def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise) -> int:
     """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
     n, m = dag.vertices, dag.edges
-    return common_bytes(dag, dim, PathWork.bytes(n, m, dim, shape), PathSearcher.bytes(n, shape))
+    return 2 * rows_bytes(n, m) + 8 * dim * n + kind.bytes(n, m, dim, shape)
 
 
-def label_by_paths(dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None) -> Built:
-    """Labels `dag` (see `label_by`); tests pass a `shape` of small blocks and queues."""
-    shape = shape or usual()
-    need = path_device_bytes(dag, params.dim, shape)
-    return label_by(lambda: PathWork(dag, params.dim, shape), need, dag, params, timer, shape)
+@contextmanager
+def _phase(timer: Timer, name: str, excluded: bool = False):
+    """Times the body, including the device's work."""
+    with timer.phase(name, excluded):
+        yield
+        cuda.synchronize()
+
+
+def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None) -> Built:
+    """Labels `dag` with `params.dim` pairs in the child orders of `sequential`; tests pass a `shape` of small blocks.
+
+    Raises MachineLacks without a device, TooLittleMemory if fewer than `device_bytes` are free there, before allocating
+    any, and InputError for a DAG of several roots.
+    """
+    require()
+    shape, dim, n = shape or usual(), params.dim, dag.vertices
+    what = f"labeling {n:,} vertices and {dag.edges:,} edges on the GPU, d = {dim},"
+    require_memory(device_bytes(kind, dag, dim, shape), what)
+    require_super_root(dag)
+    phase = partial(_phase, timer)
+    with phase("allocate", excluded=True):
+        work = kind(dag, dim, shape)
+        pairs = tuple(cuda.device_array((dim, n), np.int32) for _ in range(2))
+    with phase("transfer", excluded=True):
+        graph = upload_dag(dag)
+    labels = empty(n, dim)
+    for pair in range(dim):
+        least, post = (column[pair] for column in pairs)
+        with phase(work.order_phase) if work.order_phase else nullcontext():
+            order = _ordered(dag, params, pair)
+        if order is not dag.children and order.size:
+            with phase("transfer", excluded=True):
+                graph.children.edges.copy_to_device(order)
+        work.label_pair(dag, order, graph, (least, post), phase)
+        _write(labels.lanes, int(labels.width), dim, pair, least.copy_to_host(), post.copy_to_host())
+    launches = {"label_launches": work.frontier.launches, "label_generations": work.frontier.generations}
+    counts = work.counts() | launches
+    cuda.synchronize()
+    timer.record("overhead", 0.0)  # the timer adds the time outside the phases
+    return Built(labels, pairs, graph, counts, shape)
+
+
+def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:
+    """Returns the children in the order in which pair `pair` visits them, int32[m] (see `cpu.grail`)."""
+    if params.order == "lexicographic" and pair == 0:
+        return dag.children
+    if params.order == "lexicographic" and pair == 1:
+        return _reversed_rows(dag.offsets, dag.children)
+    return shuffle_rows(dag.offsets, dag.children, params.seed, pair, params.workers)
+
+
+@njit(cache=True, nogil=True)
+def _reversed_rows(offsets, children):
+    """Returns the children with each row reversed, int32[m]."""
+    turned = np.empty_like(children)
+    for u in range(offsets.shape[0] - 1):
+        first, last = offsets[u], offsets[u + 1]
+        for k in range(first, last):
+            turned[k] = children[first + last - 1 - k]
+    return turned
+
+
+@njit(cache=True, nogil=True)
+def _write(lanes, width, dim, pair, least, post):
+    """Writes pair `pair` into the records of `labels.Labels`. least, post int32[n]. t is `NEVER`: no positive cut."""
+    for v in range(least.shape[0]):
+        lanes[v * width + 2 * pair] = least[v]
+        lanes[v * width + 2 * pair + 1] = -post[v]
+        lanes[v * width + 2 * dim + 1 + pair] = NEVER

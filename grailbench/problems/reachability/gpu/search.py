@@ -142,6 +142,7 @@ class Searcher:
     """The device arrays for searches on one labelled graph, `size` queries at once (64 or 32)."""
 
     starts = 1  #: launches that start a group
+    kernels = staticmethod(_kernels)  #: returns the kernels that start and explore a group
 
     def __init__(self, rows, pairs, shape: Enterprise, size: int):
         """rows: children on the device; pairs: starts and ends, int32[d, n] on the device."""
@@ -157,11 +158,6 @@ class Searcher:
         self.scan = Scan(1, size, size)
         self.groups = self.levels = 0
         self._start, self._explore = self.kernels(dim, size)
-
-    @staticmethod
-    def kernels(dim: int, size: int) -> tuple[object, Trio]:
-        """Returns the kernels that start and explore a group."""
-        return _kernels(dim, size)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int) -> int:
@@ -232,8 +228,8 @@ class PathGroup(NamedTuple):
 
 
 @cache
-def _path_kernels(dim: int) -> tuple[object, Trio]:
-    """Returns the kernels that start and explore a group, for `dim` label pairs."""
+def _path_kernels(dim: int, size: int) -> tuple[object, Trio]:
+    """As `_kernels`; `size` is always `GROUP`."""
     lanes = 2 * dim
     set_goal, contains_goal = goals_of(dim)
 
@@ -303,6 +299,7 @@ class PathSearcher(Searcher):
     """A searcher that remembers which query has visited which vertex."""
 
     starts = 2
+    kernels = staticmethod(_path_kernels)
 
     def __init__(self, rows, pairs, shape: Enterprise, size: int = GROUP):
         super().__init__(rows, pairs, shape, size)
@@ -310,10 +307,6 @@ class PathSearcher(Searcher):
         self.seen = cuda.device_array(n, np.uint64)
         self.group = typed(PathGroup(*self.group, self.seen, cuda.device_array(size, np.int32)))
         self._grid = min(shape.blocks, -(-n // shape.threads)), shape.threads
-
-    @staticmethod
-    def kernels(dim: int, size: int) -> tuple[object, Trio]:
-        return _path_kernels(dim)
 
     @staticmethod
     def bytes(vertices: int, shape: Enterprise, size: int = GROUP) -> int:

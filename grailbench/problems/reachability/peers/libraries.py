@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import inspect
 import sys
+import tomllib
 from abc import abstractmethod
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar
 
@@ -225,34 +227,7 @@ class NetworKit(Library):
         return np.asarray(search.getDistances(asarray=True))[targets] < sys.float_info.max
 
 
-#: every method of the catalog of version 0.2.0: what it does, and its source
-METHODS = {
-    "3hop": "Chains are highways: u goes to one, along it, and from it to v (Jin et al., SIGMOD 2009).",
-    "bfl": "Interval labels and two Bloom filters a vertex; a search where they cannot tell (Su et al., TKDE 2017).",
-    "bfsdfs": "No index: one search per query.",
-    "chaincover": "The DAG in chains; a vertex keeps the first place it reaches on each (Jagadish, TODS 1990).",
-    "dl": "Two-hop labels, distributed vertex by vertex in order of degree (Jin and Wang, PVLDB 2013).",
-    "dual": "Intervals of a spanning tree and the closure of the other edges (Wang et al., ICDE 2006).",
-    "feline": "Two topological orders as coordinates; a search where both allow (Veloso et al., EDBT 2014).",
-    "feline-pk": "FELINE kept up under changes of the graph (Veloso's thesis).",
-    "ferrari": "A few exact or approximate intervals a vertex, by budget (Seufert et al., ICDE 2013).",
-    "grail": "d random interval labels, positive cut, level filter, search (Yildirim, Chaoji, Zaki, PVLDB 2010).",
-    "gripp": "A pre- and post-order tree with an instance an edge, hopped through (Trissl and Leser, SIGMOD 2007).",
-    "hl": "Two-hop labels from a hierarchy of backbones (Jin and Wang, PVLDB 2013).",
-    "ip": "Independent permutations: least ranks of what is reached, and a search (Wei et al., PVLDB 2014).",
-    "optchain": "As chaincover, with the least number of chains (Chen and Chen, ICDE 2008).",
-    "oreach": "Supportive vertices and orders answer most at once, else a search (Hanauer et al., SEA 2021).",
-    "pathhop": "Spanning trees are highways, as chains are for 3hop (Cai and Poon, CIKM 2010).",
-    "pathtree": "The DAG in paths, a tree of the paths, and what that leaves (Jin et al., TODS 2011).",
-    "pll": "Two-hop labels by pruned searches from landmarks (Yano et al., CIKM 2013).",
-    "preach": "Contraction hierarchies and two-ended pruned search (Merz and Sanders, ESA 2014).",
-    "sspi": "Intervals of a spanning tree, and lists of predecessors for the rest (Chen et al., VLDB 2005).",
-    "tc": "The whole transitive closure, one bit per pair (Warshall, JACM 1962).",
-    "tfl": "Two-hop labels by folding the levels in halves (Cheng et al., SIGMOD 2013).",
-    "tol": "Two-hop labels in an order by how many pairs a vertex covers (Zhu et al., SIGMOD 2014).",
-    "treecover": "All that a vertex reaches as intervals of a post-order (Agrawal et al., SIGMOD 1989).",
-    "twohop": "The nearly least two-hop cover, by greedy set cover (Cohen et al., SIAM J. Comput. 2003).",
-}
+METHODS = tomllib.loads(Path(__file__).with_name("methods.toml").read_text(encoding="utf-8"))
 _STEPS = (
     "The peer's own C++ code makes a graph of the edges, condenses it and builds the index; one call passes all "
     "queries. Its answers are checked like all others; the contents of its index are not."
@@ -273,7 +248,6 @@ class PeerIndex(Index):
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the index as the peer reports them."""
         return int(self.method.index_size_bytes)
 
 

@@ -24,17 +24,7 @@ from grailbench.graph.csr import Dag
 from grailbench.problems import contract
 from grailbench.problems.reachability.index import Count, Implementation, Index, Params, Timer
 from grailbench.problems.reachability.peers import description
-from grailbench.problems.reachability.peers.description import (
-    BYTES,
-    MS,
-    Answers,
-    Description,
-    Format,
-    Number,
-    Time,
-    write_graph,
-    write_pairs,
-)
+from grailbench.problems.reachability.peers.description import BYTES, MS, Answers, Description, Number, Time
 from grailbench.problems.reachability.peers.runner import CommandRunner, Ended
 from grailbench.util import paths
 from grailbench.util.words import gib
@@ -86,8 +76,8 @@ class Output:
             raise ProgramFailed(f"{self.name}: {what.match!r} fits {found[-1][:60]!r}, which is no number")
         return value, found[-1]
 
-    def answers(self, how: Answers, asked: int) -> np.ndarray | Count:
-        """The answers to `asked` pairs, bool[asked], or the number of reachable ones. Raises ProgramFailed."""
+    def answers(self, how: Answers, pairs: int) -> np.ndarray | Count:
+        """The answers to so many pairs, bool[pairs], or the number of reachable ones. Raises ProgramFailed."""
         if how.count is not None:
             return Count(int(self.number(how.count)))
         words = dict.fromkeys(how.yes, True) | dict.fromkeys(how.no, False)
@@ -99,8 +89,8 @@ class Output:
         expected = " or ".join(map(repr, words))
         if strange := next((word for word in found if word not in words), None):
             raise self._fault(f"an answer is {strange!r}, not {expected}", how.where)
-        if len(found) != asked:
-            raise self._fault(f"{len(found):,} answers in {how.where}, not {asked:,} lines of {expected}", how.where)
+        if len(found) != pairs:
+            raise self._fault(f"{len(found):,} answers in {how.where}, not {pairs:,} lines of {expected}", how.where)
         return np.array([words[word] for word in found], np.bool_)
 
     def last_words(self) -> str:
@@ -133,7 +123,7 @@ class Program(Implementation):
     from_edges = False
     repeats = False
     process = "own"  # its row has a peak memory then, which is that of the command
-    _kept: ClassVar[tuple[weakref.ref, _Files] | None] = None  # the last DAG, and its file
+    _kept: ClassVar[tuple[weakref.ref, Path] | None] = None  # the last DAG, and its file, which is removed with it
 
     @classmethod
     def require(cls) -> None:
@@ -143,10 +133,10 @@ class Program(Implementation):
     @classmethod
     def place(cls) -> str:
         """The path of the program: from its environment variable or, without that, from PATH. Raises MachineLacks."""
-        does, said = cls.does, os.environ.get(cls.does.variable or "")
-        word = said or does.command[0].format(here=cls.described_by.parent)
+        does, output = cls.does, os.environ.get(cls.does.variable or "")
+        word = output or does.command[0].format(here=cls.described_by.parent)
         if (found := shutil.which(word)) is None:
-            what = f"{does.variable} names {said}" if said else f"{cls.described_by} names {word}"
+            what = f"{does.variable} names {output}" if output else f"{cls.described_by} names {word}"
             which = "an executable file there" if os.sep in word else "a program of that name on PATH"
             remedy = f"or have {does.variable} name the file" if does.variable else "or correct the name"
             raise MachineLacks(f"{cls.name}: {what}, which is not installed (there should be {which}; {remedy})")
@@ -165,32 +155,23 @@ class Program(Implementation):
         """Writes the DAG without the super-root, once for all cells and trials; the command comes with the queries."""
         with timer.phase("write", excluded=True):
             place = cls.place()
-            if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].graph.exists():
-                files = _Files(cls.does.graph.how, dag.vertices - 1, *dag.edges_without_super_root())
-                cls._kept = weakref.ref(dag), files
+            if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].exists():
+                folder = _RUNNER.folder()
+                weakref.finalize(dag, shutil.rmtree, folder, ignore_errors=True)
+                ends = dag.edges_without_super_root()
+                description.write_graph(folder / "graph", cls.does.graph.how, dag.vertices - 1, *ends)
+                cls._kept = weakref.ref(dag), folder / "graph"
             return ProgramIndex(cls, place, params, cls._kept[1])
-
-
-class _Files:
-    """A folder with the file of a graph, which is removed with this object."""
-
-    def __init__(self, how: Format, vertices: int, sources: np.ndarray, targets: np.ndarray):
-        self.folder = _RUNNER.folder()
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        write_graph(self.graph, how, vertices, sources, targets)
-
-    @property
-    def graph(self) -> Path:
-        return self.folder / "graph"
 
 
 class ProgramIndex(Index):
     """A graph that was written for a program, and what the program said of its index when it was last run."""
 
-    def __init__(self, program: type[Program], place: str, params: Params, files: _Files):
-        self.program, self.does, self.place, self.params, self.files = program, program.does, place, params, files
+    index_bytes: int | None = None  #: None until the program says it
+
+    def __init__(self, program: type[Program], place: str, params: Params, graph: Path):
+        self.program, self.does, self.place, self.params, self.graph = program, program.does, place, params, graph
         self.memory: dict[str, int] = {}
-        self._bytes: int | None = None
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray | Count:
         """Runs the command. Returns its answers or, from a program that gives only this, the number of reachable pairs.
@@ -204,35 +185,30 @@ class ProgramIndex(Index):
             with timer.phase("process", excluded=True):
                 ended = self.run(folder)
             with timer.phase("read", excluded=True):
-                said, times = Output(self.program.name, folder), self.does.times
-                timer.record("label", said.ms(times.build), excluded=True)
-                timer.record("query", said.ms(times.query), excluded=True)
+                output, times = Output(self.program.name, folder), self.does.times
+                timer.record("label", output.ms(times.build), excluded=True)
+                timer.record("query", output.ms(times.query), excluded=True)
                 timer.record("processor", ended.cpu_ms, excluded=True)
                 if self.does.index is not None:
-                    self._bytes = round(said.number(self.does.index) * BYTES[self.does.index.unit])
+                    self.index_bytes = round(output.number(self.does.index) * BYTES[self.does.index.unit])
                 self.memory = {"host_peak_bytes": ended.peak}
-                return said.answers(self.does.answers, sources.size)
+                return output.answers(self.does.answers, sources.size)
         finally:
             with timer.phase("write", excluded=True):
                 shutil.rmtree(folder, ignore_errors=True)
-
-    @property
-    def index_bytes(self) -> int | None:
-        """Bytes of the index as the program says; None if it does not."""
-        return self._bytes
 
     def write_queries(self, folder: Path, sources: np.ndarray, targets: np.ndarray) -> None:
         """Writes the pairs for the program, int32[k] each, as `queries` in a folder."""
         how = self.does.queries
         with open(folder / "queries", "w", encoding="utf-8") as stream:
             stream.write(how.header.format(count=sources.size))
-            write_pairs(stream, how.line + "\n", sources, targets, how.ids)
+            description.write_pairs(stream, how.line + "\n", sources, targets, how.ids)
             if not how.last_newline:
                 stream.truncate(stream.tell() - 1)
 
     def run(self, folder: Path) -> Ended:
         """Runs the command in a folder that has the pairs. Raises ProgramFailed or TooLittleMemory if it fails."""
-        known = {"graph": self.files.graph, "queries": folder / "queries", "here": self.program.described_by.parent}
+        known = {"graph": self.graph, "queries": folder / "queries", "here": self.program.described_by.parent}
         known |= {"dim": self.params.dim, "threads": self.params.workers, "seed": self.params.seed}
         words = [word.format(**known) for word in self.does.command[1:]]
         ended = _RUNNER.run([self.place, *words], folder)
@@ -248,9 +224,6 @@ class ProgramIndex(Index):
         return ended
 
 
-# ------------------------------------------------------------------ from a name to a class
-
-
 def described(name: str) -> type[Program] | None:
     """The implementation for the path of a TOML file, or for 'program:NAME' of a shipped one; None for other names.
 
@@ -258,7 +231,7 @@ def described(name: str) -> type[Program] | None:
     """
     path = Path(name)
     if name.lower().startswith(PREFIX):
-        path = paths.configs_dir() / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
+        path = paths.shipped("configs") / "programs" / f"{name.lower().removeprefix(PREFIX)}.toml"
         if not path.is_file():
             return None
     elif path.suffix != ".toml":

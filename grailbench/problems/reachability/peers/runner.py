@@ -19,7 +19,6 @@ import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter_ns
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,14 +30,12 @@ class Ended:
     """How a command ended.
 
     code   its exit code; -N if it died of signal N
-    ms     its wall clock, from the start to the end
     cpu_ms the processor time, of the processes that it started and waited for too
     peak   the largest resident set in bytes, of the largest of these processes
     fault  why it could not be started, or None
     """
 
     code: int
-    ms: float
     cpu_ms: float
     peak: int
     fault: str | None = None
@@ -61,7 +58,7 @@ class CommandRunner:
             from grailbench.util import temporary  # here, as the runner has no packages
 
             self._folder = temporary.Folder("peers")
-            command = [sys.executable, "-I", "-S", __file__, self._folder.name]
+            command = [sys.executable, "-I", "-S", __file__, str(self._folder.path)]
             self._process = subprocess.Popen(  # noqa: S603 - this Python and this file
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
             )
@@ -95,9 +92,6 @@ class CommandRunner:
             self._folder.close()
 
 
-# ------------------------------------------------------------------ in the runner
-
-
 def _serve() -> None:
     """Run the commands that arrive as lines of input, and end at the end of the input; then remove the folder for their
     files, which is the argument. The first line of output says that signals do not end it any more."""
@@ -120,13 +114,12 @@ def _serve() -> None:
 def _run(words: list[str], folder: str, heard: int) -> dict | None:
     """Run one command; None if the input ended meanwhile. `heard` becomes readable when a child process ends."""
     outputs = [open(os.path.join(folder, name), "wb") for name in ("stdout", "stderr")]  # noqa: SIM115
-    began = perf_counter_ns()
     try:
         started = subprocess.Popen(  # noqa: S603 - the program that the user's description names, no shell
             words, cwd=folder, stdin=subprocess.DEVNULL, stdout=outputs[0], stderr=outputs[1], start_new_session=True
         )
     except OSError as error:
-        return {"code": 127, "ms": 0.0, "cpu_ms": 0.0, "peak": 0, "fault": error.strerror or str(error)}
+        return {"code": 127, "cpu_ms": 0.0, "peak": 0, "fault": error.strerror or str(error)}
     finally:
         for output in outputs:
             output.close()
@@ -139,12 +132,11 @@ def _run(words: list[str], folder: str, heard: int) -> dict | None:
         found, status, usage = os.wait4(started.pid, os.WNOHANG)
         if found:
             break
-    took = perf_counter_ns() - began
     started.returncode = os.waitstatus_to_exitcode(status)
     _end(started.pid)
     cpu = usage.ru_utime + usage.ru_stime
     peak = usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return {"code": started.returncode, "ms": took / 1e6, "cpu_ms": cpu * 1e3, "peak": peak}
+    return {"code": started.returncode, "cpu_ms": cpu * 1e3, "peak": peak}
 
 
 def _end(session: int) -> None:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TypeVar
 
 import numpy as np
+from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.threads import helpers
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
-from grailbench.problems.reachability.sweep.batch import (
-    Group,
-    blocks,
+from grailbench.problems.reachability.sweep.groups import (
+    LANES,
+    WORD,
+    Between,
+    between,
     distinct,
-    justified,
-    on_threads,
-    settle_by_level,
-    shared,
+    grouped,
+    memory_of,
+    mirrored,
+    rows_for,
+    sweep,
 )
-from grailbench.problems.reachability.sweep.between import Between, between, mirrored
-from grailbench.problems.reachability.sweep.groups import LANES, WORD, memory_of, rows_for, sweep
 from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
 from grailbench.util import memory
 
@@ -50,11 +55,11 @@ class SweepIndex(Index):
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers what levels tell; then, if that may be the shorter way, searches of bounded length; then sweeps."""
         answers = np.empty(sources.shape[0], np.bool_)
-        asked = self._settled_by_level(sources, targets, answers)
-        left = self._searched(sources, targets, asked, answers) if asked.size else asked
+        unsettled = self._settled_by_level(sources, targets, answers)
+        left = self._searched(sources, targets, unsettled, answers) if unsettled.size else unsettled
         if left.size:
             self._sweep(sources, targets, left, answers)
-        self._count(queries=sources.shape[0], searches=asked.size - left.size, queries_swept=left.size)
+        self._count(queries=sources.shape[0], searches=unsettled.size - left.size, queries_swept=left.size)
         return answers
 
     def _settled_by_level(self, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray) -> np.ndarray:
@@ -73,20 +78,22 @@ class SweepIndex(Index):
         on_threads(threads, work, list(range(len(parts))))
         return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, np.int64)
 
-    def _searched(self, sources: np.ndarray, targets: np.ndarray, asked: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    def _searched(
+        self, sources: np.ndarray, targets: np.ndarray, unsettled: np.ndarray, answers: np.ndarray
+    ) -> np.ndarray:
         """Answers pairs by searches, and returns those that are better swept.
 
         A sample is searched. If all pairs at its mean would look at more edges than `sweeping` allows, all that the
         sample left open are swept; else all are searched, and swept are those whose own searches are long. The bounds
         are numbers of edges, so that no clock has a say.
         """
-        most = sweeping(self.dag.vertices, self.dag.edges, asked.size)
-        rest = np.ones(asked.size, np.bool_)
-        rest[:: -(-asked.size // SAMPLE)] = False
-        sample, others = asked[~rest], asked[rest]
+        most = sweeping(self.dag.vertices, self.dag.edges, unsettled.size)
+        rest = np.ones(unsettled.size, np.bool_)
+        rest[:: -(-unsettled.size // SAMPLE)] = False
+        sample, others = unsettled[~rest], unsettled[rest]
         left, looked = self._search(sources, targets, sample, most // (4 * sample.size), answers, 1)
         others = np.concatenate([left, others])
-        if looked * asked.size > most * sample.size:
+        if looked * unsettled.size > most * sample.size:
             return others
         threads = justified(self.workers, others.size * (ASKED * sample.size + looked) // sample.size)
         return self._search(sources, targets, others, most // 4, answers, threads)[0]
@@ -124,10 +131,9 @@ class SweepIndex(Index):
         number = distinct(part.vertices, ends[0])
         size = -(-number // -(-number // (WORD * most)))  # of groups as equal as can be
         width = -(-size // (WORD * LANES)) * LANES
-        shares = shared(part.vertices, *ends, part.which, size)
-        groups = list(shares.groups())
+        groups = grouped(part.vertices, *ends, part.which, size)
 
-        def work(groups: Iterator[Group]) -> None:
+        def work(groups: Iterator[tuple]) -> None:
             counts = None if self.counts is None else np.zeros(2, np.int64)
             rows = rows_for(part.vertices, width)
             for group in groups:
@@ -182,6 +188,60 @@ class SweepIndex(Index):
     def stored(self) -> dict[str, np.ndarray]:
         """Returns no array: the graph is all that is needed."""
         return {}
+
+
+@njit(cache=True, nogil=True)
+def settle_by_level(levels, sources, targets, answers, first):
+    """Answers pairs, bool[q], as far as levels tell: a vertex reaches itself, and none that is not on a greater level;
+    the super-root, alone on level 0, reaches every vertex. Returns the places of the other pairs plus `first`, int64.
+
+    levels             int32[n]: every edge leads to a greater level
+    sources, targets   int32[q]
+    """
+    pairs = sources.shape[0]
+    left, count = np.empty(pairs, np.int64), 0
+    for q in range(pairs):
+        top, bottom = levels[sources[q]], levels[targets[q]]
+        answers[q] = (sources[q] == targets[q]) | (top == 0)
+        left[count] = first + q
+        count += (top < bottom) & (top > 0)
+    return left[:count]
+
+
+PER_THREAD = 1 << 16  #: work that justifies one more thread, in edges of a search: half a millisecond or more
+_PARTS = 8  #: parts for each of several threads, so that none waits long for the last
+
+Part = TypeVar("Part")
+
+
+def justified(workers: int, work: int) -> int:
+    """Returns how many of `workers` threads get `PER_THREAD` of so much work each, at least 1."""
+    return max(1, min(workers, work // PER_THREAD))
+
+
+def blocks(size: int, threads: int, most: int) -> list[slice]:
+    """Divides 0 .. size - 1 into blocks of at most `most`, several for each thread if there is more than one."""
+    length = most if threads == 1 else max(1, min(most, -(-size // (_PARTS * threads))))
+    return [slice(first, min(first + length, size)) for first in range(0, size, length)]
+
+
+def on_threads(threads: int, work: Callable[[Iterator[Part]], None], parts: list[Part]) -> None:
+    """Calls `work` on at most so many threads, of which the calling one is the first. Each call is given an iterator;
+    together they give every part once, the first parts first."""
+    todo = deque(parts)
+
+    def taken() -> Iterator[Part]:
+        while todo:
+            try:
+                part = todo.popleft()
+            except IndexError:  # another thread has taken the last one
+                return
+            yield part
+
+    others = [helpers(threads - 1).submit(work, taken()) for _ in range(1, min(threads, len(parts)))]
+    work(taken())
+    for other in others:
+        other.result()
 
 
 def sweeping(vertices: int, edges: int, pairs: int) -> int:

@@ -176,14 +176,14 @@ def _begin(workers, source, rows, of, chunk):
 
 
 @cuda.jit(cache=True)
-def _search(asked, rows, back, of, rule):
-    """The whole search. asked int32[1]: the source; rows, back: `resident.Rows` of the edges and the reversed edges;
+def _search(query, rows, back, of, rule):
+    """The whole search. query int32[1]: the source; rows, back: `resident.Rows` of the edges and the reversed edges;
     of: `State`; rule: `Rule`. Cooperative, any grid.
     """
     grid = cuda.cg.this_grid()
     workers, n = (cuda.grid(1), cuda.gridsize(1)), of.distances.shape[0]
     search, counters, counted = (rows, of, rule), of.counters, of.counted
-    _begin(workers, asked[0], rows, of, rule.chunk)
+    _begin(workers, query[0], rows, of, rule.chunk)
     grid.sync()
     turn, level, unexplored, bottom = 0, 0, rows.starts[n], False
     while True:
@@ -246,5 +246,5 @@ class Fused(OneLaunch):
             cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
             self._counted,
         )
-        args = self._asked, self.rows, turned(network, self.rows), state, Rule(*map(np.int32, rule))
+        args = self._query, self.rows, turned(network, self.rows), state, Rule(*map(np.int32, rule))
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))

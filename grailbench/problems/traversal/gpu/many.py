@@ -299,15 +299,15 @@ def _sum_up(workers, at, starts, of, sums, shared):
 
 
 @kernel_of(REGISTERS)
-def _search(asked, rows, back, of, sums, rule):
-    """All searches. asked int32[2 + ...]: how many sources, whether distances are kept, the sources; rows, back:
+def _search(query, rows, back, of, sums, rule):
+    """All searches. query int32[2 + ...]: how many sources, whether distances are kept, the sources; rows, back:
     `Edges` and the reversed edges; of: `Bits`. Cooperative, any grid.
     """
     grid = cuda.cg.this_grid()
     marks = cuda.shared.array(_TABLE, uint32)
     farthest = cuda.shared.array(_TABLE, int32)
     workers, n = (int64(cuda.grid(1)), int64(cuda.gridsize(1))), int64(of.done.shape[0])
-    count, keep = asked[0], asked[1] != 0
+    count, keep = query[0], query[1] != 0
     words, bits, copies = int32((count + 63) >> 6), int32(0), int32(1)
     while bits < rule.lanes and 2 << bits <= words:
         bits = int32(bits + 1)
@@ -320,7 +320,7 @@ def _search(asked, rows, back, of, sums, rule):
     _clear(workers, n * words, of, sums)
     grid.sync()
     for i in range(workers[0], count, workers[1]):
-        v, w = int64(asked[2 + i]), i >> 6
+        v, w = int64(query[2 + i]), i >> 6
         cuda.atomic.or_(of.fronts, v * words + w, _1 << uint64(i & 63))
         cuda.atomic.or_(of.masks, v, _1 << uint64(w))
     grid.sync()
@@ -397,7 +397,7 @@ class Many(Together):
             (_MASKS + _WORD * words) * n, f"searching {n:,} vertices from 64 sources at once", "fused needs less"
         )
         k = 64 * words
-        self._asked = cuda.to_device(np.zeros(2 + k, np.int32))
+        self._query = cuda.to_device(np.zeros(2 + k, np.int32))
         self._bits = [
             *(cuda.device_array(size * n, np.uint64) for size in (words, 2 * words, 3, 1)),
             cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
@@ -408,7 +408,7 @@ class Many(Together):
         self._words = words
 
     def _prepared(self, levels) -> Prepared:
-        args = self._asked, *self._edges, Bits(*self._bits, levels), self._sums, self._rule
+        args = self._query, *self._edges, Bits(*self._bits, levels), self._sums, self._rule
         return Prepared(_search, args, cooperative_shape(_search, args, *self._shape))
 
     def search(self, sources: np.ndarray, timer: Timer) -> Found:
@@ -437,9 +437,9 @@ class Many(Together):
     def _searched(self, sources: np.ndarray, keeping: Prepared | None = None) -> Found:
         """Searches by one launch, and waits for it. keeping: the launch that keeps distances."""
         k = sources.shape[0]
-        header = np.zeros(self._asked.shape[0], np.int32)
+        header = np.zeros(self._query.shape[0], np.int32)
         header[:2], header[2 : 2 + k] = (k, keeping is not None), sources
-        self._asked.copy_to_device(header)
+        self._query.copy_to_device(header)
         (keeping or self._launch).launch()
         found = Found(*(each.copy_to_host()[:k] for each in self._sums[:4]))
         levels, pulled = self._sums.counted.copy_to_host().tolist()

@@ -271,12 +271,12 @@ def _begin(workers, source, rows, of, chunk):
 
 
 @cuda.jit(cache=True)
-def _search(asked, rows, of, rule):
-    """The whole search. asked int32[1]: the source; rows: `resident.Rows`; of: `State`; rule: `Rule`. Cooperative."""
+def _search(query, rows, of, rule):
+    """The whole search. query int32[1]: the source; rows: `resident.Rows`; of: `State`; rule: `Rule`. Cooperative."""
     grid = cuda.cg.this_grid()
     workers = (cuda.grid(1), cuda.gridsize(1))
     piles, counters, counted = of.piles, of.counters, of.counted
-    _begin(workers, asked[0], rows, of, rule.chunk)
+    _begin(workers, query[0], rows, of, rule.chunk)
     grid.sync()
     turn, limit, band, narrow = 0, rule.width, 0, rule.share * cuda.gridDim.x
     while True:
@@ -333,7 +333,7 @@ class NearFar(OneLaunch):
             cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
             self._counted,
         )
-        args = self._asked, self.rows, state, Rule(*map(np.int32, rule))
+        args = self._query, self.rows, state, Rule(*map(np.int32, rule))
         per = per or blocks_per(network)
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=per))
 

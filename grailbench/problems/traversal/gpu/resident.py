@@ -90,7 +90,7 @@ class OnDevice(Solver):
 
 class OneLaunch(OnDevice):
     """Makes one prepared launch per search; the counts of its kernel are read after the distances. Subclasses set
-    `counts`, the position of each in `_counted`, and `_launch`, which reads the source in `_asked`."""
+    `counts`, the position of each in `_counted`, and `_launch`, which reads the source in `_query`."""
 
     counts: dict[str, int]
     _launch: Prepared
@@ -98,12 +98,12 @@ class OneLaunch(OnDevice):
     def __init__(self, counted: int):
         """counted: the length of `_counted`, int32 on the device."""
         super().__init__()
-        self._asked = cuda.mapped_array(1, np.int32)
+        self._query = cuda.mapped_array(1, np.int32)
         self._counted = cuda.to_device(np.zeros(counted, np.int32))
 
     def search(self, source: int) -> None:
         """Searches by one launch."""
-        self._asked[0] = source
+        self._query[0] = source
         self._launch.launch()
         cuda.synchronize()
         self.count(launches=1)

@@ -21,10 +21,10 @@ _FAR = int(FAR)
 
 
 @cuda.jit(cache=True)
-def _begin(asked, costs, updating, mask):
+def _begin(query, costs, updating, mask):
     """Lines 2-7 of algorithm 10, one thread per vertex."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
-        is_source = v == asked[0]
+        is_source = v == query[0]
         costs[v] = updating[v] = 0 if is_source else _FAR
         mask[v] = 1 if is_source else 0
 
@@ -78,10 +78,10 @@ class TwoPhase(OnDevice):
         self.rows = upload(network, 9 * n)
         self.distances, updating = (cuda.device_array(n, np.int32) for _ in range(2))
         mask = cuda.device_array(n, np.uint8)
-        self._asked, self._flag = (cuda.mapped_array(1, np.int32) for _ in range(2))
+        self._query, self._flag = (cuda.mapped_array(1, np.int32) for _ in range(2))
         shape = Shape(blocks_for(-(-n // factor), threads), threads)
         factor = np.int32(factor)
-        self._begin = Prepared(_begin, (self._asked, self.distances, updating, mask), shape)
+        self._begin = Prepared(_begin, (self._query, self.distances, updating, mask), shape)
         self._phases = [
             Prepared(
                 _ATOMIC if atomic else _RACY,
@@ -93,7 +93,7 @@ class TwoPhase(OnDevice):
 
     def search(self, source: int) -> None:
         """Runs both phases until no distance changes."""
-        self._asked[0] = source
+        self._query[0] = source
         self._begin.launch()
         self._flag[0], rounds = 1, 0
         while self._flag[0]:
@@ -113,21 +113,21 @@ class FromEach(TwoPhase):
         n, costs = network.vertices, self.distances
         self._costs, self.distances = costs, cuda.device_array((n, n), np.int32)
         shape = Shape(blocks_for(n, threads or usual_threads()), threads or usual_threads())
-        self._keep = Prepared(_keep, (self._asked, costs, self.distances), shape)
+        self._keep = Prepared(_keep, (self._query, costs, self.distances), shape)
 
     def search(self, source: int) -> None:
         """Searches from each vertex and copies its distances into a row."""
         for each in range(self._costs.shape[0]):
             super().search(each)
             self._keep.launch()
-            cuda.synchronize()  # the kernel reads `_asked` in host memory, which the next search changes
+            cuda.synchronize()  # the kernel reads `_query` in host memory, which the next search changes
 
 
 @cuda.jit(cache=True)
-def _keep(asked, costs, matrix):
-    """Copies costs, int32[n], to row asked[0] of matrix, int32[n, n]."""
+def _keep(query, costs, matrix):
+    """Copies costs, int32[n], to row query[0] of matrix, int32[n, n]."""
     for v in range(cuda.grid(1), costs.shape[0], cuda.gridsize(1)):
-        matrix[asked[0], v] = costs[v]
+        matrix[query[0], v] = costs[v]
 
 
 _HALF = _FAR // 2

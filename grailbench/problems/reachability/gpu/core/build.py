@@ -1,10 +1,19 @@
-"""Batches of pairs on the device: one thread a pair, by the records of its two vertices and one word of the closure.
+"""Builds the index of `core` on the device and answers batches by it, one thread a pair.
 
-Builds the index of `core` on the device: peel, close, write the records; `core.records` says when they are short.
+Peel, close, write the records. The packed closure of the core has the layout of `reachability.core.closure`: one
+cooperative launch fills it, level by level. The rows of the deepest level come first. A thread unites one word of the
+rows of the children of one vertex, so that neighbouring threads read neighbouring words. In levels that leave threads
+idle, the children of a vertex are shared among several.
+
+The records are those of `reachability.core.records`, which says when they are short, each packed into one number or
+two, which a thread loads at once. Narrow records have fields of 16 bits and wide ones of 32, the first field lowest, so
+that the bytes are those of the CPU's arrays: a source is int64[1] or int64[2], a target and a record of a tree uint32
+or int64.
 """
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +21,7 @@ import numpy as np
 from grailbench.cuda.describe import memory, require_memory
 from grailbench.cuda.device_arrays import cleared
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.launch import Prepared, Shape, prepared_copy
+from grailbench.cuda.launch import Prepared, Shape, cooperative_shape, prepared_copy
 from grailbench.cuda.timers import Span
 from grailbench.errors import MachineLacks
 from grailbench.graph.csr import Dag
@@ -20,10 +29,205 @@ from grailbench.problems.reachability.core import records as of_cpu
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import SHARE, SMALL
 from grailbench.problems.reachability.core.peel import Peeled
-from grailbench.problems.reachability.gpu.core import records
-from grailbench.problems.reachability.gpu.core.peel import OF_ABOVE, OF_CORE, Peeler, peeling_bytes, upload
-from grailbench.problems.reachability.gpu.core.records import Closer, fill_records, fill_tree
-from grailbench.problems.reachability.index import Index, NoTimer, Timer
+from grailbench.problems.reachability.gpu.core.peel import (
+    OF_ABOVE,
+    OF_CORE,
+    Given,
+    Parts,
+    peeling,
+    peeling_bytes,
+    upload,
+)
+from grailbench.problems.reachability.index import NoTimer, Timer
+
+CLOSING_THREADS = 4 if simulated else 512
+_LEAST = 2 if simulated else 32  #: children that a thread unites if a vertex is shared
+_TASKS = 8  #: with so many words for each thread of the grid, no vertex is shared
+_1 = np.uint64(1)
+
+
+@cuda.jit(device=True)
+def row_start(row, width):
+    """As `reachability.core.closure.row_start`, for int64."""
+    block = row >> 6
+    return row * (width - block) + block * (32 * block + 31)
+
+
+@cuda.jit(device=True)
+def _unite(word, begin, end, width, edges, bits):
+    """Returns the union of one word of the rows of the children edges[begin:end]."""
+    found = np.uint64(0)
+    for k in range(begin, end):
+        child = np.int64(edges[k])
+        if word >= (child + 1) >> 6:
+            found |= bits[row_start(child, width) + word]
+    return found
+
+
+@cuda.jit(cache=True)
+def close(levels, parts, most, bits):
+    """Fills the closure: bits uint64[words]. levels: as in `Dag`; most int32[depth]: scratch. Any cooperative grid."""
+    grid = cuda.cg.this_grid()
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    core, depth = np.int64(parts.totals[OF_CORE]), most.shape[0]
+    width = core // 64 + 1
+    for level in range(thread, depth, threads):
+        most[level] = 0
+    for i in range(thread, bits.shape[0], threads):
+        bits[i] = 0
+    grid.sync()
+    for row in range(thread, core, threads):
+        degree, level = parts.ends[row] - parts.starts[row], levels[parts.core[row]]
+        if degree > most[level]:
+            cuda.atomic.max(most, level, degree)
+        column = np.int64(row) + 1
+        bits[row_start(np.int64(row), width) + (column >> 6)] = _1 << np.uint64(column & 63)
+    grid.sync()
+    for level in range(depth - 1, -1, -1):
+        first, last = np.int64(parts.bounds[level]), np.int64(parts.bounds[level + 1])
+        longest = np.int64(most[level])
+        if longest > 0:
+            before = (first + 1) >> 6
+            words = width - before
+            pieces = min((longest + _LEAST - 1) // _LEAST, _TASKS * threads // ((last - first) * words) + 1)
+            each = (longest + pieces - 1) // pieces
+            for task in range(thread, (last - first) * words * pieces, threads):
+                piece, word = np.int64(task) // words, before + np.int64(task) % words
+                row = first + piece // pieces
+                begin = parts.starts[row] + each * (piece % pieces)
+                end = min(begin + each, np.int64(parts.ends[row]))
+                found = _unite(word, begin, end, width, parts.edges, bits)
+                if found:
+                    at = row_start(row, width) + word
+                    if pieces > 1:
+                        cuda.atomic.or_(bits, at, found)
+                    else:
+                        bits[at] |= found
+            grid.sync()
+
+
+def closing(graph: Given, parts: Parts, words: int) -> tuple[Prepared, object]:
+    """Returns the launch that fills the closure of one core, and its bits, uint64[words]."""
+    bits = cuda.device_array(words, np.uint64)
+    args = graph.levels, parts, cuda.device_array(parts.bounds.shape[0] - 1, np.int32), bits
+    return Prepared(close, args, cooperative_shape(close, args, CLOSING_THREADS)), bits
+
+
+_SHORT, LONG = np.int64(2**16 - 1), np.int64(2**32 - 1)
+OPEN = np.uint8(2)  #: an answer that only the index of the core can give
+
+
+@cuda.jit(cache=True)
+def fill_records(parts, narrow, sources, targets):
+    """Fills all records. sources: int64[n] if narrow, else int64[2 n]; targets: uint32[n] or int64[n]."""
+    n = parts.position.shape[0]
+    above, core = parts.totals[OF_ABOVE], parts.totals[OF_CORE]
+    never = _SHORT if narrow else LONG
+    for v in range(cuda.grid(1), n, cuda.gridsize(1)):
+        at, size, beyond = np.int64(parts.position[v]), np.int64(parts.end[v] - parts.position[v]), parts.gate[v]
+        place, row, low, length, column = never, core, np.int64(0), np.int64(0), np.int64(0)
+        gate, size_of_gate = np.int64(-1), np.int64(0)
+        if beyond >= 0:
+            gate, size_of_gate = np.int64(parts.position[beyond]), np.int64(parts.end[beyond] - parts.position[beyond])
+        if v == n - 1:
+            length = never
+        elif at >= above + core:
+            low, length, column = at, size, gate + 1
+        elif at >= above:
+            row, column = at - above, at + 1
+        else:
+            place, column = at, size
+            if gate >= above + core:
+                low, length = gate, size_of_gate
+            elif gate >= 0:
+                row = gate - above
+        if narrow:
+            sources[v] = place | row << 16 | low << 32 | length << 48
+            targets[v] = at | column << 16
+        else:
+            sources[2 * v], sources[2 * v + 1] = place | row << 32, low | length << 32
+            targets[v] = at | column << 32
+
+
+@cuda.jit(cache=True)
+def fill_tree(parts, narrow, tree):
+    """Fills the records of a forest. tree: uint32[n] if narrow, else int64[n]."""
+    for v in range(cuda.grid(1), parts.position.shape[0], cuda.gridsize(1)):
+        at, size = np.int64(parts.position[v]), np.int64(parts.end[v] - parts.position[v])
+        tree[v] = at | size << (16 if narrow else 32)
+
+
+@cuda.jit(device=True)
+def _reaches(place, row, u_low, u_length, low, length, above, width, bits):
+    """Returns the answer to one pair, from fields of int64."""
+    found = (low <= place) & (place - low < length) | (u_low <= low) & (low - u_low < u_length)
+    column = max(length - above, np.int64(0))
+    if column > row:  # else nothing is read
+        found |= bits[row_start(row, width) + (column >> 6)] >> np.uint64(column & 63) & np.uint64(1) != 0
+    return found
+
+
+@cuda.jit(cache=True)
+def answer_narrow(us, vs, sources, targets, above, width, bits, answers):
+    """Answers a batch by narrow records, one thread a pair. us, vs: int32[k]; answers: uint8[k]."""
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        u, v = sources[us[i]], np.int64(targets[vs[i]])
+        low, length = v & _SHORT, v >> 16
+        answers[i] = _reaches(
+            u & _SHORT, u >> 16 & _SHORT, u >> 32 & _SHORT, u >> 48 & _SHORT, low, length, above, width, bits
+        )
+
+
+@cuda.jit(cache=True)
+def answer_wide(us, vs, sources, targets, above, width, bits, answers):
+    """As `answer_narrow`, by wide records."""
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        at = 2 * np.int64(us[i])
+        first, second, v = sources[at], sources[at + 1], targets[vs[i]]
+        low, length = v & LONG, v >> 32 & LONG
+        answers[i] = _reaches(
+            first & LONG, first >> 32 & LONG, second & LONG, second >> 32 & LONG, low, length, above, width, bits
+        )
+
+
+@cuda.jit(cache=True)
+def answer_tree(us, vs, tree, upward, narrow, answers):
+    """Answers a batch on a forest, of in-trees if `upward`. us, vs: int32[k]; answers: uint8[k]."""
+    mask, shift = (_SHORT, 16) if narrow else (LONG, 32)
+    root = tree.shape[0] - 1
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        inner, outer = us[i], vs[i]
+        from_root = inner == root
+        if not upward:
+            inner, outer = outer, inner
+        place, other = np.int64(tree[inner]) & mask, np.int64(tree[outer])
+        low, size = other & mask, other >> shift & mask
+        answers[i] = (low <= place) & (place - low < size) | from_root
+
+
+@cuda.jit(cache=True)
+def settle(us, vs, sources, targets, above, narrow, answers, rows, columns):
+    """Answers what the forests decide; pairs of the core are left `OPEN`, with their places in it.
+
+    us, vs, rows, columns: int32[k]; answers: uint8[k].
+    """
+    mask, shift = (_SHORT, 16) if narrow else (LONG, 32)
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        target = np.int64(targets[vs[i]])
+        low, length = target & mask, target >> shift & mask
+        if narrow:
+            first = sources[us[i]]
+            second = first >> 32
+        else:
+            at = 2 * np.int64(us[i])
+            first, second = sources[at], sources[at + 1]
+        place, row, u_low, u_length = first & mask, first >> shift & mask, second & mask, second >> shift & mask
+        column = max(length - above, np.int64(0))
+        if column > row:
+            answers[i], rows[i], columns[i] = OPEN, np.int32(row), np.int32(column - 1)
+        else:
+            answers[i] = (low <= place) & (place - low < length) | (u_low <= low) & (low - u_low < u_length)
+
 
 _BATCH_BYTES = 9  #: of a pair: two ids and an answer
 _THREADS = 4 if simulated else 256
@@ -31,7 +235,7 @@ _BLOCKS = 16  #: most blocks of a multiprocessor, each of which takes several pa
 
 
 class DeviceIndex(NamedTuple):
-    """The index on the device, in the layout of `records`; `tree`, or the others, are None.
+    """The index on the device, in the layout below; `tree`, or the others, are None.
 
     tree     uint32[n] or int64[n]
     sources  int64[n] or int64[2 n]
@@ -58,41 +262,48 @@ class DeviceIndex(NamedTuple):
         return (self.targets if self.tree is None else self.tree).dtype == np.uint32
 
 
-def launch_of(held: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Prepared:
+def launch_of(index: DeviceIndex, us, vs, answers, rows=None, columns=None) -> Prepared:
     """Returns the launch that answers pairs on the device: us, vs int32[k] to answers uint8[k].
 
-    Without a closure, pairs of the core are left `records.OPEN`, with their ends there in rows and columns, int32[k].
+    Without a closure, pairs of the core are left `OPEN`, with their ends there in rows and columns, int32[k].
     """
     pairs = us.shape[0]
     most = _BLOCKS * (1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT)
     shape = Shape(min(-(-pairs // _THREADS), most), _THREADS)
-    if held.tree is not None:
-        return Prepared(records.answer_tree, (us, vs, held.tree, held.above > 0, held.narrow, answers), shape)
-    own = us, vs, held.sources, held.targets, held.above
-    if held.bits is None:
-        return Prepared(records.settle, (*own, held.narrow, answers, rows, columns), shape)
-    kernel = records.answer_narrow if held.narrow else records.answer_wide
-    return Prepared(kernel, (*own, held.core // 64 + 1, held.bits, answers), shape)
+    if index.tree is not None:
+        return Prepared(answer_tree, (us, vs, index.tree, index.above > 0, index.narrow, answers), shape)
+    own = us, vs, index.sources, index.targets, index.above
+    if index.bits is None:
+        return Prepared(settle, (*own, index.narrow, answers, rows, columns), shape)
+    kernel = answer_narrow if index.narrow else answer_wide
+    return Prepared(kernel, (*own, index.core // 64 + 1, index.bits, answers), shape)
 
 
-class _Batch:
-    """Pinned host memory and device memory for batches of k pairs, and the launch that answers them."""
+class Batch:
+    """Pinned host memory and device memory for batches of k pairs, and the launch that answers them.
 
-    def __init__(self, k: int, held: DeviceIndex):
+    inside  the ends of open pairs in the core, int32[k] each on the device, where there is no closure; else None
+    """
+
+    def __init__(self, k: int, index: DeviceIndex):
+        """Raises TooLittleMemory if the device has too little."""
+        open_ = index.tree is None and index.bits is None
+        need = (_BATCH_BYTES + (8 if open_ else 0)) * k
+        require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
         self.size = k
         self._sources, self._targets = (cuda.pinned_array(k, np.int32) for _ in range(2))
         self._found = cuda.pinned_array(k, np.uint8)
         ends = [cuda.device_array(k, np.int32) for _ in range(2)]
         answers = cuda.device_array(k, np.uint8)
-        self.inside = None if held.tree is not None or held.bits is not None else [
-            cleared(k, np.int32) for _ in range(2)  # only those of open pairs are written, and all are copied
-        ]  # fmt: skip
+        # only those of open pairs are written, and all are copied
+        self.inside = [cleared(k, np.int32) for _ in range(2)] if open_ else None
         self._bring = [
             prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
         ]
         self._take = prepared_copy(self._found, answers)
-        self._launch = launch_of(held, *ends, answers, *(self.inside or ()))
+        self._launch = launch_of(index, *ends, answers, *(self.inside or ()))
         self._span = Span()
+        cuda.synchronize()
 
     def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Answers, and returns uint8[k] that the next batch overwrites. The targets are copied into pinned memory while
@@ -101,49 +312,12 @@ class _Batch:
             own[:] = given
             bring()
         timed = not isinstance(timer, NoTimer)
-        if timed:
-            with self._span:
-                self._launch.launch()
-        else:
+        with self._span if timed else nullcontext():
             self._launch.launch()
         self._take()
         if timed:
             timer.record("on_device", self._span.ms)
         return self._found
-
-
-class Answerer:
-    """Answers batches by one index on the device; `inner` answers pairs of the core where there is no closure."""
-
-    def __init__(self, held: DeviceIndex, inner: Index | None = None):
-        self.held, self._inner, self._batch = held, inner, None
-
-    def prepare(self, k: int) -> None:
-        """Allocates for batches of k pairs, unless done before. Raises TooLittleMemory if the device has too little."""
-        if k and (self._batch is None or self._batch.size != k):
-            self._batch = None
-            need = (_BATCH_BYTES + (8 if self._inner is not None else 0)) * k
-            require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
-            self._batch = _Batch(k, self.held)
-            cuda.synchronize()
-
-    def answer(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Returns bool[k] for int32[k] sources and targets, all on the host."""
-        k = sources.shape[0]
-        if k == 0:
-            return np.empty(0, np.bool_)
-        self.prepare(k)
-        found = self._batch.answer(sources, targets, timer)
-        answers = np.empty(k, np.bool_)
-        if self._inner is None:
-            answers[:] = found.view(np.bool_)
-            return answers
-        np.equal(found, 1, out=answers)
-        opened = np.flatnonzero(found == records.OPEN)
-        if opened.size:
-            rows, columns = (array.copy_to_host()[opened] for array in self._batch.inside)
-            answers[opened] = self._inner.query_batch(rows, columns, timer)
-        return answers
 
 
 _MOST_BLOCKS = 4096
@@ -169,58 +343,48 @@ class Builder:
             self._graph = upload(dag)
             cuda.synchronize()
         with timer.phase("allocate", excluded=True):
-            self._peeler, self._span = Peeler(dag, self._graph), Span()
+            (self._peel, self._parts), self._span = peeling(dag, self._graph), Span()
             self._totals = cuda.pinned_array(3, np.int64)
             cuda.synchronize()
         self._vertices, self._budget = n, budget
 
     def run(self, timer: Timer) -> DeviceIndex:
         """Returns the index, without a closure if its bits do not fit; `on_device` is the time of the launches."""
-        with self._span:
-            parts = self._peeler.run()
+        parts = self._parts
+        self._launch(timer, self._peel)
         parts.totals.copy_to_host(self._totals)
-        timer.record("on_device", self._span.ms)
-        above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
-        n = self._vertices - 1
-        if n in (above, n - above - core):
-            return self._forest(parts, n, above, timer)
-        size = words(core)
+        above, core, n = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE]), self._vertices - 1
+        shape = Shape(1 if simulated else min(-(-self._vertices // _THREADS), _MOST_BLOCKS), _THREADS)
+        tree = sources = targets = bits = None
         with timer.phase("allocate", excluded=True):
-            short = n + above + core + 2 < of_cpu.SHORT
-            closer = Closer(self._graph, parts, size) if not core or self._fits(8 * size) else None
-            sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
-            targets = cuda.device_array(n + 1, np.uint32 if short else np.int64)
-            fill = Prepared(fill_records, (parts, short, sources, targets), self._shape())
+            if n in (above, n - above - core):
+                short = n < of_cpu.SHORT - 1
+                tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
+                steps = (Prepared(fill_tree, (parts, short, tree), shape),)
+            else:
+                short, size = n + above + core + 2 < of_cpu.SHORT, words(core)
+                steps = ()
+                free, _ = memory()
+                if not core or 8 * size <= (self._budget or max(SMALL, free // SHARE)) and 8 * size < free:
+                    close, bits = closing(self._graph, parts, size)
+                    steps = (close,)
+                sources = cuda.device_array((n + 1) * (1 if short else 2), np.int64)
+                targets = cuda.device_array(n + 1, np.uint32 if short else np.int64)
+                steps += (Prepared(fill_records, (parts, short, sources, targets), shape),)
+        self._launch(timer, *steps)
+        return DeviceIndex(tree, sources, targets, bits, above, core)
+
+    def _launch(self, timer: Timer, *steps: Prepared) -> None:
         with self._span:
-            if closer is not None:
-                closer.run()
-            fill.launch()
+            for step in steps:
+                step.launch()
         timer.record("on_device", self._span.ms)
-        return DeviceIndex(None, sources, targets, None if closer is None else closer.bits, above, core)
-
-    def _forest(self, parts, n: int, above: int, timer: Timer) -> DeviceIndex:
-        short = n < of_cpu.SHORT - 1
-        with timer.phase("allocate", excluded=True):
-            tree = cuda.device_array(n + 1, np.uint32 if short else np.int64)
-            fill = Prepared(fill_tree, (parts, short, tree), self._shape())
-        with self._span:
-            fill.launch()
-        timer.record("on_device", self._span.ms)
-        return DeviceIndex(tree, None, None, None, above, 0)
-
-    def _shape(self) -> Shape:
-        return Shape(1 if simulated else min(-(-self._vertices // _THREADS), _MOST_BLOCKS), _THREADS)
-
-    def _fits(self, size: int) -> bool:
-        free, _ = memory()
-        return size <= (self._budget or max(SMALL, free // SHARE)) and size < free
 
     def peeled(self) -> Peeled:
         """Returns the forests and the core, on the host."""
-        parts = self._peeler.parts
-        above, core = int(self._totals[OF_ABOVE]), int(self._totals[OF_CORE])
+        parts, core = self._parts, int(self._totals[OF_CORE])
         place = [getattr(parts, name).copy_to_host() for name in ("position", "end", "gate")]
-        return Peeled(above, parts.core[:core].copy_to_host(), *place)
+        return Peeled(int(self._totals[OF_ABOVE]), parts.core[:core].copy_to_host(), *place)
 
 
 def upload_index(arrays: dict[str, np.ndarray]) -> DeviceIndex:

@@ -1,4 +1,4 @@
-"""`core-gpu`: the index of `core`, built and asked on the GPU.
+"""`core-gpu`: the index of `core`, built and queried on the GPU.
 
 Importing this module imports no CUDA module, so that the registry works without one.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.core import answer, checked
-from grailbench.problems.reachability.core.index import CoreIndex
+from grailbench.problems.reachability.core.index import SIZES, CoreIndex, edge_fault, fault, size_counters
 from grailbench.problems.reachability.core.inner import core_dag
+from grailbench.problems.reachability.core.records import OPEN
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
@@ -18,57 +18,70 @@ from grailbench.problems.reachability.index import Implementation, Index, Params
 class CoreGpuIndex(Index):
     """The records and the closure on the device; `inner` is a `gpu-fused` index of the core if there is no closure."""
 
-    def __init__(self, dag: Dag, params: Params, held, inner: Index | None = None, inner_dag: Dag | None = None):
-        from grailbench.problems.reachability.gpu.core.build import Answerer
-
-        self._dag, self._params, self._held, self._inner, self._inner_dag = dag, params, held, inner, inner_dag
+    def __init__(self, dag: Dag, params: Params, device, inner: Index | None = None, inner_dag: Dag | None = None):
+        self._dag, self._params, self._device, self._inner, self._inner_dag = dag, params, device, inner, inner_dag
         self._queries = self._positives = 0
-        self.answerer = Answerer(held, inner)
+        self._batch = None
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Copies the pairs to the device, answers them in one launch, and copies the answers back."""
-        self.expect(sources.shape[0], timer)
-        answers = self.answerer.answer(sources, targets, timer)
+        k = sources.shape[0]
+        self.expect(k, timer)
+        answers = np.empty(k, np.bool_)
+        if k:
+            found = self._batch.answer(sources, targets, timer)
+            if self._inner is None:
+                answers[:] = found.view(np.bool_)
+            else:
+                np.equal(found, 1, out=answers)
+                opened = np.flatnonzero(found == OPEN)
+                if opened.size:
+                    rows, columns = (array.copy_to_host()[opened] for array in self._batch.inside)
+                    answers[opened] = self._inner.query_batch(rows, columns, timer)
         if self._params.count:
-            self._queries += sources.shape[0]
+            self._queries += k
             self._positives += int(np.count_nonzero(answers))
         return answers
 
     def expect(self, queries: int, timer: Timer) -> None:
         """Allocates pinned and device memory for a batch (phase `allocate`), unless done before."""
+        from grailbench.problems.reachability.gpu.core.build import Batch
+
         with timer.phase("allocate", excluded=True):
-            self.answerer.prepare(queries)
+            if queries and (self._batch is None or self._batch.size != queries):
+                self._batch = None
+                self._batch = Batch(queries, self._device)
 
     @property
     def counters(self) -> dict[str, int]:
         if not self._params.count:
             return {}
-        held, bits = self._held, 0 if self._held.bits is None else self._held.bits.nbytes
-        shape, labels = (held.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
-        said = answer.size_counters(self._dag.vertices - 1, held.above, held.core, shape, bits, labels=labels)
-        return {"queries": self._queries, "positives": self._positives, **said}
+        device, bits = self._device, 0 if self._device.bits is None else self._device.bits.nbytes
+        shape, labels = (device.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
+        counters = size_counters(self._dag.vertices - 1, device.above, device.core, shape, bits, labels=labels)
+        return {"queries": self._queries, "positives": self._positives, **counters}
 
     @property
     def index_bytes(self) -> int:
         """Bytes of the records and of the closure, or of the index of the core."""
-        return self._held.nbytes + (0 if self._inner is None else self._inner.index_bytes)
+        return self._device.nbytes + (0 if self._inner is None else self._inner.index_bytes)
 
     def check_labels(self, dag: Dag) -> str | None:
         """Checks answers to every edge, and the arrays, or the labels of the core, on the host."""
         if self._inner is not None:
-            return self._inner.check_labels(self._inner_dag) or checked.edge_fault(self.query_batch, dag)
-        return checked.fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
+            return self._inner.check_labels(self._inner_dag) or edge_fault(self.query_batch, dag)
+        return fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
 
     def fetch(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `core.index.CoreIndex` from the device."""
-        held = self._held
-        kind = np.uint16 if held.narrow else np.uint32
-        found = {"shape": np.array([held.above, held.core], np.int64)}
-        if held.tree is not None:
-            return found | {"tree": held.tree.copy_to_host().view(kind).reshape(-1, 2)}
-        sources, targets = held.sources.copy_to_host().view(kind), held.targets.copy_to_host().view(kind)
+        device = self._device
+        kind = np.uint16 if device.narrow else np.uint32
+        found = {"shape": np.array([device.above, device.core], np.int64)}
+        if device.tree is not None:
+            return found | {"tree": device.tree.copy_to_host().view(kind).reshape(-1, 2)}
+        sources, targets = device.sources.copy_to_host().view(kind), device.targets.copy_to_host().view(kind)
         found |= {"sources": sources.reshape(-1, 4), "targets": targets.reshape(-1, 2)}
-        return found if held.bits is None else found | {"bits": held.bits.copy_to_host()}
+        return found if device.bits is None else found | {"bits": device.bits.copy_to_host()}
 
     def stored(self) -> dict[str, np.ndarray]:
         """Returns the arrays; none if the core has labels, which are made again on the GPU."""
@@ -77,7 +90,7 @@ class CoreGpuIndex(Index):
 
 @register
 class CoreGpu(Implementation):
-    """The index of `core`, built and asked on the GPU.
+    """The index of `core`, built and queried on the GPU.
 
     One launch peels both forests by pointer jumping and finds positions by prefix sums; one closes the core, a barrier
     a level; one writes the records. A batch is one launch, a thread a pair. If the bits do not fit `memory`, the core
@@ -87,8 +100,8 @@ class CoreGpu(Implementation):
     name = "core-gpu"
     source = "as `core`; pointer jumping of Wyllie 1979"
     cost = "O((n + m) log depth), k^2 / 16 bytes and O(k m / 64) for a core of k; a query O(1); 4 to 24 bytes a vertex"
-    counts = ("queries", "positives", *answer.SIZES)
-    neutral = (*Implementation.neutral, *answer.SIZES)
+    counts = ("queries", "positives", *SIZES)
+    neutral = (*Implementation.neutral, *SIZES)
     needs = ("gpu",)
     axes = frozenset({"memory"})
     label_free = True
@@ -101,12 +114,12 @@ class CoreGpu(Implementation):
         from grailbench.problems.reachability.gpu.core.build import Builder
 
         builder = Builder(dag, params.memory, timer)
-        held = builder.run(timer)
-        if held.tree is not None or held.bits is not None:
-            return CoreGpuIndex(dag, params, held)
+        device = builder.run(timer)
+        if device.tree is not None or device.bits is not None:
+            return CoreGpuIndex(dag, params, device)
         inner_dag = core_dag(dag, builder.peeled())
         inner = Fused.build(inner_dag, Params(seed=params.seed), timer)
-        return CoreGpuIndex(dag, params, held, inner, inner_dag)
+        return CoreGpuIndex(dag, params, device, inner, inner_dag)
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreGpuIndex:

@@ -12,6 +12,7 @@ within the forests are other ones than those of `reachability.core.peel`.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -384,14 +385,10 @@ def peel(graph, most, work, parts):
     _place_trees(grid, graph, n, work, parts)
 
 
-def _array(array: np.ndarray):
-    return cuda.to_device(array if array.size else np.zeros(1, array.dtype))  # the device has no empty arrays
-
-
 def upload(dag: Dag) -> Given:
     """Copies a DAG to the device."""
-    rows = dag.offsets, dag.children, dag.parent_offsets, dag.parents
-    return Given(*map(_array, (*rows, dag.order, dag.levels)))
+    rows = dag.offsets, dag.children, dag.parent_offsets, dag.parents, dag.order, dag.levels
+    return Given(*(cuda.to_device(each if each.size else np.zeros(1, each.dtype)) for each in rows))  # none is empty
 
 
 def peeling_bytes(vertices: int, edges: int) -> int:
@@ -399,24 +396,15 @@ def peeling_bytes(vertices: int, edges: int) -> int:
     return vertices * (24 + 42 + 24) + edges * (8 + 16 + 4) + 2**20
 
 
-class Peeler:
-    """Peels one DAG on the device; allocates once, for any number of runs."""
-
-    def __init__(self, dag: Dag, graph: Given):
-        n, m = dag.vertices, max(dag.edges, 1)
-        ints = lambda size: cuda.device_array(size, np.int32)  # noqa: E731
-        longs = lambda size: cuda.device_array(size, np.int64)  # noqa: E731
-        bytes_ = lambda size: cuda.device_array(size, np.int8)  # noqa: E731
-        self.parts = Parts(*(ints(n) for _ in range(6)), ints(m), ints(dag.depth + 1), longs(3))
-        work = _Work(
-            *(ints(m) for _ in range(4)), longs(n), longs(n), ints(n), ints(n), ints(n), bytes_(n), bytes_(n),
-            ints(n), ints(n), ints(n), longs(2 * _MOST_BLOCKS), ints(3 * ROUNDS),
-        )  # fmt: skip
-        out_trees = dag.edges == dag.vertices - 1  # then no vertex has two parents
-        args = graph, -1 if out_trees else 1, work, self.parts
-        self._launch = Prepared(peel, args, cooperative_shape(peel, args, THREADS))
-
-    def run(self) -> Parts:
-        """Peels; does not wait."""
-        self._launch.launch()
-        return self.parts
+def peeling(dag: Dag, graph: Given) -> tuple[Prepared, Parts]:
+    """Returns the launch that peels one DAG on the device, and what it fills."""
+    n, m = dag.vertices, max(dag.edges, 1)
+    ints, longs, bytes_ = (partial(cuda.device_array, dtype=kind) for kind in (np.int32, np.int64, np.int8))
+    parts = Parts(*(ints(n) for _ in range(6)), ints(m), ints(dag.depth + 1), longs(3))
+    work = _Work(
+        *(ints(m) for _ in range(4)), longs(n), longs(n), ints(n), ints(n), ints(n), bytes_(n), bytes_(n),
+        ints(n), ints(n), ints(n), longs(2 * _MOST_BLOCKS), ints(3 * ROUNDS),
+    )  # fmt: skip
+    out_trees = dag.edges == dag.vertices - 1  # then no vertex has two parents
+    args = graph, -1 if out_trees else 1, work, parts
+    return Prepared(peel, args, cooperative_shape(peel, args, THREADS)), parts

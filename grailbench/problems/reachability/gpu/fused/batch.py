@@ -8,6 +8,7 @@ WIDTH` queries. A group is one cooperative launch from its highest source to its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,25 +18,10 @@ from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Moving, Prepared, Shape, launch_cooperative, moved, prepared_copy
 from grailbench.cuda.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.problems.reachability.gpu.fused.filter import (
-    COUNTS,
-    KEPT,
-    LATE,
-    LOST,
-    OPEN,
-    Open,
-    Outcome,
-    filter_queries,
-)
-from grailbench.problems.reachability.gpu.fused.records import Records
-from grailbench.problems.reachability.gpu.fused.search import (
-    MOST_VERTICES,
-    Adjacency,
-    clear,
-    explore_kernel,
-    explore_late_kernel,
-    peek_kernel,
-)
+from grailbench.problems.reachability.gpu.fused import filter as stages
+from grailbench.problems.reachability.gpu.fused import search
+from grailbench.problems.reachability.gpu.fused.filter import COUNTS, Open, Outcome, Records
+from grailbench.problems.reachability.gpu.fused.search import MOST_VERTICES, Adjacency
 from grailbench.problems.reachability.index import Timer
 
 GROUP = 64 * warp_group.WIDTH  #: queries per group
@@ -188,64 +174,75 @@ def _late_size(vertices: int, sizes: SearchSizes) -> int:
     return min(sizes.late_size, 1 << (int(vertices) + 2 * block_group.WIDTH).bit_length())
 
 
-def kind_of(level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> tuple:
-    """Returns what indexes that one searcher can serve have in common, on one device."""
-    types = adjacency.child_starts.dtype.char, adjacency.parent_starts.dtype.char
-    return *types, len(records.pairs), _late_size(int(level_starts[-1]), usual())
+class Labelled(NamedTuple):
+    """A labelled graph on the device, whose vertices are numbered by level.
+
+    rank          int32: the number of each id that queries have
+    level_starts  int32[depth + 1], on the host
+    """
+
+    rank: object
+    level_starts: np.ndarray
+    adjacency: Adjacency
+    records: Records
+
+    @property
+    def vertices(self) -> int:
+        return int(self.level_starts[-1])
+
+    @property
+    def kind(self) -> tuple:
+        """What graphs that one searcher can serve have in common, on one device."""
+        types = self.adjacency.child_starts.dtype.char, self.adjacency.parent_starts.dtype.char
+        return *types, len(self.records.pairs), _late_size(self.vertices, usual())
+
+    @property
+    def arrays(self) -> tuple:
+        """The device arrays."""
+        return self.rank, *self.adjacency, self.records.lanes, self.records.hubs
 
 
 class Searcher:
     """Answers batches on one labelled graph on the device, whose vertices are numbered by level. Its memory and
     launches can serve another index after that (`serve`)."""
 
-    def __init__(
-        self,
-        rank,
-        level_starts: np.ndarray,
-        adjacency: Adjacency,
-        records: Records,
-        sizes: SearchSizes | None = None,
-        counting: bool = False,
-        vertices: int | None = None,
-    ):
-        """rank int32 (the number of each id that queries have), adjacency, records: on the device; level_starts
-        int32[depth + 1]: on the host.
+    def __init__(self, graph: Labelled, sizes: SearchSizes | None = None, counting: bool = False, most: int = 0):
+        """counting: whether searches count the edges that they scan (`scanned`); most: vertices of the largest graph
+        that this shall serve, if it is not this one.
 
-        counting: whether searches count the edges that they scan (`scanned`); vertices: of the largest graph that this
-        shall serve, None for those of this one. Raises MachineLacks if the graph has more vertices than the keys of a
-        search's table can represent.
+        Raises MachineLacks if the graph has more vertices than the keys of a search's table can represent.
         """
         self.sizes = sizes or usual()
         self.counting, self.device = counting, describe.current_device()
         self._multiprocessors = 1 if simulated else cuda.get_current_device().MULTIPROCESSOR_COUNT
         self._filter_threads = warp_group.WIDTH if simulated else 256
-        self._explore = explore_kernel(self.sizes.size, self.sizes.warps, counting)
+        self._explore = search.explore_kernel(self.sizes.size, self.sizes.warps, counting)
         self._shape = Shape(self.sizes.blocks * self._multiprocessors, self.sizes.warps * warp_group.WIDTH)
         self._late_shape = Shape(self.sizes.late_blocks * self._multiprocessors, block_group.WIDTH)
-        blocks, late_size = self._late_shape.blocks, _late_size(vertices or int(level_starts[-1]), self.sizes)
+        blocks, late_size = self._late_shape.blocks, _late_size(most or graph.vertices, self.sizes)
         self._queues, self._tables = device_arrays.allocate(
             ((blocks, late_size), np.int32), ((blocks, 2 * late_size), np.int32)
         )
         (self._scanned,) = device_arrays.copied(np.zeros(1, np.int64))
-        Prepared(clear, (self._tables,), self._late_shape).launch()
+        Prepared(search.clear, (self._tables,), self._late_shape).launch()
         self._batch: _Batch | None = None
         self._lists: tuple[Open, Open] | None = None
-        self._moving = [Moving(row) for row in (rank, *adjacency, records.lanes, records.hubs)]
-        self.serve(rank, level_starts, adjacency, records)
+        self._moving = [Moving(row) for row in graph.arrays]
+        self.serve(graph)
 
-    def serve(self, rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records) -> None:
-        """Answers from now on for another index: one for which `kind_of` is the same."""
-        require_few(int(level_starts[-1]))
-        self.rank, self.adjacency, self.records, self.level_starts = rank, adjacency, records, level_starts
+    def serve(self, graph: Labelled) -> None:
+        """Answers from now on for another graph of the same kind."""
+        require_few(graph.vertices)
+        self.graph: Labelled | None = graph
         #: numbers of queries that each stage left open, and of groups of sweeps
         self.opened = self.searched = self.searched_again = self.swept = self.groups = 0
-        rows = moved(self._moving, (rank, *adjacency, records.lanes, records.hubs))
+        rows = moved(self._moving, graph.arrays)
         for stage in self._batch.stages if self._batch is not None else ():
             stage.move(rows)
 
     def rest(self) -> None:
         """Lets go of the index, and of the memory of a large batch."""
-        self.rank = self.adjacency = self.records = self.level_starts = None
+        self.graph = None
         for row in self._moving:
             row.now = None
         if self._batch is not None and self._batch.size > LARGE:
@@ -302,7 +299,11 @@ class Searcher:
         with batch.span:
             batch.launch()
         batch.take()
-        lost = self._count(batch.host_counts)
+        counts = batch.host_counts
+        self.opened += int(counts[stages.OPEN])
+        self.searched += int(counts[stages.KEPT])
+        self.searched_again += int(counts[stages.LATE])
+        self.swept += (lost := int(counts[stages.LOST]))
         if timer is not None:
             timer.record("on_device", batch.span.ms)
         if lost:
@@ -323,26 +324,19 @@ class Searcher:
             self._lists = Open(*columns[:3]), Open(*columns[3:])
         (one, other), sizes = self._lists, self.sizes
         rank, lanes, hubs = self._moving[0], *self._moving[5:]
-        records, outcome = self.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
+        records, outcome = self.graph.records._replace(lanes=lanes, hubs=hubs), Outcome(answers, counts, self._scanned)
         index = Adjacency(*self._moving[1:5]), records, outcome
         blocks = min(-(-k // self._filter_threads), 16 * self._multiprocessors)
         filtering = Shape(blocks, self._filter_threads)
         peeking = Shape(min(blocks, 8 * self._multiprocessors), self._filter_threads)
-        late = explore_late_kernel(self.counting)
+        late = search.explore_late_kernel(self.counting)
         steps = (
-            (filter_queries, (sources, targets, rank, records, outcome, one), filtering),
-            (peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
+            (stages.filter_queries, (sources, targets, rank, records, outcome, one), filtering),
+            (search.peek_kernel(self.counting), (one, other, *index, sizes.peeked), peeking),
             (self._explore, (other, one, *index, sizes.budget), self._shape),
             (late, (one, other, *index, sizes.late_budget, self._queues, self._tables), self._late_shape),
         )
         return tuple(Prepared(*step, moving=self._moving) for step in steps)
-
-    def _count(self, counts: np.ndarray) -> int:
-        self.opened += int(counts[OPEN])
-        self.searched += int(counts[KEPT])
-        self.searched_again += int(counts[LATE])
-        self.swept += int(counts[LOST])
-        return int(counts[LOST])
 
     def _sweep(self, lost: int, answers) -> None:
         """Sweeps the first `lost` queries of the second list, in groups of neighbouring levels.
@@ -351,21 +345,21 @@ class Searcher:
         already: the first pass wrote 'no'.
         """
         sources, targets, places = (column[:lost].copy_to_host() for column in self._lists[1])
-        high, low = (np.searchsorted(self.level_starts, ends, "right") - 1 for ends in (sources, targets))
+        high, low = (np.searchsorted(self.graph.level_starts, ends, "right") - 1 for ends in (sources, targets))
         order = np.lexsort((places, low, high))
         order = order[high[order] < low[order]]
         if not order.size:
             return
         groups = [order[first : first + GROUP] for first in range(0, order.size, GROUP)]
         spans = [(int(high[group].min()), int(low[group].max())) for group in groups]
-        vertices = max(int(self.level_starts[last + 1] - self.level_starts[first]) for first, last in spans)
+        vertices = max(int(self.graph.level_starts[last + 1] - self.graph.level_starts[first]) for first, last in spans)
         need = 8 * warp_group.WIDTH * vertices
         require_memory(need, f"sweeping {order.size} queries that filters and searches left open")
         rows, level_starts = (
             cuda.device_array(warp_group.WIDTH * vertices, np.uint64),
-            cuda.to_device(self.level_starts),
+            cuda.to_device(self.graph.level_starts),
         )
         for group, span in zip(groups, spans, strict=True):
             queries = Open(*(cuda.to_device(column[group]) for column in (sources, targets, places)))
-            launch_cooperative(sweep, (queries, level_starts, self.adjacency, rows, span, answers), 512)
+            launch_cooperative(sweep, (queries, level_starts, self.graph.adjacency, rows, span, answers), 512)
         self.groups += len(groups)

@@ -13,6 +13,7 @@ import numpy as np
 from grailbench.cuda import warp_group
 from grailbench.cuda.gateway import cuda, of_cpu
 from grailbench.problems.reachability import hubs, labels
+from grailbench.problems.reachability.gpu.fused.host import record_width
 
 #: positions in `counts`: queries left open by the filter (OPEN), by one step (KEPT), by the first search (LATE) and by
 #: the second (LOST), and queries that the two searches have taken
@@ -21,6 +22,27 @@ COUNTS = 16  #: int32 in `counts`
 _1, _2 = np.uint64(1), np.uint64(2)
 
 contains, joined, parted = map(of_cpu, (labels.contains, hubs.joined, hubs.parted))
+
+
+class Records(NamedTuple):
+    """The labels of a graph on the device, with vertices numbered by level (`graph.leveled`): the super-root is 0.
+
+    lanes  int32[n * width]: one record per vertex: s_0, -e_0, ..., s_(d-1), -e_(d-1), level, t, -r, zeros. [t, r] is
+           the interval of its subtree in the tree of pair 0, r its own rank there: u reaches v if t(u) <= r(v) <= r(u)
+    width  uint64: lanes per record
+    pairs  a tuple of d zeros: the compiler knows its length, and unrolls loops over pairs
+    hubs   uint64[2 n]: F(v) at 2 v, B(v) at 2 v + 1 (`reachability.hubs`); a single word if that filter is off
+    """
+
+    lanes: object
+    width: np.uint64
+    pairs: tuple[int, ...]
+    hubs: object
+
+
+def records_of(lanes, dim: int, hubs) -> Records:
+    """Returns the records of `dim` label pairs in device arrays; hubs: 8-byte words of any type."""
+    return Records(lanes, np.uint64(record_width(dim)), (0,) * dim, hubs.view(np.uint64))
 
 
 class Open(NamedTuple):

@@ -7,7 +7,6 @@ for that are kept and serve one index after the other. Importing this module imp
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -18,18 +17,17 @@ from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import build, library, rows, staging
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
-from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape, moved
+from grailbench.cuda.launch import Moving, moved
 from grailbench.cuda.timers import Span
 from grailbench.graph import numbering
+from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
-from grailbench.graph.leveled import Leveled
+from grailbench.graph.leveled import Leveled, by_level
 from grailbench.problems.reachability.gpu.fused import grid, small
-from grailbench.problems.reachability.gpu.fused.batch import Searcher
+from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
+from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.hubs import Chooser, HubArrays
-from grailbench.problems.reachability.gpu.fused.labeler import Labeler
-from grailbench.problems.reachability.gpu.fused.records import records_of
-from grailbench.problems.reachability.gpu.fused.replicas import Replicas, on_host
+from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, Labeler, labelled, launches, on_host
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
@@ -48,35 +46,30 @@ def _most_in_shared_memory(_device: int) -> int:
     return small.most_vertices()
 
 
-def built_at_once(graph: Graph, params: Params, timer: Timer) -> tuple[int, Replicas] | None:
-    """Builds the index of a graph that `fits`, with vertices. None if it is deep: other ways are faster.
-
-    Returns the number of edges of its DAG, and the index, which is asked vertices of `graph`.
-    """
+def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | None:
+    """Returns the index of a graph that `fits_at_once`, with vertices, which is asked vertices of `graph`. None if it
+    is deep: other ways are faster."""
     with timer.phase("allocate"):
-        space = _workspace(params, graph.vertices < _most_in_shared_memory(describe.current_device()))
+        device = describe.current_device()
+        kind = device, params.dim, params.seed, graph.vertices < _most_in_shared_memory(device)
+        space = _workspaces.take(kind) or Workspace(kind)
     with timer.phase("condense"):
         fields, component = numbering.number(graph, space.given)
-        outline = _outline_of(space.given, fields)
+        lengths = (part.stop - part.start for part in (fields.vertex, fields.sources, fields.deep_sources))
+        levels, firsts, deep = (
+            space.given[part] for part in (fields.level_starts, fields.edge_starts, fields.deep_starts)
+        )
+        outline = Outline(*lengths, levels.copy(), firsts.copy(), deep[levels])
     if outline.deep:
         _workspaces.give(space.kind, space)
         return None
     with timer.phase("label"):
-        replicas, ms = space.label(fields, outline, component)
+        searcher, work, ms = space.label(fields, outline, component)
         timer.record("on_device", ms)
-    weakref.finalize(replicas, _workspaces.give, space.kind, space).atexit = False
-    return outline.edges, replicas
-
-
-def _outline_of(words: np.ndarray, fields: numbering.Fields) -> Outline:
-    lengths = (part.stop - part.start for part in (fields.vertex, fields.sources, fields.deep_sources))
-    levels = words[fields.level_starts].copy()
-    return Outline(*lengths, levels, words[fields.edge_starts].copy(), words[fields.deep_starts][levels])
-
-
-def _workspace(params: Params, shared: bool) -> Workspace:
-    kind = describe.current_device(), params.dim, params.seed, shared
-    return _workspaces.take(kind) or Workspace(kind)
+    records = [searcher.graph.records]
+    index = FusedIndex(lambda: by_level(condense(graph)), outline.edges, [searcher], records, work, params)
+    weakref.finalize(index, _workspaces.give, space.kind, space).atexit = False
+    return index
 
 
 class Workspace:
@@ -95,26 +88,15 @@ class Workspace:
         self._moving = tuple(Moving(self._there[:1]) for _ in numbering.Fields._fields)
         fields = numbering.Fields._make(self._moving)
         graph = DeviceLeveled(*(getattr(fields, name) for name in DeviceLeveled._fields))
-        prepare = self._prepare_in_shared_memory if shared else self._prepare_on_the_grid
-        self._launches = prepare(graph, fields.edge_starts, salt, dim)
+        wide = None
+        if not shared:
+            self._moving += (wide := Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8)),)
+        written = salt, self._lanes, self._hubs
+        self._launches = launches(graph, dim, n, *written, fields.edge_starts, wide, moving=self._moving)
         self._span, self._searcher = Span(), None
 
-    def _prepare_in_shared_memory(self, graph: DeviceLeveled, edge_starts, salt, dim: int) -> tuple:
-        args = graph, edge_starts, HubArrays.make(2), salt, self._lanes, self._hubs.view(np.int32)
-        shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
-        return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(self._most), moving=self._moving),)
-
-    def _prepare_on_the_grid(self, graph: DeviceLeveled, edge_starts, salt, dim: int) -> tuple:
-        self._moving += (wide := Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8)),)
-        hubs = Chooser(graph, moving=self._moving)
-        trees, sums = grid.rooms(self._most, dim)
-        written = grid.Written(self._lanes, self._lanes.view(np.int64), self._hubs)
-        args, code = (graph, wide, hubs.chosen, salt, trees, sums, written), grid.kernel(dim)
-        shape = cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
-        return hubs, Prepared(code, args, shape, moving=self._moving)
-
-    def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Replicas, float]:
-        """Labels the graph in `given`; returns the index and the milliseconds of the device.
+    def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Searcher, dict, float]:
+        """Labels the graph in `given`; returns a searcher, counts of the work and the milliseconds of the device.
 
         component int32[n]: of each vertex that queries name, the vertex of the DAG; None if they name these.
         """
@@ -141,28 +123,31 @@ class Workspace:
                 launch.launch()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
         adjacency = Adjacency(arrays.starts, arrays.targets, arrays.parent_starts, arrays.parents)
-        given = rank, outline.level_starts, adjacency, records
+        own = Labelled(rank, outline.level_starts, adjacency, records)
         if self._searcher is None:
-            self._searcher = Searcher(*given, vertices=self._most)
+            self._searcher = Searcher(own, most=self._most)
         else:
-            self._searcher.serve(*given)
+            self._searcher.serve(own)
         work = {"label_launches": len(self._launches), "label_barriers": barriers}
-        return Replicas.alone(self._searcher, records, work), self._span.ms
+        return self._searcher, work, self._span.ms
 
 
 EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, with offsets of 64 bits: most of them keys
 
 
-def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+def _require(graph: Graph | Dag, doing: str) -> None:
+    what = f"{doing} {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
+    need = EDGE_BYTES * graph.edges + VERTEX_BYTES * graph.vertices
+    require_memory(need, what, "take `parallel`, or a GPU with more")
+
+
+def built(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
     """Builds the index of a graph with vertices; the host learns a few counts only, unless the graph is deep.
 
-    Returns a function that copies the graph by levels to the host, the number of its edges, and the index, which is
-    asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too little.
+    The index is asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too
+    little.
     """
-    what = f"condensing and labeling {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
-    require_memory(
-        EDGE_BYTES * graph.edges + VERTEX_BYTES * graph.vertices, what, "take `parallel`, or a GPU with more"
-    )
+    _require(graph, "condensing and labeling")
     with library.counted():
         with timer.phase("transfer"):
             sources, targets = staging.to_device(graph.sources, graph.targets)
@@ -176,14 +161,12 @@ def built(graph: Graph, params: Params, timer: Timer) -> tuple[Callable[[], Leve
             del walked, component
             cuda.synchronize()
         with timer.phase("label"):
-            replicas = _labelled(there, outline, params, timer, numbers)
-    return lambda: _on_the_host(there, outline), outline.edges, replicas
+            return _labelled(there, outline, params, timer, numbers)
 
 
-def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], Leveled], int, Replicas]:
+def built_of_dag(dag: Dag, params: Params, timer: Timer) -> FusedIndex:
     """As `built`, of a condensed graph of one root, whose rows travel as they are."""
-    what = f"labeling {dag.vertices:,} vertices and {dag.edges:,} edges on the GPU"
-    require_memory(EDGE_BYTES * dag.edges + VERTEX_BYTES * dag.vertices, what, "take `parallel`, or a GPU with more")
+    _require(dag, "labeling")
     inner = int(dag.offsets[-2])  # the walk adds the super-root, which is the last vertex, and its edges
     with library.counted():
         with timer.phase("transfer", excluded=True):
@@ -195,14 +178,24 @@ def built_of_dag(dag: Dag, params: Params, timer: Timer) -> tuple[Callable[[], L
             leveled, outline = build.leveled(walked.reached, walked)
             del walked
             cuda.synchronize()
-        replicas = _labelled(leveled, outline, params, timer)
-    return lambda: _on_the_host(leveled, outline), outline.edges, replicas
+        return _labelled(leveled, outline, params, timer)
 
 
-def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Timer, numbers=None) -> Replicas:
-    """numbers: as in `Replicas`."""
-    make_labeler = on_host(_for_labels(there, outline)) if outline.deep else Labeler
-    return Replicas(outline, lambda: there, params.dim, params.seed, 1, timer, params.count, make_labeler, numbers)
+def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Timer, numbers=None) -> FusedIndex:
+    """Labels a graph on the device, or on the host if it is deep. numbers: as in `replicas.labelled`."""
+    n, m, deep = outline.vertices, outline.edges, outline.deep_edges
+
+    def on_the_host() -> Leveled:
+        lengths = n, n, None, n + 1, m, m, n + 1, deep, deep  # offsets keep their type
+        return Leveled(*(library.to_host(each)[:length] for each, length in zip(there, lengths, strict=False)))
+
+    make_labeler = Labeler
+    if outline.deep:  # `host.labels_on_host` needs some fields; the others are as they are on the device
+        needed = "vertex", "starts", "targets", "deep_starts", "deep_targets"
+        fields = {name: library.to_host(getattr(there, name)) for name in needed}
+        graph = Leveled(*there[: len(Leveled._fields)])._replace(level_starts=outline.level_starts, **fields)
+        make_labeler = on_host(graph)
+    return labelled(outline, on_the_host, lambda: there, params, timer, make_labeler, numbers)
 
 
 def load(params: Params) -> None:
@@ -215,17 +208,3 @@ def load(params: Params) -> None:
     for graph in (matching, ring, Graph(path.size, path[:-1], path[1:])):
         built(graph, params, NoTimer())
     built_at_once(Graph(2, path[:1], path[1:2]), params, NoTimer())
-
-
-def _on_the_host(there: DeviceLeveled, outline: Outline) -> Leveled:
-    """Copies the graph to the host; offsets keep their type."""
-    n, m, deep = outline.vertices, outline.edges, outline.deep_edges
-    lengths = n, n, None, n + 1, m, m, n + 1, deep, deep
-    return Leveled(*(library.to_host(each)[:length] for each, length in zip(there, lengths, strict=False)))
-
-
-def _for_labels(there: DeviceLeveled, outline: Outline) -> Leveled:
-    """Copies to the host what `host.labels` needs of the graph; the other fields are as they are on the device."""
-    needed = "vertex", "starts", "targets", "deep_starts", "deep_targets"
-    fields = {name: library.to_host(getattr(there, name)) for name in needed}
-    return Leveled(*there[: len(Leveled._fields)])._replace(level_starts=outline.level_starts, **fields)

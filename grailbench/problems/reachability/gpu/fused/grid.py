@@ -22,23 +22,43 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.cuda import device_arrays
-from grailbench.cuda.gateway import cuda
+from grailbench.cuda.gateway import cuda, of_cpu
 from grailbench.cuda.graphs import Outline
 from grailbench.cuda.launch import kernel_of
-from grailbench.cuda.primitives import MOST, WARP, exclusive_sum, priority, segmented
-from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS
-from grailbench.problems.reachability.gpu.fused.records import (
-    NO_KEY,
-    element,
-    high_half,
-    joined_halves,
-    low_half,
-    record_width,
-)
+from grailbench.cuda.primitives import MOST, WARP, exclusive_sum, mixed, priority, segmented
+from grailbench.problems.reachability.gpu.fused import host
+from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, record_width
 
+NO_KEY = 2**31 - 1  #: greater than all priorities but one, and than all starts and negated ends
+_nth = of_cpu(host.nth)
 NARROW = 2048  #: most edges or vertices of a level that one block processes
 THREADS, PER_MULTIPROCESSOR, REGISTERS = 512, 2, 64
 SIZES, RANKS, REPAIR = range(3)  #: rows of `wide_levels`
+
+
+@cuda.jit(device=True)
+def element(position, length, vertex, salt, steps):
+    """Returns the element at `position` in the sibling order of the row of `vertex`, which has `length` elements."""
+    h = mixed(vertex, salt)
+    return _nth(position, length, h, steps[np.int64(h) & 7])
+
+
+@cuda.jit(device=True)
+def low_half(two):
+    """Returns the lower int32 of an int64."""
+    return np.int32(((two & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000)
+
+
+@cuda.jit(device=True)
+def high_half(two):
+    """Returns the upper int32 of an int64."""
+    return np.int32(two >> 32)
+
+
+@cuda.jit(device=True)
+def joined_halves(low, high):
+    """Returns the int64 of two int32."""
+    return (np.int64(high) << 32) | (np.int64(low) & 0xFFFFFFFF)
 
 
 class Trees(NamedTuple):
@@ -68,7 +88,7 @@ def rooms(vertices: int, dim: int) -> tuple[Trees, object]:
 
 class Written(NamedTuple):
     """The results of the kernel: lanes int32[n * width], the records; twos int64[n * width / 2], the same memory; hubs
-    int64[2 n], the hubs' words (`records.Records`)."""
+    int64[2 n], the hubs' words (`filter.Records`)."""
 
     lanes: object
     twos: object
@@ -370,7 +390,7 @@ def kernel(dim: int, registers: int | None = None):
     walk_sizes, walk_ranks, walk_repair = _size_walk(dim), _rank_walk(dim), _repair_walk(dim)
     lay_out, finish = _sibling_offsets(dim), _finish(dim)
 
-    @kernel_of(registers, kept=registers == REGISTERS)
+    @kernel_of(registers, cached=registers == REGISTERS)
     def label(graph, wide, chosen, salts, trees, sums, written):
         """Writes the labels. Any cooperative grid.
 

@@ -63,29 +63,27 @@ def labels_on_host(graph: Leveled, dim: int, salts: np.ndarray) -> tuple[list[np
 
     salts: as `layout.salts` returns them.
     """
+    n = graph.vertex.shape[0]
+
+    def label(pair: int) -> tuple[np.ndarray, ...]:
+        parent, size, base = np.zeros(n, np.int32), np.ones(n, np.int32), np.zeros(n, np.int32)
+        own = salts[2 * pair : 2 * pair + 2]
+        _plant(graph.deep_starts, graph.deep_targets, *own, STEPS_OF_ROWS, parent, size, base)
+        return _repaired(graph.starts, graph.targets, base, size)
+
+    def hub_words() -> np.ndarray:
+        chosen = hubs.heaviest(hubs.weights(graph.starts, graph.targets)[1:], graph.vertex[1:]) + 1
+        words, order = hubs.marked(n, chosen), np.arange(n, dtype=np.int32)
+        hubs.sweep_forward(graph.starts, graph.targets, order, words, None)
+        hubs.sweep_backward(graph.starts, graph.targets, order, words, None)
+        return words
+
     with ThreadPoolExecutor(dim + 1) as threads:
-        words = threads.submit(_hub_words, graph)
-        pairs = [threads.submit(_label, graph, salts[2 * p], salts[2 * p + 1]) for p in range(dim)]
-        levels = _levels(graph.level_starts)
-        made = [pair.result() for pair in pairs]
+        words = threads.submit(hub_words)
+        made = list(threads.map(label, range(dim)))
+        levels = np.repeat(np.arange(graph.level_starts.size - 1, dtype=np.int32), np.diff(graph.level_starts))
         columns = [column for start, end, _, _ in made for column in (start, end)]
         return [*columns, levels, *made[0][2:]], words.result()
-
-
-def _label(graph: Leveled, salt, sibling_salt) -> tuple[np.ndarray, ...]:
-    n = graph.vertex.shape[0]
-    parent, size, base = np.zeros(n, np.int32), np.ones(n, np.int32), np.zeros(n, np.int32)
-    _plant(graph.deep_starts, graph.deep_targets, salt, sibling_salt, STEPS_OF_ROWS, parent, size, base)
-    return _repaired(graph.starts, graph.targets, base, size)
-
-
-def _hub_words(graph: Leveled) -> np.ndarray:
-    n = graph.vertex.shape[0]
-    chosen = hubs.heaviest(hubs.weights(graph.starts, graph.targets)[1:], graph.vertex[1:]) + 1
-    words, order = hubs.marked(n, chosen), np.arange(n, dtype=np.int32)
-    hubs.sweep_forward(graph.starts, graph.targets, order, words, None)
-    hubs.sweep_backward(graph.starts, graph.targets, order, words, None)
-    return words
 
 
 @njit(cache=True, nogil=True)
@@ -135,19 +133,10 @@ def _repaired(starts, targets, base, size):
     return start, end, first, last
 
 
-@njit(cache=True, nogil=True)
-def _levels(level_starts):
-    levels = np.empty(level_starts[-1], np.int32)
-    for level in range(level_starts.shape[0] - 1):
-        for v in range(level_starts[level], level_starts[level + 1]):
-            levels[v] = level
-    return levels
-
-
 def label_fault(lanes: np.ndarray, hubs: np.ndarray, dim: int, graph: Leveled) -> str | None:
     """Returns what is wrong with the labels of a graph, or None.
 
-    lanes int32[n, width], hubs uint64[2 n]: as in `records.Records`, on the host. It checks containment, levels and
+    lanes int32[n, width], hubs uint64[2 n]: as in `filter.Records`, on the host. It checks containment, levels and
     hubs' words on every edge; that the ranks of the first tree are a permutation of 1..n, and the root's subtree is [1,
     n]; that the intervals of subtrees are those of a tree of edges; and that every interval contains its subtree.
     """

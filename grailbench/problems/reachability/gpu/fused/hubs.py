@@ -227,20 +227,15 @@ class HubArrays(NamedTuple):
         return cls(*device_arrays.allocate(*(((rows, size), np.int32) for size in sizes)))
 
 
-class Chooser:
-    """Chooses the hubs of one graph into `chosen`, int32[64] vertex numbers; allocates the device arrays once.
+def choosing(
+    graph: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW, moving: Sequence = ()
+) -> tuple[Prepared, object]:
+    """Returns the launch that chooses the hubs of a graph, and where it writes them: int32[64] vertex numbers.
 
-    moving: arrays of the graph that `move` replaces (`launch.Moving`).
+    moving: arrays of the graph that may be replaced (`launch.Moving`).
     """
-
-    def __init__(
-        self, device: DeviceLeveled, shape: Shape | None = None, most: int = MOST, few: int = FEW, moving: Sequence = ()
-    ):
-        arrays = [array.reshape(-1) if simulated else array.view(np.int32) for array in HubArrays.make(1, few)]
-        self.chosen = arrays[2]
-        args = (device, *arrays)
-        if simulated:
-            shape = shape or Shape(1, SIMULATED_THREADS)
-        choose = kernel(most, few)
-        self._launch = Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2), moving=moving)
-        self.launch, self.move = self._launch.launch, self._launch.move
+    arrays = [array.reshape(-1) if simulated else array.view(np.int32) for array in HubArrays.make(1, few)]
+    args, choose = (graph, *arrays), kernel(most, few)
+    if simulated:
+        shape = shape or Shape(1, SIMULATED_THREADS)
+    return Prepared(choose, args, shape or cooperative_shape(choose, args, 512, 2), moving=moving), arrays[2]

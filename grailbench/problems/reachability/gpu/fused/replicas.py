@@ -1,49 +1,147 @@
-"""`gpu-fused` on one or several GPUs of a host: each copies and labels the graph, and takes a share of the queries.
-Searchers serve one index after the other.
+"""`gpu-fused` on one or several GPUs of a host: each copies the graph, labels it by the kernel that suits its size, and
+takes a share of the queries. Searchers serve one index after the other.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from functools import partial
 
 import numpy as np
 
-from grailbench.cuda import describe, graphs
+from grailbench.cuda import describe, device_arrays, graphs
 from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
-from grailbench.cuda.gateway import cuda
-from grailbench.cuda.graphs import DeviceLeveled, Outline
+from grailbench.cuda.edges import library, staging
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
+from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape
 from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
+from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import Leveled
-from grailbench.problems.reachability.gpu.fused.batch import Searcher, kind_of, require_few
-from grailbench.problems.reachability.gpu.fused.labeler import HostLabeler, Labeler, device_bytes
-from grailbench.problems.reachability.gpu.fused.records import Records
+from grailbench.problems.reachability.gpu.fused import grid, host, small
+from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher, require_few
+from grailbench.problems.reachability.gpu.fused.filter import Records, records_of
+from grailbench.problems.reachability.gpu.fused.host import record_width, salts
+from grailbench.problems.reachability.gpu.fused.hubs import HubArrays, choosing
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
-from grailbench.problems.reachability.index import NoTimer, Timer
+from grailbench.problems.reachability.index import Index, NoTimer, Params, Timer
 
 _reusable = Reused()
 
 
-def searcher_of(rank, level_starts: np.ndarray, adjacency: Adjacency, records: Records, counting: bool) -> Searcher:
-    """Returns a searcher of an index, as `Searcher` makes it, on the current device."""
-    found = (
-        None if counting else _reusable.take((describe.current_device(), *kind_of(level_starts, adjacency, records)))
-    )
-    if found is None:
-        return Searcher(rank, level_starts, adjacency, records, counting=counting)
-    found.serve(rank, level_starts, adjacency, records)
-    return found
+def launches(
+    graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, edge_starts=None, wide=None,
+    shape: Shape | None = None, registers: int | None = None, moving: Sequence[Moving] = (),
+) -> tuple:  # fmt: skip
+    """Returns the launches that label a graph of at most so many vertices on the device: one in shared memory or, given
+    the `wide` levels (`grid.wide_levels`), two on the grid.
+
+    edge_starts int32[depth + 1]: where the edges of each level begin; salt, lanes, hubs: as in the kernels; shape,
+    registers: for that of the grid; moving: arrays that may be replaced (`launch.Moving`).
+    """
+    if wide is None:
+        args = graph, edge_starts, HubArrays.make(2), salt, lanes, hubs.view(np.int32)
+        shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
+        return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(vertices), moving=moving),)
+    (choose, chosen), (trees, sums) = choosing(graph, moving=moving), grid.rooms(vertices, dim)
+    written = grid.Written(lanes, lanes.view(np.int64), hubs)
+    args, code = (graph, wide, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
+    shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
+    return choose, Prepared(code, args, shape, moving=moving)
+
+
+class Labeler:
+    """Labels one graph with `dim` pairs; allocates the device arrays once, for any number of runs.
+
+    `device` is the graph on the device, with its rows of parents; `graph` is what the host knows of it. The others are
+    for tests: `shared` forces or forbids the kernel in shared memory; `shape` and `narrow` are for that of the grid.
+    """
+
+    def __init__(
+        self,
+        graph: Outline,
+        device: DeviceLeveled,
+        dim: int,
+        seed: int,
+        shared: bool | None = None,
+        shape: Shape | None = None,
+        narrow: int = grid.NARROW,
+    ):
+        n = graph.vertices
+        lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
+        self.records, self._span = records_of(lanes, dim, hubs), Span()
+        if shared if shared is not None else small.fits(n):
+            edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salts(seed, range(dim)))
+            self._launches, barriers = launches(device, dim, n, salt, lanes, hubs, edge_starts), 0
+        else:
+            wide = grid.wide_levels(graph, narrow)
+            there, salt = device_arrays.copied(wide, salts(seed, range(dim)))
+            self._launches = launches(
+                device, dim, n, salt, lanes, hubs, wide=there, shape=shape, registers=grid.REGISTERS
+            )
+            barriers = grid.barriers(wide)
+        self.work = {"label_launches": len(self._launches), "label_barriers": barriers}
+
+    def release(self) -> None:
+        """Frees all device arrays but the labels."""
+        self._launches = ()
+
+    def run(self) -> float:
+        """Labels, and returns the milliseconds of the device."""
+        with self._span:
+            for launch in self._launches:
+                launch.launch()
+        return self._span.ms
+
+
+@cuda.jit(cache=True)
+def _interleave(column, lanes, width, lane):
+    """Copies a column, int32[n], to a lane of the records, int32[n * width]."""
+    for v in range(cuda.grid(1), column.shape[0], cuda.gridsize(1)):
+        lanes[np.int64(v) * width + lane] = column[v]
+
+
+class HostLabeler:
+    """As `Labeler`, for a deep graph: `host` makes the labels, which are copied to the device."""
+
+    work = {"label_launches": 0, "label_barriers": 0}
+
+    def __init__(self, graph: Leveled, dim: int, seed: int):
+        self._graph, self._dim, self._seed = graph, dim, seed
+
+    def release(self) -> None:
+        """Nothing on the device but the labels is held."""
+
+    def run(self) -> None:
+        """Labels, and waits for the copies."""
+        n, dim = self._graph.vertex.shape[0], self._dim
+        width = record_width(dim)
+        columns, words = host.labels_on_host(self._graph, dim, salts(self._seed, range(dim)))
+        (lanes,), (hubs,) = device_arrays.allocate((n * width, np.int32)), device_arrays.copied(words.view(np.int64))
+        columns = staging.to_device(*columns)
+        for lane in range(width):
+            column = columns[lane] if lane < len(columns) else library.full(n, 0, np.int32)
+            library.launch(_interleave, n, column, lanes, width, lane)
+        self.records = records_of(lanes, dim, hubs)
+        cuda.synchronize()
+
+
+def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
+    """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
+    and sweeps."""
+    graph = leveled_bytes(vertices, edges, edges, depth, True)
+    return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
 
 
 def give_back(searchers: list[Searcher]) -> None:
     """Keeps the searchers of an index that is gone, unless they count."""
     for each in searchers:
         if not each.counting:
-            kind = each.device, *kind_of(each.level_starts, each.adjacency, each.records)
+            kind = each.device, *each.graph.kind
             each.rest()
             _reusable.give(kind, each)
 
@@ -57,37 +155,11 @@ class _Sum(NoTimer):
         self.ms += ms
 
 
-class _Replica:
-    """The part of one GPU: the graph, its labels and a searcher."""
-
-    def __init__(self, graph: Outline, bring, make_labeler, dim: int, seed: int):
-        """bring: returns the graph on the current device; make_labeler: a `Labeler`, given graph, dim and seed."""
-        self._graph, self._bring, self._make_labeler, self._dim, self._seed = graph, bring, make_labeler, dim, seed
-
-    def upload(self) -> None:
-        self._there = self._bring()
-        cuda.synchronize()
-        del self._bring
-
-    def allocate(self) -> None:
-        self._labeler = self._make_labeler(self._graph, self._there, self._dim, self._seed)
-        self._span = Span()
-        self.work = self._labeler.work
-        cuda.synchronize()
-
-    def label(self) -> float:
-        with self._span:
-            self.records = self._labeler.run()
-        return self._span.ms
-
-    def make_searcher(self, counting: bool, numbers) -> Searcher:
-        self._labeler.release()
-        there = self._there
-        adjacency = Adjacency(there.starts, there.targets, there.parent_starts, there.parents)
-        rank = there.rank if numbers is None else numbers
-        searcher = searcher_of(rank, self._graph.level_starts, adjacency, self.records, counting)
-        cuda.synchronize()
-        return searcher
+def _waited(work: Callable, *args):
+    """Calls `work(*args)` and waits for the device."""
+    done = work(*args)
+    cuda.synchronize()
+    return done
 
 
 def on_host(graph: Leveled) -> Callable:
@@ -95,78 +167,163 @@ def on_host(graph: Leveled) -> Callable:
     return lambda _outline, _there, dim, seed: HostLabeler(graph, dim, seed)
 
 
-class Replicas:
-    """The index on one or several GPUs; labels and answers do not depend on their number."""
+def labelled(
+    graph: Outline, leveled: Callable[[], Leveled], bring: Callable[[], DeviceLeveled], params: Params, timer: Timer,
+    make_labeler: Callable = Labeler, numbers=None,
+) -> FusedIndex:  # fmt: skip
+    """Has `bring` give the graph of each device, labels there, and makes searchers, counting edges or not.
+
+    leveled: returns the graph on the host; numbers: int32 on the device, the place of each id that queries have, None
+    for the ids of the DAG. Raises MachineLacks if the host has too few devices, one has too little memory, or the graph
+    has too many vertices to be searched.
+    """
+    dim, devices = params.dim, params.devices
+    with timer.phase("allocate", excluded=True):
+        require_few(graph.vertices)
+        threads = device_threads(devices) if devices > 1 else []
+        everywhere = partial(_everywhere, threads)
+        n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
+        what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
+        need = device_bytes(n, m, depth, dim)
+        everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
+    with timer.phase("transfer", excluded=True):
+        there = everywhere([partial(_waited, bring)] * devices)
+    with timer.phase("allocate", excluded=True):
+        labelers = everywhere([partial(_waited, make_labeler, graph, each, dim, params.seed) for each in there])
+    works = [each.run for each in labelers]
+    if make_labeler is Labeler:
+        timer.record("on_device", max(everywhere(works)))
+    else:
+        with timer.phase("on_host"):
+            everywhere(works)
+
+    def searcher(rows: DeviceLeveled, labeler) -> Searcher:
+        """One of a graph that is gone, if it counts nothing, or a new one."""
+        labeler.release()
+        adjacency = Adjacency(rows.starts, rows.targets, rows.parent_starts, rows.parents)
+        rank = rows.rank if numbers is None else numbers
+        own = Labelled(rank, graph.level_starts, adjacency, labeler.records)
+        found = None if params.count else _reusable.take((describe.current_device(), *own.kind))
+        if found is None:
+            return Searcher(own, counting=params.count)
+        found.serve(own)
+        return found
+
+    with timer.phase("allocate", excluded=True):
+        searchers = everywhere([partial(_waited, searcher, *each) for each in zip(there, labelers, strict=True)])
+    records = [each.records for each in labelers]
+    work = {name: sum(each.work[name] for each in labelers) for name in labelers[0].work}
+    index = FusedIndex(leveled, m, searchers, records, work, params, threads)
+    weakref.finalize(index, give_back, searchers).atexit = False
+    return index
+
+
+def index_of(graph: Leveled, params: Params, timer: Timer) -> FusedIndex:
+    """Copies a graph by levels from the host to each device, and labels it there, or on the host if it is deep."""
+    with timer.phase("renumber", excluded=True):
+        bring = partial(graphs.upload_leveled, graph, graph.parents())
+        outline = Outline.of(graph)
+    return labelled(outline, lambda: graph, bring, params, timer, on_host(graph) if outline.deep else Labeler)
+
+
+def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
+    """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""
+    if not threads:
+        return [work() for work in works]
+    doing = [thread.submit(work) for thread, work in zip(threads, works, strict=True)]
+    wait(doing)  # none may go on when an error frees what it uses
+    return [done.result() for done in doing]
+
+
+class FusedIndex(Index):
+    """Graph, labels, hubs and searchers on one or several GPUs; labels and answers do not depend on their number."""
 
     def __init__(
-        self,
-        graph: Outline,
-        bring: Callable[[], DeviceLeveled],
-        dim: int,
-        seed: int,
-        devices: int,
-        timer: Timer,
-        counting: bool = False,
-        make_labeler: Callable = Labeler,
-        numbers=None,
-    ):
-        """Has `bring` give the graph of each device, labels there, and makes searchers, `counting` edges or not.
+        self, leveled: Callable[[], Leveled], edges: int, searchers: list[Searcher], records: list[Records],
+        work: dict[str, int], params: Params, threads: Sequence[DeviceThread] = (),
+    ):  # fmt: skip
+        """leveled: returns the graph by levels on the host; edges: how many it has; work: counts of the labeling."""
+        self._leveled, self._edges, self._count, self._threads = leveled, edges, params.count, threads
+        self.searchers, self.records, self._work = searchers, records, work
+        self._queries = self._positives = 0
 
-        numbers: int32 on the device, the place of each id that queries have; None for the ids of the DAG.
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Filters, searches the open queries, then sweeps those that the searches leave open.
 
-        Raises MachineLacks if the host has too few devices, one has too little memory, or the graph has too many
-        vertices to be searched.
+        The timer records the milliseconds of the slowest device, as the phase `on_device`.
         """
-        with timer.phase("allocate", excluded=True):
-            require_few(graph.vertices)
-            self._threads: list[DeviceThread] = device_threads(devices) if devices > 1 else []
-            n, m, depth = graph.vertices, graph.edges, graph.level_starts.shape[0] - 1
-            what = f"labeling {n:,} vertices and {m:,} edges on the GPU, d = {dim},"
-            need = device_bytes(n, m, depth, dim)
-            self._everywhere([lambda: require_memory(need, what, "take `parallel`, or a GPU with more")] * devices)
-        replicas = [_Replica(graph, bring, make_labeler, dim, seed) for _ in range(devices)]
-        with timer.phase("transfer", excluded=True):
-            self._everywhere([each.upload for each in replicas])
-            del bring  # freeing what it holds takes time too
-        with timer.phase("allocate", excluded=True):
-            self._everywhere([each.allocate for each in replicas])
-        if make_labeler is Labeler:
-            timer.record("on_device", max(self._everywhere([each.label for each in replicas])))
+        self.expect(sources.shape[0], timer)
+        if len(self.searchers) == 1:
+            answers = self.searchers[0].search(sources, targets, timer)
         else:
-            with timer.phase("on_host"):
-                self._everywhere([each.label for each in replicas])
+            answers = np.empty(sources.shape[0], np.bool_)
+
+            def part(searcher: Searcher, share: slice) -> float:
+                clock = _Sum()
+                searcher.search(sources[share], targets[share], clock, answers[share])
+                return clock.ms
+
+            longest = _everywhere(self._threads, [partial(part, *each) for each in self._shared(sources.shape[0])])
+            timer.record("on_device", max(longest))
+        if self._count:
+            self._queries += sources.shape[0]
+            self._positives += int(np.count_nonzero(answers))
+        return answers
+
+    def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
+        """Returns pinned arrays for the next batch; None if several GPUs share it."""
+        return self.searchers[0].columns(queries) if len(self.searchers) == 1 and queries else None
+
+    def expect(self, queries: int, timer: Timer) -> None:
+        """Allocates pinned and device memory for a batch, on each device for its share, unless done before."""
         with timer.phase("allocate", excluded=True):
-            making = [lambda each=each: each.make_searcher(counting, numbers) for each in replicas]
-            self.searchers: list[Searcher] = self._everywhere(making)
-        weakref.finalize(self, give_back, self.searchers).atexit = False
-        self.records: list[Records] = [each.records for each in replicas]
-        self.work = {name: sum(each.work[name] for each in replicas) for name in replicas[0].work}
+            works = [partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)]
+            _everywhere(self._threads, works)
 
-    @classmethod
-    def alone(cls, searcher: Searcher, records: Records, work: dict[str, int]) -> Replicas:
-        """Returns the index of one device that was labelled already. work: counts of the labeling."""
-        made = cls.__new__(cls)
-        made._threads, made.searchers, made.records, made.work = [], [searcher], [records], work
-        return made
+    def _shared(self, queries: int) -> list[tuple[Searcher, slice]]:
+        """Returns the searcher of each device, and its share of so many queries."""
+        devices = len(self.searchers)
+        cuts = [queries * device // devices for device in range(devices + 1)]
+        return list(zip(self.searchers, map(slice, cuts[:-1], cuts[1:]), strict=True))
 
-    @classmethod
-    def of_host(
-        cls, graph: Leveled, dim: int, seed: int, devices: int, timer: Timer, counting: bool = False
-    ) -> Replicas:
-        """Copies a graph by levels from the host to each device, and labels it on the host if it is deep."""
-        with timer.phase("renumber", excluded=True):
-            bring = partial(graphs.upload_leveled, graph, graph.parents())
-            outline = Outline.of(graph)
-        make_labeler = on_host(graph) if outline.deep else Labeler
-        return cls(outline, bring, dim, seed, devices, timer, counting, make_labeler)
+    @property
+    def counters(self) -> dict[str, int]:
+        if not self._count:
+            return {}
 
-    def _everywhere(self, works: list[Callable]) -> list:
-        """Calls `works[i]()` on device i, all at the same time, and returns the results by device."""
-        if not self._threads:
-            return [work() for work in works]
-        doing = [thread.submit(work) for thread, work in zip(self._threads, works, strict=True)]
-        wait(doing)  # none may go on when an error frees what it uses
-        return [done.result() for done in doing]
+        def counted(name: str) -> int:
+            """The sum of an attribute of all searchers."""
+            return sum(_everywhere(self._threads, [partial(getattr, each, name) for each in self.searchers]))
+
+        edges, scanned = self._edges, counted("scanned")
+        return self._work | {
+            "queries": self._queries,
+            "positives": self._positives,
+            "queries_open": counted("opened"),
+            "queries_searched": counted("searched"),
+            "queries_searched_again": counted("searched_again"),
+            "queries_swept": counted("swept"),
+            "groups": counted("groups"),
+            "edges_scanned": scanned,
+            # The least traffic: for each edge a child's record for the repair and a parent's word for the hubs; two
+            # records per query and one per edge scanned.
+            "label_gathers": 2 * edges,
+            "label_bytes_streamed": 2 * 8 * edges,
+            "label_pass_bytes": 8 * edges,
+            "query_gathers": 2 * self._queries + scanned,
+            "query_bytes_streamed": 9 * self._queries + 4 * scanned,
+            "query_pass_bytes": 9 * self._queries + 4 * scanned,
+            "gather_table_bytes": self.records[0].lanes.nbytes,
+        }
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the records and the hubs' words on all devices, without the graphs and the memory of searches."""
+        return sum(each.lanes.nbytes + each.hubs.nbytes for each in self.records)
+
+    def stored(self) -> dict[str, np.ndarray]:
+        """Returns no array: labels and hubs are made again on the GPU."""
+        return {}
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Returns the records, int32[n, width], and the hubs' words, uint64[2 n], of one device, on the host."""
@@ -178,40 +335,5 @@ class Replicas:
 
         return self._threads[device].run(copy) if self._threads else copy()
 
-    def expect(self, queries: int, timer: Timer) -> None:
-        """Allocates for a batch of so many queries (phase `allocate`), unless done before."""
-        with timer.phase("allocate", excluded=True):
-            self._everywhere([partial(each.prepare, part.stop - part.start) for each, part in self._shared(queries)])
-
-    def columns(self, queries: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """Returns pinned arrays for the next batch; None if several GPUs share it."""
-        return self.searchers[0].columns(queries) if len(self.searchers) == 1 and queries else None
-
-    def search(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Returns answers, bool[k], to int32[k] sources and targets, all on the host.
-
-        The timer records the milliseconds of the slowest device, as the phase `on_device`.
-        """
-        self.expect(sources.shape[0], timer)
-        if len(self.searchers) == 1:
-            return self.searchers[0].search(sources, targets, timer)
-        answers = np.empty(sources.shape[0], np.bool_)
-
-        def part(searcher: Searcher, share: slice) -> float:
-            clock = _Sum()
-            searcher.search(sources[share], targets[share], clock, answers[share])
-            return clock.ms
-
-        longest = self._everywhere([partial(part, *each) for each in self._shared(sources.shape[0])])
-        timer.record("on_device", max(longest))
-        return answers
-
-    def _shared(self, queries: int) -> list[tuple[Searcher, slice]]:
-        """Returns the searcher of each device, and its share of so many queries."""
-        devices = len(self.searchers)
-        cuts = [queries * device // devices for device in range(devices + 1)]
-        return list(zip(self.searchers, map(slice, cuts[:-1], cuts[1:]), strict=True))
-
-    def counted(self, name: str) -> int:
-        """Returns the sum of an attribute of all searchers."""
-        return sum(self._everywhere([lambda searcher=searcher: getattr(searcher, name) for searcher in self.searchers]))
+    def check_labels(self, dag: Dag) -> str | None:
+        return host.label_fault(*self.fetch(), len(self.records[0].pairs), self._leveled())

@@ -12,14 +12,9 @@ from numpy import int32
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import kernel_of, most_shared_bytes
 from grailbench.cuda.primitives import exclusive_sum, priority, unmixed
-from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS
+from grailbench.problems.reachability.gpu.fused.grid import NO_KEY, element, low_half
+from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, record_width
 from grailbench.problems.reachability.gpu.fused.hubs import SHARED, chooser
-from grailbench.problems.reachability.gpu.fused.records import (
-    NO_KEY,
-    element,
-    low_half,
-    record_width,
-)
 
 THREADS = 1024
 _PARTIAL = THREADS if simulated else 32

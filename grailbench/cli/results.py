@@ -1,4 +1,4 @@
-"""`grailbench report`: what a run measured, beside the published numbers."""
+"""The commands that show a run: report and plot."""
 
 from __future__ import annotations
 
@@ -6,43 +6,36 @@ from pathlib import Path
 
 import click
 
-from grailbench.cli import completion, options
-from grailbench.cli.printing import note, put
+from grailbench.cli import options
+from grailbench.cli.printing import note, put, show
+from grailbench.report.captions import CAPTIONS
+
+PHASES = ("label", "query", "ready")
 
 
-@click.command("report")
-@click.argument("run", required=False, type=completion.RUN)
-@click.option(
-    "--table", "tables", type=completion.TABLE, multiple=True, metavar="NUMBER",
-    help="Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, cells, closure, ...); may repeat.",
-)  # fmt: skip
-@click.option(
-    "--format", "form", type=click.Choice(["markdown", "csv", "both", "latex"]), default="both", show_default=True,
-    help="Files to write beside the run.",
-)  # fmt: skip
-@click.option(
-    "--out", metavar="DIR", type=options.Output(file_okay=False, path_type=Path),
-    help="Folder of the files. [default: report in the run's folder; none of a recorded run]",
-)  # fmt: skip
-@click.option("--details", is_flag=True, help="Show every cell with its statistics too (the files always hold them).")
-@click.option(
-    "--html", "page", type=options.Output(), is_flag=False, flag_value="", metavar="[=FILE]",
-    help="Write figures and tables as one HTML file too. [default: report.html beside the others]",
-)  # fmt: skip
+@click.command
+@click.argument("run", required=False, type=options.RUN)
+@options.many("--table", options.TABLE, "Only this table (2.1-2.6, 6.1-6.6, computation-1, computation-2, cells, "
+              "closure, ...); may repeat.", "tables")  # fmt: skip
+@click.option("--format", "form", type=click.Choice(["markdown", "csv", "both", "latex"]), default="both",
+              show_default=True, help="Files to write beside the run.")  # fmt: skip
+@click.option("--out", type=options.OUT_FOLDER,
+              help="Folder of the files. [default: report in the run's folder; none of a recorded run]")  # fmt: skip
+@click.option("--details", is_flag=True, help="Show every cell with its statistics too; the files have them anyway.")
+@click.option("--html", "page", type=options.Output(), is_flag=False, flag_value="", metavar="[=FILE]",
+              help="Write figures and tables as one HTML file too. [default: report.html beside the "
+                   "others]")  # fmt: skip
 @click.option("--reference", metavar="CONFIG", help="Of the HTML's speed-up: a configuration, or words only it has.")
-@click.option(
-    "--limit", "ceilings", is_flag=False, flag_value="", metavar="[=FILE]",
-    help="Add each time as a multiple of the least its counters allow. [default: this machine's 'grailbench limits']",
-)  # fmt: skip
+@click.option("--limit", "ceilings", is_flag=False, flag_value="", metavar="[=FILE]",
+              help="Add each time as a multiple of the least its counters allow. [default: this machine's 'grailbench "
+                   "limits']")  # fmt: skip
 @click.option("--counters", "with_counters", is_flag=True, help="Add the work counters of every cell.")
 @options.machine
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a table cell instead of tables.")
-@click.option(
-    "--into", "pages", multiple=True, metavar="PAGE", type=click.Path(path_type=Path),
-    help="Renew the marked tables and sentences of this Markdown page, from the runs that it names; may repeat.",
-)  # fmt: skip
+@options.as_json
+@options.many("--into", click.Path(path_type=Path), "Renew the marked tables and sentences of this Markdown page, from "
+              "the runs that it names; may repeat.", "pages", metavar="PAGE")  # fmt: skip
 @click.option("--check", is_flag=True, help="Of --into: write nothing, fail when a page is not what its runs say.")
-def command(run, tables, form, out, details, page, reference, ceilings, with_counters, machine, as_json, pages, check):
+def report(run, tables, form, out, details, page, reference, ceilings, with_counters, machine, as_json, pages, check):
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
@@ -102,28 +95,28 @@ def command(run, tables, form, out, details, page, reference, ceilings, with_cou
     if pages:
         _renew(pages, check, click.get_current_context())
         return
-    report = document.of_run(run, tables, machine)
-    folder, added = report.run.folder, []
+    found = document.of_run(run, tables, machine)
+    folder, added = found.run.folder, []
     if ceilings is not None:
         ceilings_here = floors.ceilings_for(folder, ceilings or None)
-        added.append(floors.table(floors.LIMIT, floors.multiples(report.run.cells, ceilings_here)))
+        added.append(floors.table(floors.LIMIT, floors.multiples(found.run.cells, ceilings_here)))
     if with_counters:
-        added.append(floors.table(floors.COUNTERS, floors.counters(report.run.cells)))
-    files = document.write(report, form, out, added)
+        added.append(floors.table(floors.COUNTERS, floors.counters(found.run.cells)))
+    files = document.write(found, form, out, added)
     if page is not None:
-        from grailbench.report.page import of_run
+        from grailbench.report.page import write
 
-        files.append(of_run(report, page, reference, out))
+        files.append(write(found, page, reference, out))
     if as_json:
-        for line in (line for table in [*report.shown, *added] for line in json(table)):
+        for line in (line for table in [*found.shown, *added] for line in json(table)):
             click.echo(line)
     else:
-        put([*document.show(report, details), *added, *(next_steps(folder) if report.whole else ())])
+        put([*document.show(found, details), *added, *(next_steps(folder) if found.whole else ())])
         for path in files:
             note(f"written: {path}")
         if not files:
             note(f"no file written: {folder} is {WHY} (--out DIR writes them)")
-    document.check_measured(report)
+    document.check_measured(found)
 
 
 def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None:
@@ -141,3 +134,40 @@ def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None
         raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")
     for page in pages:
         note(f"{'written' if page.write() else 'unchanged'}: {page.path}")
+
+
+@click.command
+@click.argument("run", required=False, type=options.RUN)
+@options.many("--figure", click.Choice(list(CAPTIONS)), "Only this one; may repeat.", "names")
+@click.option("--out", type=options.OUT_FOLDER,
+              help="Folder of the files. [default: figures in the run's folder; a recorded run needs one]")  # fmt: skip
+@options.drawn
+@click.option("--reference", metavar="CONFIG", help="Of the speed-up: a configuration, or words only it has.")
+@click.option("--phase", type=click.Choice(PHASES), default="query", show_default=True, help="Of the speed-up.")
+@click.option("--profile", metavar="FILE", type=click.Path(path_type=Path),
+              help="CSV of Nsight Compute, for computation-8. [default: ncu.csv in the run's folder]")  # fmt: skip
+@options.machine
+@options.as_json
+def plot(run, names, out, form, reference, phase, profile, machine, as_json):
+    """Draw a run's figures as SVG and PNG, each with its data as CSV.
+
+    RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. The figures are those of
+    'grailbench report --html', 16 cm wide with text of 7 points and more. The same run gives the same SVG files.
+    computation-4 to -8 are the figures of Computation 2020, drawn for runs of its pipeline or home-made graphs;
+    closure-*, traversal-* and reading are those of cells of these problems. tradeoff-* have the time of the answers
+    against build, memory and energy, with the Pareto front; strips has every trial.
+
+    \b
+    Exit codes: 3 when there is nothing to draw.
+
+    \b
+    Examples:
+      grailbench plot
+      grailbench plot --figure speedup --reference dfs --phase query --format svg
+      grailbench plot --figure tradeoff-build --figure strips
+      grailbench plot results/runs/2025-01-31-quickstart --figure phases --figure edges --out figures
+    """
+    from grailbench.report import figures
+
+    for path in figures.write(run, names, out, form, reference, phase, profile, machine):
+        show(as_json, [{"path": str(path)}], [str(path)])

@@ -1,1 +1,0 @@
-"""Which index to take for a graph: a short tournament, and what follows from its rows."""

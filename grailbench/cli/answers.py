@@ -1,0 +1,297 @@
+"""The commands of one graph in its own ids: ask, and build, which saves an index for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grailbench.cli import options
+from grailbench.cli.printing import note, output, show
+from grailbench.errors import CheckFailed, InputError
+from grailbench.util.words import count as counted
+from grailbench.util.words import decimal_size
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from grailbench.api import Graph, Index
+    from grailbench.problems.reachability.pairs import Pairs
+
+
+class _WithNumbers(click.Command):
+    """A command of vertices, which takes -3 for one of them and for no option."""
+
+    def parse_args(self, ctx, args):
+        ctx.ignore_unknown_options = any(re.fullmatch("-[0-9]+", arg) for arg in args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_WithNumbers)
+@click.argument("graph", type=options.GRAPH_OR_FILE)
+@click.argument("source", metavar="[U", required=False)
+@click.argument("target", metavar="V]", required=False)
+@click.option("--pairs", type=options.FILE, help="Ask the pairs of a file, as --queries of run reads them (also .gz, "
+              ".csv); - is the standard input.")  # fmt: skip
+@click.option("--source", "source_column", metavar="COLUMN",
+              help="Of a table of pairs with a header: where a pair begins.")  # fmt: skip
+@click.option("--target", "target_column", metavar="COLUMN",
+              help="Of a table of pairs with a header: where a pair ends.")  # fmt: skip
+@click.option("--descendants", metavar="U", help="All other vertices that U reaches.")
+@click.option("--ancestors", metavar="V", help="All other vertices that reach V.")
+@click.option("--count", is_flag=True, help="Only how many; alone, the number of descendants of every vertex.")
+@click.option("--path", is_flag=True, help="A shortest path for each pair, too.")
+@click.option("--explain", is_flag=True, help="Which filter or search answered each pair, and what it looked at.")
+@click.option("--out", type=options.Output(dir_okay=False, allow_dash=True),
+              help="Write the answers there; .gz is packed.")  # fmt: skip
+@options.index
+@click.option("--index", "index_file", type=options.FILE, help="Open an index that --save wrote.")
+@click.option("--save", type=options.Output(dir_okay=False, index=True), help="Save the index for --index.")
+@options.as_json
+def ask(graph, **flags):
+    """Ask whether U reaches V in GRAPH, a name or a file, and print `U V 1` or `U V 0`.
+
+    GRAPH may also be an index that --save or `grailbench build` wrote; with --impl another index is made of its graph,
+    so that a GPU answers from what `streamed` saved.
+
+    Answers are in the ids of the graph's file and in the order of the questions; --pairs reads them back. Every vertex
+    reaches itself. The index is built first (see --save). If a file of pairs gives answers and one of them is wrong,
+    the exit code is 1.
+
+    \b
+    Examples:
+      grailbench ask kegg-like 17 1500 --explain
+      grailbench ask kegg-like --descendants 17 --count
+      echo "17 1500" | grailbench ask kegg-like --pairs - --path --json
+      grailbench ask kegg-like 17 1500 --impl sequential --save kegg.index
+      grailbench ask kegg-like 1500 17 --index kegg.index
+      grailbench ask kegg.index 1500 17
+    """
+    from grailbench.problems.reachability.pairs import write_pairs
+
+    flags = SimpleNamespace(**flags)
+    _require_one_question(flags)
+    with output(flags.out) as stream:
+        index, wrong = _index(graph, flags), None
+        if flags.descendants is not None or flags.ancestors is not None:
+            lines = _set_lines(index, flags)
+        elif flags.count:
+            lines = _count_lines(index, flags.as_json)
+        else:
+            pairs = _pairs(index.graph, flags)
+            answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
+            wrong = _wrong(index.graph, pairs, answers)
+            if flags.path or flags.explain or flags.as_json:
+                lines = _pair_lines(index, pairs, answers, flags)
+            else:
+                write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
+                lines = ()
+        for line in lines:
+            text = json.dumps(line) if isinstance(line, dict) else line
+            stream.write(f"{text}\n".encode("utf-8", "surrogatepass"))
+    if flags.out not in (None, "-"):
+        note(f"answers: {flags.out}")
+    if wrong is not None:
+        raise wrong
+
+
+def _require_one_question(flags: SimpleNamespace) -> None:
+    """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
+    one = {
+        "U V": flags.source is not None, "--pairs": flags.pairs is not None,
+        "--descendants": flags.descendants is not None, "--ancestors": flags.ancestors is not None,
+    }  # fmt: skip
+    questions = [name for name, given in one.items() if given]
+    of_pairs = bool({"U V", "--pairs"} & {*questions})
+    columns = [each is not None for each in (flags.source_column, flags.target_column)]
+    several = f", not {' and '.join(questions)}" if questions else ""
+    faults = {
+        f"one vertex, {flags.source}: U V, or --descendants U, or --ancestors V":
+            flags.source is not None and flags.target is None,
+        f"one question: {', '.join(one)} or --count{several}": len(questions) > 1 or not (questions or flags.count),
+        "--source and --target name columns of --pairs: both or none":
+            any(columns) and not (all(columns) and flags.pairs is not None),
+        "--count is for --descendants, --ancestors, or alone": flags.count and of_pairs,
+        "--path and --explain are for pairs: U V or --pairs": (flags.path or flags.explain) and not of_pairs,
+        "--explain gives the path too: leave out --path": flags.path and flags.explain,
+        "--index opens an index that was built: leave out --impl and --save":
+            flags.index_file and (flags.save or flags.impl != "auto"),
+    }  # fmt: skip
+    for fault, found in faults.items():
+        if found:
+            raise click.UsageError(fault)
+
+
+def _index(name: str, flags: SimpleNamespace) -> Index:
+    """The index of a graph by name or file, or in a saved file. Raises what `build` and `load` raise."""
+    from grailbench.api import Graph, build, load
+    from grailbench.api.engine import is_saved
+    from grailbench.data.imported import named
+
+    if is_saved(name):
+        if flags.index_file or flags.save:
+            raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
+        return load(name, implementation=None if flags.impl == "auto" else flags.impl)
+    graph = Graph.open(*named(name, note))
+    if flags.index_file:
+        return load(flags.index_file, graph)
+    index = build(graph, flags.impl, d=flags.dim, filters=flags.filters, threads=flags.threads)
+    if flags.save:
+        index.save(flags.save)
+        note(f"index: {flags.save}")
+    return index
+
+
+def _pairs(graph: Graph, flags: SimpleNamespace) -> Pairs:
+    """The pairs that are asked, of vertices."""
+    import numpy as np
+
+    from grailbench.problems.reachability.pairs import UNKNOWN, Pairs, read_pairs
+
+    if flags.pairs is not None:
+        columns = None if flags.source_column is None else (flags.source_column, flags.target_column)
+        return read_pairs(flags.pairs, graph.ids, columns=columns)
+    ends = np.array([[graph.vertex(flags.source)], [graph.vertex(flags.target)]], np.int32)
+    return Pairs(ends[0], ends[1], np.array([UNKNOWN], np.int8), np.zeros(1, np.int64))
+
+
+def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | None:
+    """The error for answers that a file gives and that are wrong."""
+    import numpy as np
+
+    from grailbench.problems.reachability.pairs import UNKNOWN
+
+    wrong = np.flatnonzero((pairs.given != UNKNOWN) & (pairs.given != answers))
+    if not wrong.size:
+        return None
+    at = int(wrong[0])
+    u, v = (graph.ids.label_of(int(ends[at])) for ends in (pairs.sources, pairs.targets))
+    truth = "reaches" if answers[at] else "does not reach"
+    return CheckFailed(
+        f"{counted(wrong.size, 'given answer')} of {answers.size:,} wrong: line {pairs.lines[at]}: {u} {truth} {v}"
+    )
+
+
+# ------------------------------------------------------------------ answers, each a text or a record
+
+
+def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, flags: SimpleNamespace) -> Iterator[str | dict]:
+    label = index.graph.ids.label_of
+    for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
+        source, target = _plain(label(u)), _plain(label(v))
+        if flags.explain:
+            explained = index.explain(source, target)
+            yield explained.record() if flags.as_json else str(explained)
+            continue
+        path = index.path(source, target) if flags.path else None
+        if flags.as_json:
+            record = {"source": source, "target": target, "reachable": reaches}
+            yield record | ({"path": path} if flags.path else {})
+        else:
+            yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}"
+
+
+def _set_lines(index: Index, flags: SimpleNamespace) -> Iterator[str | dict]:
+    of, key = (flags.descendants, "descendants") if flags.descendants is not None else (flags.ancestors, "ancestors")
+    own = _plain(index.graph.ids.label_of(index.graph.vertex(of)))
+    found = (index.descendants if key == "descendants" else index.ancestors)(own)
+    if flags.as_json:
+        yield {"vertex": own, key: int(found.size) if flags.count else found.tolist()}
+    else:
+        yield from [str(found.size)] if flags.count else map(str, found.tolist())
+
+
+def _count_lines(index: Index, as_json: bool) -> Iterator[str | dict]:
+    import numpy as np
+
+    ids = index.graph.ids_of(np.arange(index.graph.vertices)).tolist()
+    between = " " if index.graph.ids.numeric else "\t"
+    for each, found in zip(ids, index.count_descendants().tolist(), strict=True):
+        yield {"vertex": each, "descendants": found} if as_json else f"{each}{between}{found}"
+
+
+def _plain(label: Any) -> Any:
+    """An id as JSON has it."""
+    return label if isinstance(label, str) else int(label)
+
+
+# ------------------------------------------------------------------ build
+
+
+@click.command
+@click.argument("graph", type=options.GRAPH_OR_FILE)
+@click.option("--out", type=options.Output(dir_okay=False, index=True), required=True, help="Save the index there.")
+@options.index
+@click.option("--seed", type=options.Whole(0), default=1, show_default=True, help="Of random choices.")
+@click.option("--memory", type=options.Size(),
+              help="Bytes, also as 500MB, that streamed may use, or the closure of core. [default: a quarter of what "
+                   "is free]")  # fmt: skip
+@click.option("--vertices", type=options.Whole(0),
+              help="With streamed: their number, if more than the greatest id says.")  # fmt: skip
+@click.option("--folder", type=options.OUT_FOLDER, help="With streamed: a new or empty folder for its files until all "
+              "is saved. [default: FILE.build]")  # fmt: skip
+@click.option("--resume", is_flag=True,
+              help="With streamed: continue an unfinished build of the same edges in that folder.")  # fmt: skip
+@options.as_json
+def build(graph, out, impl, as_json, **flags):
+    """Build an index of GRAPH, a name or a file, and save it to a file for `grailbench ask` and `grailbench.load`.
+
+    With --impl streamed the edges of a file (an edge list or Parquet), or of a name as random-n4000000-k150-s1, are
+    sorted on disk and never all in memory, whose use --memory bounds. It needs about 48 bytes a vertex, on disk about
+    20 bytes an edge, and a graph without cycles. A build that was killed goes on with --resume.
+    'grailbench generate random --stream FILE' writes such a file, 'grailbench ask INDEX U V' asks the index.
+
+    \b
+    Examples:
+      grailbench build kegg-like --out kegg.index
+      grailbench build edges.txt --impl streamed --memory 500MB --out edges.index
+    """
+    from grailbench import api
+    from grailbench.data.imported import named
+    from grailbench.graph.generate.uniform import parse_random
+
+    start = perf_counter()
+    stages: dict = {}
+    if impl == "streamed" and (os.path.isfile(graph) or parse_random(graph) is not None):
+        index, stages = _streamed(graph, out, flags)
+    else:
+        if flags["folder"] or flags["resume"] or flags["vertices"] is not None:
+            raise click.UsageError("--folder, --resume and --vertices are for files with --impl streamed")
+        names = ("filters", "threads", "seed", "memory")
+        opened = api.Graph.open(*named(graph, note))
+        index = api.build(opened, impl, d=flags["dim"], **{name: flags[name] for name in names})
+        index.save(out)
+    record = {
+        "path": out, "implementation": index.implementation, "vertices": index.graph.vertices,
+        "edges": index.graph.edges, "bytes": os.path.getsize(out), "seconds": round(perf_counter() - start, 3),
+    }  # fmt: skip
+    line = (
+        f"{out}: {record['implementation']}, {record['vertices']:,} vertices, {record['edges']:,} edges, "
+        f"{decimal_size(record['bytes'])}, {record['seconds']:.1f} s"
+    )
+    show(as_json, [record | ({"stages": stages} if stages else {})], [line])
+
+
+def _streamed(graph: str, out: str, flags: dict):
+    from grailbench.api import load
+    from grailbench.api.streamed import built, file_of
+    from grailbench.graph.mapped import MAGIC
+    from grailbench.outofcore.folder import remove
+    from grailbench.problems.reachability.index import FILTERS, Params
+    from grailbench.util.outputs import link_file
+
+    if flags["filters"] is not None:
+        raise InputError("streamed has all filters", remedy="leave out --filters")
+    params = Params(flags["threads"], flags["seed"], dim=flags["dim"], filters=FILTERS, memory=flags["memory"] or 0)
+    folder = Path(flags["folder"] or f"{out}.build")
+    _, stages = built(graph, params, folder, flags["vertices"], flags["resume"], note)
+    link_file(file_of(folder), Path(out), over=MAGIC)
+    remove(folder)
+    return load(out), stages

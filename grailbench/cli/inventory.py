@@ -1,0 +1,253 @@
+"""The commands of what there is: list and info of datasets, implementations, configs, runs and the machine."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from grailbench.cli import options
+from grailbench.cli.printing import sheet, show, table
+from grailbench.errors import GrailbenchError, InputError
+from grailbench.util import paths
+from grailbench.util.words import BLANK
+
+#: kind -> columns of its table
+COLUMNS = {
+    "datasets": ("name", "set", "table", "vertices", "published_vertices", "edges", "published_edges",
+                 "matches", "verified"),
+    "implementations": ("name", "problem", "needs", "axes", "source"),
+    "configs": ("name", "experiments", "description"),
+    "runs": ("name", "cells", "statuses", "rows", "cpu"),
+}  # fmt: skip
+NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "experiments", "cells", "rows")
+
+
+@click.command("list")
+@click.argument("kind", type=click.Choice([*COLUMNS]), required=False)
+@options.as_json
+def list_(kind, as_json):
+    """List datasets, implementations, configs or runs; without KIND all four.
+
+    Vertices and edges are counted with the super-root, as the thesis counts them, for the graphs that are in
+    the cache; 'matches' says whether they are the published ones.
+
+    \b
+    Examples:
+      grailbench list
+      grailbench list datasets
+      grailbench list implementations --json
+    """
+    for each in (kind,) if kind else COLUMNS:
+        found = list(RECORDS[each]())
+        heads = {column.replace("_", " "): column for column in COLUMNS[each]}
+        notes = [f"{record['name']}: {record['reason']}" for record in found if record.get("reason")]
+        right = [head for head, column in heads.items() if column in NUMBERS]
+        show(as_json, found, [table(each, heads, found, right, BLANK, notes=notes) if found else f"{each}: none"])
+
+
+@click.command
+@click.argument("name", default="machine", type=options.ANY)
+@options.as_json
+def info(name, as_json):
+    """Show all that is known of NAME: a dataset, an implementation, a config, a run, or 'machine' (the
+    default).
+
+    \b
+    Examples:
+      grailbench info
+      grailbench info kegg
+      grailbench info parallel --json
+    """
+    found = known(name)
+    show(as_json, found, [line for i, record in enumerate(found) for line in (*[""] * bool(i), *sheet(record))])
+
+
+def known(name: str) -> list[dict]:
+    """A record for each thing of that name: the machine; or datasets, implementations and configs; or else a run.
+
+    The name of an implementation may be that of a file which describes a program. `kind` says what a record is. Raises
+    InputError if there is nothing of that name.
+    """
+    from grailbench.harness import folder as results
+    from grailbench.problems.contract import PROBLEMS, problem
+
+    if name == "machine":
+        from grailbench.harness.environment import environment
+
+        return [{"kind": "machine", **environment()}]
+    programs = (problem(solved).described(name) for solved in PROBLEMS)
+    name = next((program.name for program in programs if program is not None), name)
+    dataset = _dataset(name)
+    found = [] if dataset is None else [{"kind": "dataset", **dataset}]
+    found += [{"kind": "implementation", **record, **_explained(record["problem"], name)}
+              for record in implementations() if record["name"] == name]  # fmt: skip
+    found += [{"kind": "config", **record} for record in configs(name)]
+    if found:
+        return found
+    try:
+        folder = results.find_run(name)
+    except InputError as error:
+        remedy = "'grailbench list' shows datasets, implementations, configs and runs"
+        raise InputError(f"nothing is named {name!r}", remedy=remedy) from error
+    return [{"kind": "run", **run(folder)}]
+
+
+def _explained(solved: str, name: str) -> dict:
+    """The explanation of an implementation: `what` it is in a line, its `steps` as sentences, its `cost` in time and
+    memory, what is `asked` of it if that is not all, the work `counters` that it may fill, and those `varying`."""
+    from grailbench.problems.contract import implementation, problem
+
+    found = implementation(name, solved)
+    what, _, rest = inspect.cleandoc(found.__doc__ or "").partition("\n\n")
+    part = getattr(found, "sample", None)
+    return {
+        "what": " ".join(what.split()), "steps": re.split(r"(?<=[.:]) (?=[A-Z`])", " ".join(rest.split())),
+        "cost": found.cost or None, "asked": None if part is None else f"the first {part:,} pairs of a query set",
+        "counters": [*found.counts, *problem(solved).counts], "varying": [*found.varying] or None,
+    }  # fmt: skip
+
+
+def _dataset(name: str) -> dict | None:
+    """The record of a dataset by name or alias, or of a generated or imported graph; None if there is none.
+
+    For a generated or imported graph it has `file_vertices` and `file_edges` of the raw graph, which closures and
+    traversals take, what characterizes it and, in words, the `ids` of its file, its `weights`, and `notes` of the
+    import; for a graph that is not generated yet its number of vertices only.
+    """
+    from grailbench.data.library import open_graph, open_raw
+    from grailbench.data.locate import look_up
+    from grailbench.graph.profile import characteristics
+
+    if (found := look_up(name)) is None:
+        return None
+    if (dataset := found.dataset) is not None:
+        record = fetched(dataset)
+        here = record["reason"] is None and record["vertices"] is not None
+        ids = open_graph(dataset.name).ids.describe() if here else None
+        return record | {"ids": ids, "aliases": list(dataset.aliases), "sources": list(dataset.sources)}
+    if not found.here:
+        record = {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False}
+    else:
+        raw = open_raw(found.name)
+        record = made(found.name) | characteristics(open_graph(found.name).dag)
+        record |= {"file_vertices": raw.vertices, "file_edges": raw.edges, "ids": raw.ids.describe(),
+                   "weights": raw.weights or "none in the file", "notes": list(raw.notes)}  # fmt: skip
+    return record | _catalogued(found.name)
+
+
+def _catalogued(name: str) -> dict:
+    """What the catalogue says of a generated graph: `set`, `title`, the `model` and its `parameters`, `recorded` counts
+    of seed 1; nothing of a graph that is not in it."""
+    from grailbench.graph.generate import catalogue
+
+    if (graph := catalogue.graphs().get(name)) is None:
+        return {}
+    return {
+        "set": catalogue.set_of(name), "title": graph.title, "model": graph.model, "parameters": graph.parameters,
+        "recorded": graph.measured.model_dump(), "about": catalogue.sets()[catalogue.set_of(name)].about,
+    }  # fmt: skip
+
+
+def datasets() -> Iterator[dict]:
+    """Every graph of the registry, then those of the sets of generated graphs, then others that were generated or
+    imported here.
+
+    Keys: name, set, vertices, edges (with the super-root; None if the graph is not in the cache),
+    published_vertices, published_edges (with the super-root; None if not published so), matches (None if measured
+    or published counts are missing), verified, table, title, reason (why a graph in the cache cannot be opened).
+    """
+    from grailbench.data.locate import stored_here
+    from grailbench.data.registry import registry
+    from grailbench.graph.generate import catalogue
+
+    blank = dict.fromkeys(("name", "set", "vertices", "edges", "published_vertices", "published_edges", "matches",
+                           "verified", "table", "title", "reason"))  # fmt: skip
+    for dataset in registry().values():
+        record = fetched(dataset)
+        yield {key: record.get(key) for key in blank}
+    stored, known = stored_here(), catalogue.graphs()
+    for name in dict.fromkeys([*known, *stored]):
+        listed = {"name": name, "set": catalogue.set_of(name), "title": known[name].title} if name in known else {}
+        yield blank | (made(name) if name in stored else listed)
+
+
+def fetched(dataset) -> dict:
+    """The record of a dataset of the registry (`library.describe`); its `reason` says why it cannot be opened."""
+    from grailbench.data.library import describe
+
+    try:
+        return describe(dataset) | {"reason": None}
+    except GrailbenchError as error:
+        printed = dataset.printed(super_root=True)
+        return {
+            "name": dataset.name, "set": dataset.set, "table": dataset.table, "title": dataset.title, "vertices": None,
+            "published_vertices": printed and printed.vertices, "published_edges": printed and printed.edges,
+            "reason": str(error),
+        }  # fmt: skip
+
+
+def made(name: str) -> dict:
+    """The record of a generated or imported graph."""
+    from grailbench.data.library import open_graph
+
+    try:
+        graph = open_graph(name)
+    except GrailbenchError as error:
+        return {"name": name, "reason": str(error)}
+    return {"name": name, "set": graph.set, "title": graph.title, "vertices": graph.dag.vertices,
+            "edges": graph.dag.printed_edges}  # fmt: skip
+
+
+def implementations() -> Iterator[dict]:
+    """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (those it obeys)."""
+    from grailbench.problems import contract
+
+    for problem in contract.PROBLEMS:
+        for name, found in contract.implementations(problem).items():
+            yield {
+                "problem": problem, "name": name, "needs": list(found.needs), "source": found.source,
+                "axes": sorted(found.axes),
+            }  # fmt: skip
+
+
+def configs(wanted: str | None = None) -> Iterator[dict]:
+    """Every shipped config, or the one of that name. Keys: name, description, experiments, path."""
+    from grailbench.harness.plan import load_config, shipped_configs
+
+    for name in shipped_configs():
+        if wanted in (None, name):
+            config = load_config(name)
+            yield {"name": name, "description": config.description, "experiments": len(config.experiment),
+                   "path": str(paths.shipped("configs") / f"{name}.toml")}  # fmt: skip
+
+
+def runs() -> Iterator[dict]:
+    """Every run in the default folder, the latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
+    from grailbench.harness import folder as results
+
+    for folder in reversed(results.runs()):
+        try:
+            yield {key: value for key, value in run(folder).items() if key != "environment"}
+        except GrailbenchError as error:
+            blank = dict.fromkeys(("rows", "cells", "statuses", "cpu"))
+            yield {"name": folder.name, **blank, "path": str(folder), "reason": str(error)}
+
+
+def run(folder: Path) -> dict:
+    """The record of a run, with its `environment`. Raises InputError if it cannot be read."""
+    from grailbench.harness.cells import load
+
+    found = load(folder)
+    statuses = [cell.status for cell in found.cells]
+    return {
+        "name": found.name, "rows": len(found.rows), "cells": len(statuses), "statuses": dict(Counter(statuses)),
+        "cpu": found.environment.get("cpu"), "path": str(folder), "reason": None, "environment": found.environment,
+    }  # fmt: skip
+
+
+RECORDS = {"datasets": datasets, "implementations": implementations, "configs": configs, "runs": runs}

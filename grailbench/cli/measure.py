@@ -1,0 +1,234 @@
+"""The commands that measure: plan, run, verify."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from grailbench.cli import options
+from grailbench.cli.printing import note, output, put, show, table
+from grailbench.errors import InputError
+from grailbench.problems.contract import USUAL, Workload, problem
+from grailbench.util import paths
+from grailbench.util.words import count, listing
+
+if TYPE_CHECKING:
+    from grailbench.harness.plan import Cell, Plan
+    from grailbench.report.table import Table
+
+
+@click.command
+@options.matrix
+@options.timing
+@options.as_json
+def plan(as_json, **flags):
+    """Print the matrix that `grailbench run` with the same flags would execute, and run nothing.
+
+    \b
+    Examples:
+      grailbench plan --config quickstart
+      grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
+    """
+    from grailbench.harness.prepare import missing, plan_of
+
+    found, _ = plan_of(options.fields(flags))
+    show(as_json, (cell.record() for cell in found.cells), [plan_table(found, missing(found))])
+
+
+def plan_table(plan: Plan, missing: list[str]) -> Table:
+    """The cells of a plan as a table, with notes such as which graphs must be fetched."""
+    from grailbench.harness import axes
+    from grailbench.harness.environment import usable_cores
+
+    cores = usable_cores()
+    columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))
+
+    def notes(cell: Cell) -> str:
+        fetch = f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch"
+        found = {
+            cell.problem: cell.problem != USUAL,
+            fetch: cell.dataset in missing,
+            "from edges too": cell.from_edges,
+            "energy too": cell.energy,
+            f"at most {cell.time_limit or 0:g} s": cell.time_limit,
+            f"at most {cell.memory_limit or 0:g} GiB": cell.memory_limit,
+            "a process of its own": cell.process == "own",
+            f"{count(cores, 'core')} here": (cell.threads or 0) > cores,
+        }
+        values = {axis: getattr(cell, axis.name) for axis in late}
+        found |= {axis.words(value): True for axis, value in values.items() if value not in axis.unsaid}
+        return ", ".join(note for note, holds in found.items() if holds)
+
+    heads = {
+        "dataset": "dataset", "impl": "impl", **{axis.header: axis.name for axis in columns},
+        "queries": lambda cell: cell.queries.name, "trials": "trials", "warm-up": "warmup", "notes": notes,
+    }  # fmt: skip
+    cells = [cell for graph in plan.by_dataset().values() for cell in graph]
+    title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
+    numbers = ["trials", "warm-up", *(axis.header for axis in columns if axis.number)]
+    return table(title, heads, cells, numbers, keys=3 + len(columns))
+
+
+@click.command
+@options.matrix
+@options.timing
+@options.checks
+@options.workers
+@options.run_folder
+@click.option("--resume", type=options.RUN, is_flag=False, flag_value="", metavar="[=RUN]",
+              help="Go on with a run: the newest of this plan, or RUN. Alone, the newest of all.")  # fmt: skip
+@click.option("--answers", type=options.Output(dir_okay=False, allow_dash=True),
+              help="Write the answers there, as lines `u v 0|1` that --queries reads; .gz is packed, - is the standard "
+                   "output. For one graph and one query set.")  # fmt: skip
+@options.as_json
+def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, simulate, workers, scheduler, **flags):
+    """Measure graphs x implementations x parameters; every cell is verified before it is timed.
+
+    Each trial builds the index (phase `label`) and answers all queries once (phase `query`); those of other problems
+    prepare and solve (phases `prepare`, `solve`). Rows are on disk as soon as a trial ends: after Ctrl-C or a crash,
+    --resume goes on. With --simulate cells are only verified.
+    --answers writes those of the first cell that is verified as right; all cells that are right have the same.
+
+    With --workers or --scheduler (extra `dask`) each cell is run by a worker that has its cores and GPUs for itself:
+    'grailbench cluster --check' shows what workers have. A cell whose worker is lost is tried once more. --resume goes
+    on here with what workers began, and the other way round.
+
+    \b
+    Exit codes: 1 when a cell was wrong or failed, 2 usage or bad input, 3 when nothing could be measured,
+    4 when the machine lacks what was asked for, 130 after Ctrl-C.
+
+    \b
+    Examples:
+      grailbench run --config quickstart
+      grailbench run --dataset kegg --dataset human --impl dfs --impl sequential --dim 2 --dim 5
+      grailbench run --set small-dense --filters none --filters level,tree --queries balanced --trials 5
+      grailbench run --dataset kegg --impl gpu --simulate --count 100
+      grailbench run --dataset kegg --impl sequential --queries balanced --answers answers.txt.gz
+      grailbench run --config quickstart --workers 2
+      grailbench run --config speed --scheduler tcp://node1:8786
+      grailbench run --resume
+    """
+    from grailbench.cli import progress as console
+    from grailbench.compare import answer
+    from grailbench.distributed import on_workers
+    from grailbench.harness import runner
+    from grailbench.harness.folder import spoken
+    from grailbench.harness.prepare import plan_of
+    from grailbench.problems.contract import Checks
+    from grailbench.util.visible import quoted
+
+    if simulate and (out or resume is not None):
+        raise click.UsageError("--simulate records nothing: leave out --out and --resume")
+    afar = workers is not None or scheduler is not None
+    if afar and (simulate or answers):
+        raise click.UsageError("--workers and --scheduler go without --simulate and --answers")
+    if answers == "-" and as_json:
+        raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
+    found, folder = plan_of(options.fields(flags), resume, out)
+    writing = None if answers is None else Answers(answers, found)
+    with console.RunView(as_json) as screen, client(workers, scheduler) as dask:
+        checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs), "answered": writing}
+        if simulate:
+            done = runner.verify(found, screen, simulate=True, **checking)
+        else:
+            elsewhere = None if dask is None else on_workers(dask)
+            done = runner.run(found, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
+    if as_json:
+        put([] if simulate else console.unstable(done), on_stderr=True)
+    else:
+        parts = console.summary(done.cells)
+        if simulate:
+            parts.append("simulated: answers were checked, no time was taken and nothing was stored")
+        else:
+            name = spoken(done.folder)
+            for _, measured in done.by_machine:
+                parts += ["", f"{answer.TITLE}:", *lines, ""] if (lines := answer.sentences(measured)) else []
+            parts += [*console.unstable(done), f"rows: {paths.shown(done.folder)}",
+                      f"tables beside print: grailbench report {quoted(name)}", *answer.next_steps(name)]  # fmt: skip
+        put(parts, on_stderr=answers == "-")  # the standard output has the answers alone
+    done.check()
+    if writing is not None:
+        writing.check()
+
+
+def client(workers: int | None, scheduler: str | None) -> AbstractContextManager:
+    """A client of dask for --workers or --scheduler, as long as its block; None if neither is given."""
+    if workers is not None and scheduler is not None:
+        raise click.UsageError("--workers starts workers here, --scheduler uses running ones: give only one of them")
+    if workers is None and scheduler is None:
+        return nullcontext()
+    from grailbench.distributed import connection
+
+    return connection.started(workers) if scheduler is None else connection.connected(scheduler)
+
+
+class Answers:
+    """The file of `run --answers`: the answers of the first cell of a run that is verified as right.
+
+    Raises InputError for a plan of several graphs or query sets, for a problem whose answers are no lines, and for a
+    file that `--queries` would read as a table.
+    """
+
+    def __init__(self, path: str, plan: Plan):
+        self.path, self.written = path, False
+        if path.removesuffix(".gz").lower().endswith(".csv"):
+            raise InputError("answers are lines `u v 0|1`, no table", path=path, remedy="a name without .csv")
+        for solved in {cell.problem for cell in plan.cells}:
+            if not problem(solved).written:
+                raise InputError(f"--answers: those of problem {solved} are no lines", remedy="leave it out")
+        graphs, sets = zip(*((cell.dataset, cell.queries.name) for cell in plan.cells), strict=True)
+        for what, names in (("graph", graphs), ("query set", sets)):
+            if len(found := dict.fromkeys(names)) > 1:
+                raise InputError(f"--answers is for one {what}; this run has {listing(found)}", remedy="a run for each")
+
+    def __call__(self, workload: Workload, answers: Any) -> None:
+        """Writes the answers."""
+        with output(self.path) as stream:
+            workload.write_answers(stream, answers)
+        self.written = True
+
+    def check(self) -> None:
+        """Prints where the answers are. Raises InputError if there are none: no cell made a pass that is right."""
+        if not self.written:
+            raise InputError(
+                "--answers: no answers were written, as no cell was verified in this call that answers each question",
+                remedy="a run that has all its trials asks nothing again: leave out --resume, or add --trials",
+            )
+        if self.path != "-":
+            note(f"answers: {self.path}")
+
+
+@click.command
+@options.matrix
+@options.checks
+@options.as_json
+def verify(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
+    """Check the answers and labels of every cell, and time nothing.
+
+    The oracle answers every query: from the whole transitive closure up to 50,000 vertices, beyond that by a sweep of
+    the condensed graph from the sources of the queries. Its answers are stored in the cache. --sample and
+    --oracle-seconds have it answer fewer.
+
+    \b
+    Exit code 1 when a cell is wrong or fails.
+
+    \b
+    Examples:
+      grailbench verify --set small-sparse --impl sequential --impl parallel --search dfs --search bfs
+      grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
+      grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
+    """
+    from grailbench.cli import progress as console
+    from grailbench.harness import runner
+    from grailbench.harness.prepare import plan_of
+    from grailbench.problems.contract import Checks
+
+    found, _ = plan_of(options.fields(flags))
+    checking = Checks(sample, oracle_seconds, jobs=jobs)
+    with console.RunView(as_json) as screen:
+        done = runner.verify(found, screen, fetch=not no_fetch, checks=checking, simulate=simulate)
+    if not as_json:
+        put(console.summary(done.cells))
+    done.check()
