@@ -13,6 +13,7 @@ from commands import ROOT
 from stored import evaluation, everything, made, trials, unguided
 from test_pays import sweep, timed
 
+from grailbench.compare.history import of_runs
 from grailbench.graph import profile
 from grailbench.harness.cells import load
 from grailbench.problems import contract
@@ -53,15 +54,10 @@ def written():
                 found.append((table.file or table.name, rendered([table]), table.data))
         for name, figure in figures.of_report(report).items():
             found.append((name, figure.csv, figure.frame))
-    for figure in [*profiled.of_outline(profile.recorded()["kegg"]), *histories()]:
+    twice = of_runs([made(trials(), name=name) for name in ("one", "two")])
+    for figure in [*profiled.of_outline(profile.recorded()["kegg"]), history.medians(twice)]:
         found.append((figure.name, figure.csv, figure.frame))
     return found
-
-
-def histories():
-    """The figure of two runs."""
-    runs = [made(trials(), name=name) for name in ("one", "two")]
-    return history.figures(history.of_runs(runs))
 
 
 def lines(text):

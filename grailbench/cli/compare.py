@@ -369,11 +369,11 @@ def _written(found: History, out: Path | None, page: str | None) -> Iterator[Pat
     if page is not None:
         path = checked(out / page if out is not None and page == "history.html" else Path(page))
         runs = sum(len(machine.runs) for machine in found.machines)
-        sections = [Section("summary", "Each cell over runs", history.blocks_of(found))]
+        sections = [Section("summary", "Each cell over runs", history.blocks(found))]
         lead = f"{count(runs, 'run')}, {count(len(found.marks), 'mark')}"
         yield save(path, whole(history.TITLE, lead, sections).encode())
     if out is not None:
-        yield from draw.save(history.figures(found), out, "; ".join(history.summary(found)))
+        yield from draw.save([history.medians(found)], out, "; ".join(history.summary(found)))
         yield save(out / "marks.csv", csv([history.marks_table(found)]).encode())
 
 

@@ -114,7 +114,7 @@ def _known() -> dict:
 
     names = {
         "datasets": list(registry()), "sets": list(sets()), "generated sets": list(catalogue.sets()),
-        "look-alikes": list(look_alikes()), "tables": published.names(),
+        "look-alikes": list(look_alikes()), "tables": list(published.CAPTIONS),
         "implementations": {problem: list(implementations(problem)) for problem in PROBLEMS},
     }  # fmt: skip
     with suppress(OSError), atomic_file(stored, durable=False) as stream:

@@ -104,9 +104,9 @@ def report(run, tables, form, out, details, page, reference, ceilings, with_coun
         added.append(floors.table(floors.COUNTERS, floors.counters(found.run.cells)))
     files = document.write(found, form, out, added)
     if page is not None:
-        from grailbench.report.page import of_run
+        from grailbench.report.page import write
 
-        files.append(of_run(found, page, reference, out))
+        files.append(write(found, page, reference, out))
     if as_json:
         for line in (line for table in [*found.shown, *added] for line in json(table)):
             click.echo(line)

@@ -15,12 +15,7 @@ from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
-from grailbench.report import (
-    break_even,
-    measured,
-    published,
-    rankings,
-)
+from grailbench.report import break_even, measured, published, rankings
 from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled
@@ -84,17 +79,10 @@ class Report:
         return answer.sentences(self.run.cells) if self.whole else []
 
     @cached_property
-    def _built(self) -> list[Filled]:
-        """The published tables that were asked for, or all if the run has cells of reachability."""
-        names = self.names or (thesis.NAMES if self.cells else ())
-        return [thesis.build(name, self.cells) for name in names if name in thesis.NAMES]
-
-    @cached_property
     def tables(self) -> list[Filled]:
         """The published tables that the run's cells fit, with its graphs, or those that were asked for."""
-        if not self.whole:
-            return self._built
-        return [thesis.of_graphs(t, self.cells) for t in self._built if thesis.belongs(t, self.cells)]
+        asked = [thesis.build(name, self.cells) for name in self.names if name in thesis.NAMES]
+        return thesis.of_run(self.cells) if self.whole else asked
 
     @cached_property
     def parts(self) -> dict[Part, list[Table]]:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from grailbench.compare.gate import Gate
-from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit, of_runs
+from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit
 from grailbench.compare.ratios import span
 from grailbench.harness.cells import Cell, Run
 from grailbench.report import figure
@@ -119,7 +118,11 @@ def marks_table(found: History, link: Link | None = None) -> Table:
 
     def side(at: int) -> Column:
         to = (lambda mark: link(*(mark.before, mark.after)[at].found[-1])) if link else None
-        return Column(("before", "after")[at], lambda mark: _value(mark, mark.values[at]), str, to)
+
+        def value(mark: Mark) -> str:
+            return f"{words.brief(mark.values[at])} ms" if mark.kind == TIME else words.grouped(mark.values[at])
+
+        return Column(("before", "after")[at], value, str, to)
 
     cell = _cell_columns(found)
     columns = [
@@ -131,10 +134,6 @@ def marks_table(found: History, link: Link | None = None) -> Table:
     title = f"What 'grailbench compare' marks: {words.count(len(found.marks), 'change')}, worst first"
     rows = list(map(_record, found.marks))
     return of_rows("marks", title, columns, rows, found.marks, keys=len(cell), file="marks")
-
-
-def _value(mark: Mark, value: object) -> str:
-    return f"{words.brief(value)} ms" if mark.kind == TIME else words.grouped(value)
 
 
 def cells_table(found: History) -> Table:
@@ -181,7 +180,7 @@ def tables(found: History, link: Link | None = None) -> list[Table]:
 # ------------------------------------------------------------------ figure and page
 
 
-def figures(found: History, link: Link | None = None) -> list[Figure]:
+def medians(found: History, link: Link | None = None) -> Figure:
     """Medians over runs of the cells with the worst marks of times, of any cells if there is none. With `link` they
     lead to their cells."""
     import pandas
@@ -210,21 +209,22 @@ def figures(found: History, link: Link | None = None) -> list[Figure]:
     hidden = len(marked) - _PANELS
     missing = f"{words.count(hidden, 'more marked cell')}: see the tables and the CSV." if hidden > 0 else ""
     data = pandas.DataFrame([line.record for line in lines], columns=COLUMNS)
-    return [Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)]
+    return Figure("history", data, form, "" if panels else "Unavailable: no times of two runs.", missing)
 
 
-def blocks(runs: Iterable[Run], gate: Gate | None = None, link: Link | None = None) -> list[Block]:
-    """The history of some runs as blocks of a page; a text if there is none. `link` as for `marks_table`."""
-    return blocks_of(of_runs(runs, gate), link)
-
-
-def blocks_of(found: History, link: Link | None = None) -> list[Block]:
-    """A history as blocks of a page."""
+def blocks(found: History, link: Link | None = None) -> list[Block]:
+    """A history as blocks of a page; a text if there is none. `link` as for `marks_table`."""
     lines: list[Block] = [("lines", summary(found))] if found.machines or found.excluded else []
     if not found.series:
         return [("text", "No cell is in two runs of one machine."), *lines]
     marks = marks_table(found, link)
     listed: list[Block] = [("table", marks), ("data", ("marks", csv([marks])))] if marks.lines else [
         ("text", "Nothing is marked: every cell is as it was.")]  # fmt: skip
-    drawn = [("figure", each) for each in figures(found, link) if each.drawable]
-    return [*lines, *listed, *drawn, ("table", cells_table(found)), ("table", runs_table(found))]
+    drawn = medians(found, link)
+    return [
+        *lines,
+        *listed,
+        *([("figure", drawn)] if drawn.drawable else []),
+        ("table", cells_table(found)),
+        ("table", runs_table(found)),
+    ]

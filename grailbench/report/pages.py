@@ -169,8 +169,9 @@ class Page:
         if block.records:
             lines = read_records(self.path.parent / block.records, block.columns, block.where)
             return self._drawn(block, lines.bars()) if block.figure else compact(lines.table(block.title))
-        made = _Values(block, [cell for name in block.names for cell in self._run(name).cells
-                               if cell.problem == block.problem], self._ceilings(block.limits))  # fmt: skip
+        limits = block.limits and read_json(self.path.parent / block.limits / "limits.json")
+        cells = [cell for name in block.names for cell in self._run(name).cells if cell.problem == block.problem]
+        made = _Values(block, cells, Ceilings.of_gpu(limits) if limits else None)
         if block.figure:
             return self._drawn(block, made.bars() if block.stacked else made.marks())
         return compact(made.table()) if block.say is None else made.text()
@@ -195,10 +196,6 @@ class Page:
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
         return replace(known[block.table], notes=[*known[block.table].notes, *text])
-
-    def _ceilings(self, folder: str) -> Ceilings | None:
-        """The ceilings of the GPU in the limits.json of a folder beside the page, if one is named."""
-        return Ceilings.of_gpu(read_json(self.path.parent / folder / "limits.json")) if folder else None
 
     def _run(self, name: str) -> Run:
         folder = self._folder(name)

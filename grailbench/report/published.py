@@ -7,8 +7,10 @@ The CSV files (`results/published`) keep the printed digits, row and column orde
 from __future__ import annotations
 
 import csv
+import tomllib
 from dataclasses import dataclass
 from functools import cache
+from importlib.resources import files
 from typing import NamedTuple
 
 from grailbench.errors import InputError
@@ -22,30 +24,8 @@ PRINTED_MACHINE = "Intel Core i7-7770HQ, 4 cores, 2.8 GHz"
 PRINTED_THREADS = 16
 PRINTED_QUERIES = 100_000
 
-_CAPTIONS = {
-    "2.1": "Small sparse data set",
-    "2.2": "Small dense data set",
-    "2.3": "Large data set",
-    "2.4": "Sparse tests (all times in ms)",
-    "2.5": "Small dense tests (all times in ms)",
-    "2.6": "Large tests (all times in ms)",
-    "6.1": "Small sparse labeling times (all times in ms)",
-    "6.2": "Small dense labeling times (all times in ms)",
-    "6.3": "Large real labeling times (all times in ms)",
-    "6.4": "Small sparse search times (all times in ms)",
-    "6.5": "Small dense search times (all times in ms)",
-    "6.6": "Large real search times (all times in ms)",
-    "computation-1": "The large benchmark graph set",
-    "computation-2": "The home-made graph set",
-}
-
-#: the tables of closures by Datalog systems, times in seconds, and their captions
-DATALOG = {
-    "datalog-atc23": "Towards Iterative Relational Algebra on the GPU: closures on one A100",
-    "datalog-sizes": "MNMGDatalog: transitive closure datasets",
-    "datalog-scaling": "MNMGDatalog: transitive closure on GPUs and CPU nodes of Polaris",
-    "datalog-energy": "Transitive closure on one A100: time and energy",
-}
+#: the captions of the tables that reports fill in, and of those of closures by Datalog systems, whose times are seconds
+CAPTIONS, DATALOG = tomllib.loads(files("grailbench.report").joinpath("published.toml").read_text("utf-8")).values()
 
 #: columns that are no times: whole numbers, and degrees
 INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
@@ -110,11 +90,6 @@ class Published:
         return next((each.note for each in self.reasons if (each.row, each.column, each.side) == wanted), "")
 
 
-def names() -> list[str]:
-    """The names of the tables that reports fill in: '2.1' to '6.6' of the thesis, 'computation-1' and '-2'."""
-    return list(_CAPTIONS)
-
-
 def stem(name: str) -> str:
     """The name of a table's file without its ending; `errata.csv` uses the same name."""
     return f"thesis-{name}" if name[:1].isdigit() else name
@@ -123,7 +98,7 @@ def stem(name: str) -> str:
 @cache
 def table(name: str) -> Published:
     """The printed table with this name. Raises InputError if there is none, or if its file is missing or damaged."""
-    captions = _CAPTIONS | DATALOG
+    captions = CAPTIONS | DATALOG
     if name not in captions:
         raise InputError(f"no printed table {name!r}", remedy=f"there are {', '.join(captions)}")
     path = shipped("results/published") / f"{stem(name)}.csv"

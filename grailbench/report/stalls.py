@@ -3,12 +3,14 @@
 The CSV is made by `ncu --csv --page raw --section WarpStateStats --section SourceCounters ...`; the form with one line
 per metric is read too. The shares come from samples of the program counter, which add up over kernels; without samples
 they come from the average stall cycles per issued instruction, weighted by the duration of each kernel if it is known.
+`stalls.csv` beside this module has the paper's word and the meaning of each stall reason of Nsight Compute.
 """
 
 from __future__ import annotations
 
 import io
 import os
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,30 +21,6 @@ from grailbench.util.words import count
 if TYPE_CHECKING:
     import pandas
 
-#: the paper's word and the meaning of each stall reason of Nsight Compute
-REASONS = {
-    "barrier": ("synchronization", "waiting at a barrier of the block"),
-    "membar": ("synchronization", "waiting on a memory barrier"),
-    "wait": ("execution dependency", "a fixed latency of the instruction before"),
-    "short_scoreboard": ("execution dependency", "a result from shared memory or a special unit"),
-    "long_scoreboard": ("memory dependency", "a result from global, local or texture memory"),
-    "lg_throttle": ("memory throttle", "queue of global and local memory full"),
-    "mio_throttle": ("memory throttle", "queue of shared memory and special units full"),
-    "drain": ("memory throttle", "stores on their way after the last instruction"),
-    "tex_throttle": ("texture", "queue of the texture unit full"),
-    "math_pipe_throttle": ("pipe busy", "the arithmetic pipe is taken"),
-    "dispatch_stall": ("pipe busy", "the dispatcher holds the instruction back"),
-    "imc_miss": ("constant memory dependency", "a miss in the constant cache"),
-    "no_instruction": ("instruction fetch", "no instruction there yet"),
-    "no_instructions": ("instruction fetch", "no instruction there yet"),
-    "branch_resolving": ("other", "waiting for the target of a branch"),
-    "sleeping": ("other", "the thread sleeps"),
-    "misc": ("other", "miscellaneous"),
-    "gmma": ("other", "waiting for a matrix instruction"),
-    "warpgroup_arrive": ("other", "waiting for its warp group"),
-    "not_selected": ("warp not selected", "could go on, another warp was chosen"),
-    "selected": ("selected", "no stall: it issued"),
-}
 #: percent of all stalls as given in the paper's text; our copy of the paper lacks the figure itself
 PRINTED = {"synchronization": 34.0, "memory throttle": 2.0}
 FILE = "ncu.csv"  #: in a run's folder
@@ -86,9 +64,10 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
             f"has no stall reasons in its {count(metrics.kernel.nunique(), 'kernel')}", path=path,
             remedy="profile with --section WarpStateStats --section SourceCounters and --csv --page raw",
         )  # fmt: skip
+    known = pandas.read_csv(files("grailbench.report").joinpath("stalls.csv")).set_index("reason")
     rows = []
     for name, value in sorted(values.items(), key=lambda each: (-each[1], each[0])):
-        word, meaning = REASONS.get(name, ("other", name.replace("_", " ")))
+        word, meaning = known.loc[name] if name in known.index else ("other", name.replace("_", " "))
         rows.append((word, name, meaning, basis, value, value / values.sum(), PRINTED.get(word)))
     return pandas.DataFrame(rows, columns=COLUMNS)
 

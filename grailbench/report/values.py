@@ -192,7 +192,7 @@ class Selector(NamedTuple):
         return None if number is None else Value(number, FIELDS.get(self.what, "count"))
 
     def _printed(self, dataset: str) -> Value | None:
-        for name in published.names():
+        for name in published.CAPTIONS:
             table = published.table(name)
             if name.startswith(self.keys.get("table", "")) and self.what in table.rows.get(dataset, {}):
                 unit = "ms" if "ms" in table.caption and "Queries" not in self.what else "count"

@@ -123,7 +123,7 @@ def of_large_weights(found: oracle_checks.Digraph) -> None:
     from grailbench.problems.reachability.index import Params
 
     with (
-        mock.patch.object(pipeline.label, "__defaults__", (None, np.uint64(4))),
+        mock.patch.object(pipeline.ThesisWork, "ceiling", np.uint64(4)),
         mock.patch.object(pipeline, "usual", narrow_queues),
     ):
         oracle_checks.check_index(found, Thesis, Params(dim=1, seed=found.number))

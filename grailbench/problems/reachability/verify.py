@@ -8,6 +8,7 @@ with one another, and the oracle decides where they differ.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import IO
 
 import numpy as np
@@ -174,23 +175,16 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 
 
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
-    given = dag, queries.u[which], queries.v[which], seconds
+    """Asks the oracle: on a GPU if there is much to sweep and one that has the memory, else on the host."""
+    given, found = (dag, queries.u[which], queries.v[which], seconds), None
     rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
-    found = _swept_on_device(*given) if dag.edges * rounds >= DEVICE_FROM else None
+    if dag.edges * rounds >= DEVICE_FROM and not device.simulating() and gpus():
+        with suppress(MachineLacks, TooLittleMemory):
+            from grailbench.cuda import oracle
+
+            found = faults.freeing(oracle.swept_answers, *given)
     queries.method = "sweep" if found is None else "sweep on the GPU"
     queries.answers[which], queries.known[which] = swept_answers(*given) if found is None else found
-
-
-def _swept_on_device(*given) -> tuple[np.ndarray, np.ndarray] | None:
-    """The oracle's answers by a GPU; None if there is none, or it fails or has too little memory."""
-    if device.simulating() or not gpus():
-        return None
-    try:
-        from grailbench.cuda import oracle
-
-        return faults.freeing(oracle.swept_answers, *given)
-    except (MachineLacks, TooLittleMemory):
-        return None
 
 
 def _check_given(queries: QuerySet) -> None:

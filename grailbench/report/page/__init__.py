@@ -39,27 +39,19 @@ COLOURS = {
 }  # fmt: skip
 
 
-def of_run(report: Report, file: str = "", reference: str | None = None, out: str | Path | None = None) -> Path:
-    """Write the page of a run to `file`, by default to `report.html` in `out`, by default the run's `report` folder.
+def write(report: Report, file: str | Path = "", reference: str | None = None, out: str | Path | None = None) -> Path:
+    """Write the page of a run to `file`, by default to `report.html` in `out`, by default the run's `report` folder;
+    atomically. Returns its path.
 
-    Raises InputError for a recorded run without `file` or `out`, and the errors of `write`.
+    Raises InputError for a recorded run without `file` or `out`, if the name does not end in .html, if the file cannot
+    be written, and for an unknown reference.
     """
     folder = report.run.folder
     where = folder_for(folder, FOLDER, out)
     if not file and where is None:
         raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")
-    return write(report, Path(file) if file else where / FILE, reference, profile=stalls.of_run(folder))
-
-
-def write(
-    report: Report, path: Path, reference: str | None = None, phase: str = "query", profile: Path | None = None
-) -> Path:
-    """Write the page to `path`, atomically. Returns the path.
-
-    Raises InputError if the name does not end in .html (it may be the name of a run), if the file cannot be written,
-    and for an unknown reference.
-    """
-    return save(checked(path), page(report, reference, phase, profile).encode())
+    path = checked(Path(file) if file else where / FILE)
+    return save(path, page(report, reference, profile=stalls.of_run(folder)).encode())
 
 
 def checked(path: Path) -> Path:

@@ -107,7 +107,7 @@ def table(filled: Filled) -> Table:
     return Table(
         filled.name, heading(filled), headers, lines, numbers(headers), ends=frozenset(ends - {len(lines) - 1}),
         notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
-        file=f"table-{filled.name}" if filled.name in published.names() else filled.name, data=_data(filled),
+        file=f"table-{filled.name}" if filled.name in published.CAPTIONS else filled.name, data=_data(filled),
     )  # fmt: skip
 
 

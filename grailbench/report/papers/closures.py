@@ -141,6 +141,7 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
 SIZES, PRINT = "datalog", "datalog-print"  #: names of the tables
 BITS, PAIRS = "condense-bits-gpu", "condense-pairs-gpu"
 ON_HOST = "pairs on the host"  #: a column
+EQUAL = "equal"  #: the word for a closure of the printed size
 #: (under, phase) of the parts of `solve` after which a closure is on the device and counted, and of whole phases
 COUNTED = tuple(("solve", part) for part in ("host_to_device", "condense", "allocate", "kernel"))
 SOLVE, READY = (("", "solve"),), (("", "ready"),)
@@ -226,16 +227,12 @@ class _Graph(NamedTuple):
         return next((count for count in found if count is not None), None)
 
     @property
-    def equal(self) -> bool:
-        """Whether its closure has the printed size."""
-        return self.cyclic is not None and printed_sizes(self.name) == {self.cyclic}
-
-    @property
-    def word(self) -> str:
-        """How print agrees."""
-        if self.cyclic is None or self.equal:
-            return "equal" if self.equal else BLANK
-        return f"DIFFERS: {' and '.join(map(grouped, sorted(printed_sizes(self.name))))}"
+    def word(self) -> str | None:
+        """'equal' if its closure has the printed size, None if its own is not known."""
+        sizes = printed_sizes(self.name)
+        if self.cyclic is None or sizes == {self.cyclic}:
+            return None if self.cyclic is None else EQUAL
+        return f"DIFFERS: {' and '.join(map(grouped, sorted(sizes)))}"
 
     def ms(self, impl: str, threads: int | None, phases: Iterable[tuple[str, str]]) -> float | None:
         """The median ms of the cell with this implementation and these threads."""
@@ -271,7 +268,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
         Column("edges", lambda graph: graph.cells[0].edges, grouped),
         Column("pairs", lambda graph: graph.pairs, grouped),
         Column("with (v, v)", lambda graph: graph.cyclic, grouped),
-        Column("print", lambda graph: graph.word),
+        Column("print", lambda graph: graph.word, none=BLANK),
     ]
     for header, which in timed.items():
         columns.append(Column(header, lambda graph, which=which: graph.ms(*which), short, none=BLANK))
@@ -280,13 +277,13 @@ def _sizes(graphs: list[_Graph]) -> Table:
         {
             "table": SIZES, "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
             "pairs": graph.pairs, "pairs_with_cycles": graph.cyclic, "printed": sorted(printed_sizes(graph.name)),
-            "equal": graph.equal, **{header: graph.ms(*which) for header, which in timed.items()},
+            "equal": graph.word == EQUAL, **{header: graph.ms(*which) for header, which in timed.items()},
         }
         for graph in graphs
     ]  # fmt: skip
     notes = [
-        f"{sum(graph.equal for graph in graphs)} of {len(graphs)} closures have exactly the printed size, which counts "
-        "a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
+        f"{sum(graph.word == EQUAL for graph in graphs)} of {len(graphs)} closures have exactly the printed size, "
+        "which counts a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
         "Medians in ms, from edges in the host's memory: to a counted closure on the device, to its bits in pinned "
         "memory that was allocated before, or to all its pairs as two 32-bit integers each, handed over and not kept; "
         "of threads with what they allocate.",

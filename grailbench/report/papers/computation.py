@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
-from grailbench.report.papers.feeds import Series
+from grailbench.report.papers.feeds import LIKE, Series
 from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count
 
-LIKE = "-like"
 TITLE = "Claims of Computation 2020"
 PAPER = "gpu-path"  #: the implementation of the paper's pipeline
 REFERENCE = "sequential"
@@ -173,6 +172,7 @@ class Check:
     """A claim beside our result for one series and one reading, on real or on generated graphs.
 
     ours       geometric mean of the ratio over graphs and d; None when nothing can be compared
+    kind       of its graphs: 'real' or 'generated'
     graphs     the number of graphs in the mean
     cells      the number of ratios in the mean, lost ones included
     lost       the number of cells in which only `sequential` succeeded; `runs.statistics.geometric_mean` documents how
@@ -184,7 +184,7 @@ class Check:
     claim: Claim
     series: str
     reading: str
-    generated: bool
+    kind: str
     ours: float | None
     graphs: int
     cells: int
@@ -210,11 +210,6 @@ class Check:
         }  # fmt: skip
 
     @property
-    def kind(self) -> str:
-        """Of its graphs: 'real' or 'generated'."""
-        return "generated" if self.generated else "real"
-
-    @property
     def over(self) -> str:
         """What the mean is of: '4 graphs, 12 cells, 1 lost'."""
         parts = [count(self.graphs, "graph"), count(self.cells, "cell"), *([f"{self.lost} lost"] if self.lost else [])]
@@ -234,27 +229,27 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
         for series in (s for s in series_of(own) if s.impl.startswith("gpu")):
             for generated in (False, True):
                 for reading in _READINGS[claim.what]:
-                    group = [p for p in own if p.cell.generated == generated and _includes(reading, p)]
+                    # readings of queries are of a batch of print's size or of others, readings of all else of any batch
+                    group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
+                        (p.cell.batch == PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
                     if any(p.series == series for p in group):
-                        out.append(_check(claim, series, generated, group, reading))
+                        out.append(_check(claim, series, "generated" if generated else "real", group, reading))
     return out
 
 
-def _includes(reading: str, point: Point) -> bool:
-    """Whether a reading includes the point's batch of queries; readings of labels and memory include all."""
-    if not reading.endswith("queries"):
-        return True
-    return (point.cell.batch == PRINTED_QUERIES) == (reading != FEWER)
-
-
-def _check(claim: Claim, series: Series, generated: bool, group: list[Point], reading: str) -> Check:
+def _check(claim: Claim, series: Series, kind: str, group: list[Point], reading: str) -> Check:
     """The check of one series, which has a cell in the group."""
     value, memory = _READINGS[claim.what][reading], claim.what == "memory"
-    base = {_key(p, claim): p for p in group if p.series == Series(REFERENCE)}
+
+    def key(point: Point) -> tuple:
+        order = point.cell.order or "random"  # a pipeline without child orders is compared with the usual one
+        return point.dataset, point.d, order, point.cell.query_set if claim.what == "query" else None
+
+    base = {key(p): p for p in group if p.series == Series(REFERENCE)}
     slowdowns: list[float | None] = []  # GPU / sequential
     graphs, unmatched, sampled = set(), 0, 0
     for point in (p for p in group if p.series == series):
-        other, ours = base.get(_key(point, claim)), value(point)
+        other, ours = base.get(key(point)), value(point)
         theirs = None
         if other is not None:
             theirs = other.cell.host_peak_bytes if memory and other.cell.sound else None if memory else value(other)
@@ -267,12 +262,7 @@ def _check(claim: Claim, series: Series, generated: bool, group: list[Point], re
     mean = statistics.geometric_mean(slowdowns)
     ratio = None if mean is None else mean.value if memory else 1 / mean.value
     lost = slowdowns.count(None)
-    return Check(claim, series.name, reading, generated, ratio, len(graphs), len(slowdowns), lost, unmatched, sampled)
-
-
-def _key(point: Point, claim: Claim) -> tuple:
-    order = point.cell.order or "random"  # a pipeline without a choice of child order is compared with the usual order
-    return point.dataset, point.d, order, point.cell.query_set if claim.what == "query" else None
+    return Check(claim, series.name, reading, kind, ratio, len(graphs), len(slowdowns), lost, unmatched, sampled)
 
 
 def claims_table(found: list[Check]) -> Table:
@@ -306,9 +296,12 @@ def claims_table(found: list[Check]) -> Table:
                     right=frozenset({"theirs", "ours"}), data=pandas.DataFrame(records))  # fmt: skip
 
 
-def _tables(report: Any) -> list[Table]:
-    found = checks(report.cells)
-    return [claims_table(found)] if found else []
-
-
-PARTS = (Part("claims", _tables, place=Place.CLAIMS, title=TITLE, figures="computation-"),)
+PARTS = (
+    Part(
+        "claims",
+        lambda report: map(claims_table, filter(None, [checks(report.cells)])),
+        place=Place.CLAIMS,
+        title=TITLE,
+        figures="computation-",
+    ),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from grailbench.compare.stability import Verdict
@@ -23,7 +23,8 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         if cell.problem == PROBLEM:
-            found.setdefault((cell.dataset, _direction(cell)), []).append(cell)
+            direction = "ancestors" if cell.query_set.startswith("ancestors") else "descendants"
+            found.setdefault((cell.dataset, direction), []).append(cell)
     groups = [_Group(*place, own) for place, own in found.items()]
     own = [cell for group in groups for cell in group.cells]
     known, named = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
@@ -35,12 +36,14 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "direction": Column("of every vertex", lambda group: group.direction, key=True),
         "vertices": Column("vertices", lambda group: group.size, grouped),
         "pairs": Column("pairs", lambda group: group.first("positives"), grouped),
-        **{_name(*each): Column(f"{_name(*each)} ms", _solved(*each), short, none=BLANK) for each in whole},
+        **{_name(*each): Column(f"{_name(*each)} ms", lambda group, each=each: (cell := group.cell(*each)) and
+                                measured.median(cell, "solve"), short, none=BLANK) for each in whole},
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
         **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
-        **{f"{_name(*each)} vertices/s": Column(f"{_name(*each)}, s", _rate(*each), display=_seconds(*each))
-           for each in searching},
+        **{f"{_name(*each)} vertices/s": Column(
+            f"{_name(*each)}, s", lambda group, each=each: (cell := group.cell(*each)) and measured.rate(cell),
+            display=lambda group, each=each: _seconds(group, group.cell(*each))) for each in searching},
     }  # fmt: skip
     status = Column(
         "status",
@@ -49,9 +52,11 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     )
     records = [
         {"table": PROBLEM, **{name: column.value(group) for name, column in columns.items() if name}}
-        | ({} if verdicts is None else {"unstable": _unstable(group, verdicts)})
+        | ({} if verdicts is None else {"unstable": [
+            f"{cell.label}: {why}" for cell in group.cells if cell.key in verdicts
+            for why in verdicts[cell.key].reasons]})
         for group in groups
-    ]
+    ]  # fmt: skip
     notes = [
         "Medians of solve, from the condensed graph in the host's memory to all counts there; from edges: the faster "
         "of the exact ones, from raw edges. A vertex does not count itself; pairs are the sum of all counts.",
@@ -82,7 +87,7 @@ class _Group(NamedTuple):
     @property
     def size(self) -> int | None:
         """The number of vertices."""
-        return next((cell.queries for cell in self.exact if cell.sound and cell.queries), None)
+        return self.first("queries")
 
     @property
     def ready(self) -> float | None:
@@ -112,34 +117,13 @@ class _Group(NamedTuple):
         return next(found, None)
 
 
-def _solved(impl: str, threads: int) -> Callable[[_Group], float | None]:
-    return lambda group: (cell := group.cell(impl, threads)) and measured.median(cell, "solve")
-
-
-def _rate(impl: str, threads: int) -> Callable[[_Group], float | None]:
-    return lambda group: (cell := group.cell(impl, threads)) and measured.rate(cell)
-
-
-def _seconds(impl: str, threads: int) -> Callable[[_Group], str]:
+def _seconds(group: _Group, cell: Cell | None) -> str:
     """The seconds that all vertices take, or would take at the rate of those that were drawn."""
-
-    def text(group: _Group) -> str:
-        cell, rate = group.cell(impl, threads), _rate(impl, threads)(group)
-        if not rate or not group.size:
-            return BLANK
-        seconds = short(group.size / rate)
-        return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
-
-    return text
-
-
-def _unstable(group: _Group, verdicts: Mapping[tuple, Verdict]) -> list[str]:
-    return [f"{cell.label}: {why}" for cell in group.cells if cell.key in verdicts
-            for why in verdicts[cell.key].reasons]  # fmt: skip
-
-
-def _direction(cell: Cell) -> str:
-    return "ancestors" if cell.query_set.startswith("ancestors") else "descendants"
+    rate = cell and measured.rate(cell)
+    if not rate or not group.size:
+        return BLANK
+    seconds = short(group.size / rate)
+    return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
 
 
 def _name(impl: str, threads: int) -> str:

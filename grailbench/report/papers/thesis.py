@@ -44,7 +44,10 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     """
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
-    printed, feeds, graphs = published.table(name), FEEDS.get(name), by_graph(cells)
+    printed, feeds = published.table(name), FEEDS.get(name)
+    graphs: dict[str, list[Cell]] = {}
+    for cell in cells:
+        graphs.setdefault(cell.dataset, []).append(cell)
     columns: dict[str, Column] = {each: partial(_count, each) for each in printed.values}
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
@@ -66,14 +69,6 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     notes += [*remarks, *_method_notes(rows)] if feeds else []
     notes += [_GENERATED] if any(row.dataset.endswith(LIKE) for row in rows) else []
     return Filled(name, printed.caption, ("Data set", *columns), rows, "ratio" if feeds else "difference", notes)
-
-
-def by_graph(cells: Iterable[Cell]) -> dict[str, list[Cell]]:
-    """The cells of each graph."""
-    found: dict[str, list[Cell]] = {}
-    for cell in cells:
-        found.setdefault(cell.dataset, []).append(cell)
-    return found
 
 
 def _entries(columns: Mapping[str, Column], own: list[Cell], why: str = NOT_RUN) -> dict[str, Entry]:
@@ -116,18 +111,6 @@ def _printed(entries: Mapping[str, Entry], printed: published.Published, dataset
     return found
 
 
-def fits(row: Row) -> bool:
-    """True when a cell of the run fits a printed column of a table of times other than the positive queries, which any
-    cell fills."""
-    return any(entry.cell is not None for column, entry in row.entries.items() if column in _PRINTED)
-
-
-def of_graphs(table: Filled, cells: Iterable[Cell]) -> Filled:
-    """A table without the rows of graphs that have no cell."""
-    present = {cell.dataset for cell in cells}
-    return replace(table, rows=[row for row in table.rows if row.dataset in present])
-
-
 def _method_notes(rows: list[Row]) -> list[str]:
     """Notes on how the configurations shown differ from the thesis's: filters, threads, and child order."""
     shown = [(column, entry.cell) for row in rows for column, entry in row.entries.items()
@@ -138,8 +121,9 @@ def _method_notes(rows: list[Row]) -> list[str]:
     if threads := sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")}):
         here = " or ".join(map(str, threads))
         notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")
-    for order, columns in _by_order(shown).items():
-        notes.append(f"Children visited in {order} order: {', '.join(columns)}.")
+    for each in dict.fromkeys(cell.order for column, cell in shown if cell.order and column in _PRINTED):
+        columns = dict.fromkeys(column for column, cell in shown if cell.order == each and column in _PRINTED)
+        notes.append(f"Children visited in {each} order: {', '.join(columns)}.")
     if any(cell.order for _, cell in shown):
         notes.append(
             "The thesis's GPU visits children in lexicographic order (section 2.3), its CPU in both: times of building "
@@ -148,27 +132,26 @@ def _method_notes(rows: list[Row]) -> list[str]:
     return notes
 
 
-def _by_order(shown: list[tuple[str, Cell]]) -> dict[str, list[str]]:
-    """The printed columns by the child order in which they were measured."""
-    found: dict[str, dict[str, None]] = {}
-    for column, cell in shown:
-        if cell.order and column in _PRINTED:
-            found.setdefault(cell.order, {})[column] = None
-    return {order: list(columns) for order, columns in found.items()}
+def of_run(found: list[Cell]) -> list[Filled]:
+    """The tables that the report on a run shows where none is asked for by name, without the rows of other graphs.
 
-
-def belongs(table: Filled, found: list[Cell]) -> bool:
-    """Whether the report on a run shows a table that was not asked for by name.
-
-    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for one of the columns, 6.1-6.6 a cell of a GPU on a graph
-    of the table, and those of Computation 2020 the graphs of that paper.
+    Tables 2.1-2.3 need a graph of the table, 2.4-2.6 a cell for a printed column other than the positive queries, which
+    any cell fills, 6.1-6.6 a cell of a GPU on a graph of the table, and those of Computation 2020 the graphs of that
+    paper.
     """
-    if table.name in PAPER_TABLES:
-        return of_paper(found)
-    own = [cell for cell in found if cell.dataset in {row.dataset for row in table.rows}]
-    if table.name in GPU_TABLES:
-        return on_gpu(own)
-    return bool(own) if table.name in COUNT_TABLES else any(map(fits, table.rows))
+    shown, present = [], {cell.dataset for cell in found}
+    for table in (build(name, found) for name in NAMES) if found else ():
+        rows = [row for row in table.rows if row.dataset in present]
+        if table.name in PAPER_TABLES:
+            belongs = of_paper(found)
+        elif table.name in GPU_TABLES:
+            graphs = {row.dataset for row in rows}
+            belongs = on_gpu([cell for cell in found if cell.dataset in graphs])
+        else:
+            belongs = rows if table.name in COUNT_TABLES else any(
+                entry.cell for row in rows for column, entry in row.entries.items() if column in _PRINTED)  # fmt: skip
+        shown += [replace(table, rows=rows)] if belongs else []
+    return shown
 
 
 PARTS = (Part("printed", lambda report: map(beside.table, report.tables), place=Place.PRINTED,

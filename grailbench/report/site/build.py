@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
 from grailbench.report import history
 from grailbench.report.measured import detail
@@ -140,7 +141,7 @@ def _history(frame: Frame, sources: list[Source]) -> Page:
         for source in sources
     ]  # fmt: skip
     source_of = {id(run): source for run, source in found}
-    blocks = history.blocks([run for run, _ in found], link=lambda run, cell: Entry(source_of[id(run)], cell).address)
+    blocks = history.blocks(of_runs(run for run, _ in found), lambda run, cell: Entry(source_of[id(run)], cell).address)
     return frame.page("history.html", "History", description, sections_of(blocks))
 
 
