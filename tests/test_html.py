@@ -32,8 +32,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(run):
-    report = document.of_run(str(run))
-    return page_of(report)
+    return page_of(document.of_run(str(run)))
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +102,7 @@ def test_only_the_page_s_own_script_and_style_sheet_may_work(page):
 
 
 def test_the_same_run_gives_the_same_page(run, text):
-    report = document.of_run(str(run))
-    assert page_of(report) == text
+    assert page_of(document.of_run(str(run))) == text
 
 
 def test_nothing_is_asked_of_a_network(page):
@@ -167,9 +165,7 @@ def test_look_alike_never_stands_in_a_published_row(tmp_path):
 
 
 def test_run_without_print_or_counters_has_a_page_too(tmp_path):
-    folder = store(tmp_path / "run", trials(dataset="mine", counters=None))
-    report = document.of_run(str(folder))
-    text = page_of(report)
+    text = page_of(document.of_run(str(store(tmp_path / "run", trials(dataset="mine", counters=None)))))
     assert 'id="counters"' not in text
     assert 'id="rivals"' not in text
 

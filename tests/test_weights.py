@@ -158,14 +158,18 @@ def test_a_path_too_long_for_32_bits_is_refused(tmp_path):
         ("2 1 1\n0 1 -1\n", "tuwien", "not used: line 2 has -1, which is not positive"),
     ],
 )
-def test_values_that_cannot_serve_are_said_with_their_line(capsys, tmp_path, text, format, said):
+def test_values_that_cannot_serve_are_said_with_their_line(tmp_path, text, format, said):
     (tmp_path / "g").write_text(text)
     reading = read(tmp_path / "g", format)
     assert reading.graph.weights is None
     assert said in reading.weights
-    words = ["import", tmp_path / "g", "--name", "unfit", "--format", format, "--replace"]
-    assert said.split(",")[0][:40] in " ".join(call(capsys, *words)[1].split())
-    assert said in json.loads(call(capsys, "info", "unfit", "--json")[1])["weights"]
+
+
+def test_commands_say_why_weights_are_not_used(capsys, tmp_path):
+    (tmp_path / "g").write_text("0 1 3\n1 2 0.5\n")
+    words = ["import", tmp_path / "g", "--name", "unfit", "--format", "edges"]
+    assert "not used: line 2 has 0.5" in " ".join(call(capsys, *words)[1].split())
+    assert "line 2 has 0.5, which is not whole" in json.loads(call(capsys, "info", "unfit", "--json")[1])["weights"]
 
 
 @pytest.mark.parametrize(

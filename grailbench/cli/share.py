@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import click
 
@@ -117,7 +118,7 @@ def cite(run, form):
 
 
 @click.command
-@click.argument("out", type=options.OUT_FOLDER)
+@click.argument("out", type=options.Output(path_type=Path))
 @click.argument("runs", nargs=-1, metavar="[RUN...]", type=options.RUN)
 @click.option("--title", metavar="TEXT", help="Of the site. [default: Reachability benchmarks]")
 @options.as_json

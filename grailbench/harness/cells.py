@@ -241,12 +241,17 @@ def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
     return [_cell(key, group, planned) for key, group in _over_seeds(grouped).items()]
 
 
+def without_seed(key: tuple) -> tuple:
+    """The key of a cell of several seeds, of that of a row of one of them."""
+    return (*key[:-2], None, _SEED.sub("", key[-1] or ""))
+
+
 def _over_seeds(groups: Mapping[tuple, list[Mapping]]) -> dict[tuple, list[Mapping]]:
     """The rows by cell, where those of cells that differ in the seed alone, with one planned trial each, are of one."""
     alike: dict[tuple, list[tuple]] = {}
     for key, rows in groups.items():
         one = rows[0].get("planned") == 1
-        alike.setdefault((*key[:-2], None, _SEED.sub("", key[-1] or "")) if one else key, []).append(key)
+        alike.setdefault(without_seed(key) if one else key, []).append(key)
     found = {}
     for key, seeds in alike.items():
         if len(seeds) == 1:

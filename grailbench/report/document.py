@@ -15,12 +15,7 @@ from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
 from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
-from grailbench.report import (
-    break_even,
-    measured,
-    published,
-    rankings,
-)
+from grailbench.report import break_even, measured, published, rankings
 from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled

@@ -46,8 +46,9 @@ def _rank(cell: Cell) -> tuple:
     )  # fmt: skip
 
 
-def heads(cells: list[Cell]) -> list[dict]:
-    """The `HEAD` columns of each cell, in order; configurations name the seed if the run has several."""
+def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
+    """Each cell after its `HEAD` columns, in which configurations name the seed if the run has several."""
+    cells = list(cells)
     kinds: dict[str, set[str]] = {}
     seeds: dict[tuple, set] = {}
     for cell in cells:
@@ -60,14 +61,8 @@ def heads(cells: list[Cell]) -> list[dict]:
         queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
         config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
         values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
-        out.append(dict(zip(HEAD, values, strict=True)))
+        out.append((dict(zip(HEAD, values, strict=True)), cell))
     return out
-
-
-def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
-    """Each cell after its `HEAD` columns."""
-    cells = list(cells)
-    return list(zip(heads(cells), cells, strict=True))
 
 
 def frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
@@ -166,7 +161,7 @@ def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 
 def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
-    """The configuration that others are compared with, as `heads` names it.
+    """The configuration that others are compared with, as `headed` names it.
 
     `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the
     configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError

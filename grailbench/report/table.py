@@ -93,10 +93,6 @@ class Column:
     usual: tuple = ()
     key: bool = False
 
-    def of(self, thing: object, row: Mapping[str, object]) -> object:
-        """The value of a thing and its row."""
-        return row[self.value] if isinstance(self.value, str) else self.value(thing)
-
     def word(self, thing: object, value: object, none: str) -> str:
         """The text of a thing that has this value; `none` is that of None in the table."""
         if self.display is not None:
@@ -128,7 +124,8 @@ def tabulate(
     more   further fields of the `Table`
     """
     columns, things = list(columns), list(things)
-    found = [[column.of(*each) for column in columns] for each in zip(things, rows or [{}] * len(things), strict=True)]
+    found = [[row[column.value] if isinstance(column.value, str) else column.value(thing) for column in columns]
+             for thing, row in zip(things, rows or [{}] * len(things), strict=True)]  # fmt: skip
     needed = [
         at for at, column in enumerate(columns)
         if not column.usual or any(line[at] not in column.usual for line in found)
@@ -191,10 +188,6 @@ class Footnotes:
         """' [1]' or ' [1,3]' for the notes, '' for none."""
         marks = [str(self.numbers.setdefault(note, len(self.numbers) + 1)) for note in notes]
         return f" [{','.join(marks)}]" if marks else ""
-
-    def status(self, word: str, reason: str | None) -> str:
-        """'skipped [1]', or the word alone if there is no reason."""
-        return word + self.mark([reason] if reason else [])
 
     def lines(self) -> list[str]:
         """'[1] note', in order."""

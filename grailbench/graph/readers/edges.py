@@ -108,7 +108,9 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
         check_memory(header.vertices, counted)
     state = new_state(0, 1)
     columns = (header.first, MAX_VERTICES - 1 + header.first, 0, 2, False)
-    weighted = _columns_of_first(text, 0, columns) >= 1
+    first, room = new_state(0, 1), np.empty(1, VERTEX)
+    parse_edges(text, first, room, room.copy(), np.empty(0, WEIGHT), *columns)  # of the first edge, for its columns
+    weighted = first[parsers.MOST] >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
         raise edge_fault(text, state, status, header.first)
@@ -130,13 +132,6 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
         sources, targets, weights = both_ways(sources, targets, weights)
         notes.append("undirected: each edge in both directions")
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
-
-
-def _columns_of_first(text: np.ndarray, pos: int, columns: tuple[int, int, int, int, bool]) -> int:
-    """The number of columns after the first edge from byte `pos` on; the arrays have room for that edge only."""
-    state, room = new_state(pos, 1), np.empty(1, VERTEX)
-    parse_edges(text, state, room, room.copy(), np.empty(0, WEIGHT), *columns)
-    return int(state[parsers.MOST])
 
 
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:

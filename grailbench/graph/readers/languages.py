@@ -182,7 +182,10 @@ def read_obo(text: np.ndarray, relations: tuple[str, ...]) -> Found:
             raise InputError(f"'tag: value' expected: {error}", line=line) from None
         raise
     current = [term for term in terms if term.get("is_obsolete", "false") != "true"]
-    _check_ids(whole, terms)
+    if (unnamed := next((at for at, term in enumerate(terms) if not term.get("id")), None)) is not None:
+        begin = [found.start() for found in _TERM.finditer(whole)][unnamed]
+        line = whole.count("\n", 0, begin) + 1
+        raise InputError("a term without an id", line=line, remedy="id: after [Term]")
     edges = [(term["id"].strip(), *edge) for term in current for edge in _related(term)]
     occurring = dict.fromkeys(relation for _, relation, _ in edges)
     for relation in relations:
@@ -204,15 +207,6 @@ def read_obo(text: np.ndarray, relations: tuple[str, ...]) -> Found:
             f"{count(undefined, 'term')} that edges lead to, but that the file does not define or has obsolete"
         )
     return replace(found, notes=tuple(notes))
-
-
-def _check_ids(text: str, terms: list[dict]) -> None:
-    """Raises InputError for a term without an id."""
-    for at, term in enumerate(terms):
-        if not term.get("id"):
-            begin = [found.start() for found in _TERM.finditer(text)][at]
-            line = text.count("\n", 0, begin) + 1
-            raise InputError("a term without an id", line=line, remedy="id: after [Term]")
 
 
 def _related(term: dict) -> Iterator[tuple[str, str]]:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from grailbench.compare import answer, stability
+from grailbench.compare.measures import grouped
 from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
-from grailbench.harness.cells import Cell, Run
+from grailbench.harness.cells import Cell, Run, without_seed
 from grailbench.harness.rows import cell_of
 from grailbench.problems.contract import USUAL
 from grailbench.problems.contract import problem as problem_of
@@ -23,7 +24,7 @@ from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, grouped, implementation_address, link
+from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, link
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util import words
 from grailbench.util.words import BLANK, count, listing, short
@@ -42,7 +43,8 @@ def data(source: Source) -> Iterator[bytes]:
     out.write(line(COLUMNS))
     for number, row in enumerate(source.run.rows, 1):
         key = cell_of(row)
-        out.write(line([names[key], key[0], *(row.get(name) for name in COLUMNS[2:])]))
+        cell = names[key] if key in names else names[without_seed(key)]
+        out.write(line([cell, key[0], *(row.get(name) for name in COLUMNS[2:])]))
         if number % 1000 == 0:
             yield out.getvalue().encode("utf-8", "replace")
             out.seek(0)
