@@ -14,7 +14,7 @@ from grailbench.problems.traversal import cpu
 THINGS = (
     "reachability/parallel", "reachability/core", "reachability/sweep", "reachability/streamed", "bfs/many",
     "closure/warshall-bits", "closure/condense-bits", "closure/condense-pairs", "counts/counts", "counts/search",
-    "condense", "levels", "oracle", "library",
+    "condense", "oracle", "library",
 )  # fmt: skip
 
 

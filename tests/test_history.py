@@ -98,13 +98,6 @@ def test_counters_lost_cells_and_other_answers_are_marked():
     assert history.of_runs(made([10.0, 30.0]), kinds=["counters"]).marks == []
 
 
-@pytest.mark.parametrize(("impl", "names"), [("near-far", []), ("coarsened-2", ["rounds"])])
-def test_a_counter_that_the_timing_of_threads_changes_is_not_marked(impl, names):
-    counters = ({"launches": 16, "rounds": rounds} for rounds in (200, 200, 201))
-    found = of_rows(*(cell(impl, at=at(i), problem="sssp", counters=own) for i, own in enumerate(counters)))
-    assert [mark.what for mark in found.marks] == names
-
-
 # ------------------------------------------------------------------ the command, tables, figure and page
 
 

@@ -29,20 +29,8 @@ TEXTS = st.text(max_size=30) | st.sampled_from([*ATTACKS.values(), EVERY])
 
 # ------------------------------------------------------------------ names of nothing
 
-NOTHING = (
-    "program:nothing",
-    "program:",
-    "peer:nothing",
-    "peer:",
-    "",
-    ".",
-    "/",
-    "..",
-    "a/b",
-    "../x",
-    "x" * 300,
-    "nothing.toml",
-)
+NOTHING = ("program:nothing", "program:", "peer:nothing", "peer:", "", ".", "/", "..", "a/b", "../x", "x" * 300,
+           "nothing.toml")  # fmt: skip
 #: the commands whose names are looked up and nothing is run, with what else they need
 LOOKED_UP = {
     "info": (), "plan": ("--impl", "dfs"), "profile": (), "verify": (), "export": ("path-4", "out"), "advise": (),

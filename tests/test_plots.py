@@ -7,7 +7,6 @@ import pytest
 from commands import call
 from stored import everything, lost, store, trials, unguided
 
-from grailbench.report import figures
 from grailbench.report.captions import CAPTIONS
 
 
@@ -41,13 +40,6 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
     assert (float(kegg["median"]), int(kegg["edges"])) == (pytest.approx(40.2), 5576)
 
 
-@pytest.mark.slow
-def test_wrong_cell_is_called_so_in_its_figure(run):
-    (path, _) = figures.write(str(run), ["speedup"], form="svg")
-    assert "WRONG" in path.read_text()
-    assert "FAILED" in path.read_text()
-
-
 @pytest.mark.parametrize(
     ("rows", "words", "says"),
     [
@@ -62,10 +54,3 @@ def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows,
     assert code == 3
     assert says in err
     assert not (run / "figures").exists()
-
-
-def test_reference_that_is_none_exits_with_2(capsys, run):
-    code, _, err = call(capsys, "plot", run, "--figure", "speedup", "--reference", "moon")
-    assert code == 2
-    assert "moon" in err
-    assert "sequential d=2 dfs" in err

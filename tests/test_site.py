@@ -5,10 +5,13 @@ import csv
 import hashlib
 import json
 import os
+import re
 import shutil
 
 import pytest
 from commands import call
+from hypothesis import given
+from hypothesis import strategies as st
 from markup import Page
 from sites import MARKS, built
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
@@ -16,7 +19,7 @@ from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 from grailbench.errors import InputError, MachineLacks
 from grailbench.harness import cells
 from grailbench.report.site import build, entries, folder
-from grailbench.report.site.entries import anchor, slug
+from grailbench.report.site.entries import anchor, graph_address, implementation_address, slug
 from grailbench.util.words import short
 
 
@@ -57,6 +60,20 @@ def made(*folders, out):
 
 
 # ------------------------------------------------------------------ what leads where
+
+
+@given(st.lists(st.text(st.characters() | st.sampled_from("aA-._/:é "), max_size=6), unique=True, max_size=20))
+def test_every_name_gives_a_file_name_and_no_two_the_same_also_where_case_is_ignored(names):
+    found = {slug(name) for name in names}
+    assert all(re.fullmatch(r"[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?", each) for each in found)
+    assert len(found) == len(names)
+
+
+def test_plain_names_are_addresses_but_for_the_index_and_each_problem_has_its_own():
+    for name in ("kegg", "cit-patents-like", "uniprotenc_22"):
+        assert graph_address(name) == f"graphs/{name}.html"
+    assert graph_address("index") != "graphs/index.html"
+    assert implementation_address("fused", "bfs") != implementation_address("fused", "sssp")
 
 
 @pytest.mark.slow
@@ -222,27 +239,15 @@ def test_the_same_runs_give_the_same_files_and_stale_ones_go(own, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
-def test_a_build_that_stops_leaves_the_old_site(own, tmp_path, stop):
-    out = tmp_path / "out"
-    made(own / "run", out=out)
-    before = contents(out)
-
-    def told(address):
-        if address == "graphs/kegg.html":
-            raise stop
-
-    with pytest.raises(stop):
-        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, written=told)
-    assert contents(out) == before
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]
-
-
-@pytest.mark.slow
-def test_a_site_that_cannot_take_its_place_leaves_the_old_one(own, tmp_path, monkeypatch):
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError, MachineLacks])
+def test_a_build_that_stops_or_cannot_take_its_place_leaves_the_old_site(own, tmp_path, monkeypatch, stop):
     out = tmp_path / "out"
     made(own / "run", out=out)
     before, rename = contents(out), os.rename
+
+    def written(address):
+        if address == "graphs/kegg.html" and stop is not MachineLacks:
+            raise stop
 
     def renamed(old, new):
         if str(new) == str(out) and str(old).endswith(".new"):
@@ -250,8 +255,8 @@ def test_a_site_that_cannot_take_its_place_leaves_the_old_one(own, tmp_path, mon
         rename(old, new)
 
     monkeypatch.setattr(os, "rename", renamed)
-    with pytest.raises(MachineLacks, match="No space left.*make room"):
-        made(own / "other", out=out)
+    with pytest.raises(stop, match="No space left.*make room" if stop is MachineLacks else None):
+        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, written=written)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

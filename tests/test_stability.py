@@ -56,11 +56,6 @@ def test_the_dip_is_at_least_that_of_one_point_and_at_most_a_quarter():
 # ------------------------------------------------------------------ the rules
 
 
-def test_steady_times_are_stable():
-    said = judged(steady())
-    assert (said.stable, said.word, said.reasons, said.unknown) == (True, "stable", (), "")
-
-
 def test_unimodal_times_of_any_shape_hardly_ever_have_two_modes():
     draw = np.random.default_rng(7)
     shapes = {

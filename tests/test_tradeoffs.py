@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 from commands import call
-from stored import HOSTILE, everything, lost, made, row, store, trials, unguided
+from stored import HOSTILE, lost, made, row, store, trials, unguided
 
 from grailbench.compare import costs
 from grailbench.harness.cells import cells
@@ -255,12 +255,3 @@ def test_links_are_in_pages_escaped_and_named_and_in_no_file():
 def test_addresses_that_a_browser_would_run_are_refused(address):
     with pytest.raises(ValueError, match="no address"):
         draw.svg(figure([*search(), *cell()], link=lambda cell: address))
-
-
-@pytest.mark.slow
-def test_figures_of_a_run_have_them(tmp_path):
-    found = figures.of_report(document.make(made(everything())))
-    assert {*tradeoffs.NAMES, figures.TRIALS} <= found.keys()
-    run = store(tmp_path / "run", everything())
-    names = [path.name for path in figures.write(str(run), ["tradeoff-build"], form="svg")]
-    assert names[-1] == "tradeoff-build.csv"

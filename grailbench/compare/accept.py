@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from grailbench.compare.measures import grouped
 from grailbench.compare.runs import Comparison
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import pack, provenance
@@ -37,11 +38,11 @@ def accept(found: Comparison) -> list[str]:
 
 def _faults(found: Comparison):
     """What the new run lacks or has wrong, in words."""
-    status: dict[str, list] = {}
-    for cell in found.new.cells:
-        as_printed = cell.status == "wrong" and pack.racy(cell.problem, cell.impl)
-        if cell.status in ("wrong", "failed", "incomplete") and not as_printed:
-            status.setdefault(cell.status, []).append(cell)
+    status = grouped(
+        (cell for cell in found.new.cells if cell.status in ("failed", "incomplete")
+         or cell.status == "wrong" and not pack.racy(cell.problem, cell.impl)),
+        lambda cell: cell.status,
+    )  # fmt: skip
     for word, cells in status.items():
         yield _named(f"{word} in it", [f"{cell.dataset} {cell.name}" for cell in cells])
     absent = [each for each in found.only("base") if each.base in TIMED]

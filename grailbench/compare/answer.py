@@ -22,6 +22,10 @@ TITLE = "Who is fastest"
 OTHERS = 3  #: configurations that the fastest is compared with in a sentence
 GRAPHS = 5  #: up to this many graphs have a line each; of more graphs, only the least and greatest ratio are given
 RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
+_NONE_IS_FASTER = {
+    EQUAL: f"The first two are {EQUAL}",
+    UNCLEAR: f"Which of the first two is faster is {UNCLEAR}, by unstable times,",
+}
 LONGEST = 30  #: lines; a longer answer has none on single graphs
 
 
@@ -59,7 +63,9 @@ def _of(ranking: Ranking) -> Iterator[str]:
     yield f"{about}, over {count(len(ranking.best), 'graph')}: {_over(ranking, *timed)}"
     found = {}
     for graph in ranking.best:
-        if len(two := _best_two(ranking, graph)) == 2:
+        others = [place for place in indexed if ranking.ratio(place, graph)]
+        two = sorted(others, key=lambda place: ranking.ratio(place, graph))[:2]
+        if len(two) == 2:
             value = ratios.of_cells([(two[1].cells[graph], two[0].cells[graph])], ranking.measure)
             found |= {} if value is None else {graph: (two, value)}
     if len(found) <= GRAPHS:
@@ -80,12 +86,7 @@ def _of(ranking: Ranking) -> Iterator[str]:
         yield f"  {count(len(rest), 'more configuration')} won on {graphs}."
     for word in (EQUAL, UNCLEAR):
         if equal := [graph for graph, (_, value) in found.items() if not value.order and value.equal == word]:
-            yield f"  {_none_is_faster('the first two', word).capitalize()} on {listing(equal, GRAPHS)}."
-
-
-def _none_is_faster(names: str, word: str) -> str:
-    """'the first two are about equal', 'which of the first two is faster is unclear, by unstable times,'."""
-    return f"{names} are {EQUAL}" if word == EQUAL else f"which of {names} is faster is {UNCLEAR}, by unstable times,"
+            yield f"  {_NONE_IS_FASTER[word]} on {listing(equal, GRAPHS)}."
 
 
 def _over(ranking: Ranking, first: Place, *others: Place) -> str:
@@ -93,9 +94,9 @@ def _over(ranking: Ranking, first: Place, *others: Place) -> str:
     What is faster over the graphs that both finished, and has none on others, has a part of its own."""
     parts, ahead = [], []
     for place in others[:OTHERS]:
-        if found := _ratio_over_graphs(ranking, first, place):
-            value, graphs = found
-            partly = f" (over {count(graphs, 'graph')})" if graphs < len(ranking.best) else ""
+        common = [graph for graph in ranking.best if ranking.ratio(first, graph) and ranking.ratio(place, graph)]
+        if value := ratios.of_cells([(place.cells[graph], first.cells[graph]) for graph in common], ranking.measure):
+            partly = f" (over {count(len(common), 'graph')})" if len(common) < len(ranking.best) else ""
             if value.order < 0:
                 ahead.append(f"{place.name} is {value.inverse.as_fast_as(first.name)}{partly}")
             else:
@@ -106,30 +107,10 @@ def _over(ranking: Ranking, first: Place, *others: Place) -> str:
     return f"{'; '.join([*start, *ahead, *behind])}."
 
 
-def _ratio_over_graphs(ranking: Ranking, fastest: Place, other: Place) -> tuple[Ratio, int] | None:
-    """How many times as fast `fastest` is as `other` over the graphs on which both have a time, and how many graphs
-    those are; None without any."""
-    common = [graph for graph in ranking.best if _timed(ranking, fastest, graph) and _timed(ranking, other, graph)]
-    if not common:
-        return None
-    found = ratios.of_cells([(other.cells[graph], fastest.cells[graph]) for graph in common], ranking.measure)
-    return None if found is None else (found, len(common))
-
-
 def _indexed(ranking: Ranking, place: Place) -> bool:
     """False for a configuration without an index in a ranking by building time: it has nothing to build."""
     built = ranking.problem != USUAL or ranking.phase == "query"
     return built or any(cell.dim or cell.index_bytes or not cell.ours for cell in place.cells.values())
-
-
-def _timed(ranking: Ranking, place: Place, graph: str) -> bool:
-    return bool(ranking.ratio(place, graph))
-
-
-def _best_two(ranking: Ranking, graph: str) -> list[Place]:
-    """The fastest configuration on a graph and the next, or those of them that exist."""
-    timed = [place for place in ranking.places if _timed(ranking, place, graph) and _indexed(ranking, place)]
-    return sorted(timed, key=lambda place: ranking.ratio(place, graph))[:2]
 
 
 def next_steps(run: str) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from grailbench.compare.measures import NS, ONE, Trials, median, place
+from grailbench.compare.measures import NS, ONE, Trials, grouped, median, place
 from grailbench.compare.ratios import FEW, span
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import LEVEL, Interval, Stats, resampled
@@ -201,13 +201,10 @@ def groups(named: Iterable[tuple[Cell, str, str]]) -> list[Group]:
 
 def largest(found: Iterable[T], group_of: Callable[[T], Group], most: int) -> list[T]:
     """Those of the so many largest graphs of each problem and query set, in their order."""
-    kinds: dict[tuple, list[T]] = {}
     found = list(found)
-    for each in found:
-        group = group_of(each)
-        kinds.setdefault((group.problem, group.queries), []).append(each)
-    kept = {id(e) for own in kinds.values() for e in sorted(own, key=lambda each: -group_of(each).edges)[:most]}
-    return [each for each in found if id(each) in kept]
+    kinds = grouped(found, lambda each: (group_of(each).problem, group_of(each).queries))
+    chosen = {id(e) for own in kinds.values() for e in sorted(own, key=lambda each: -group_of(each).edges)[:most]}
+    return [each for each in found if id(each) in chosen]
 
 
 # ------------------------------------------------------------------ from how many queries a build pays
@@ -266,12 +263,8 @@ def fronts(found: Iterable[Group]) -> list[Front]:
         points = [point for point in group.points if point.cost(group.build) is not None]
         if len(points) < 2 or group.problem != USUAL:
             continue
-        costs = {id(point): point.cost(group.build) for point in points}
-
-        def cost(point: Point, costs: dict[int, Cost] = costs) -> Cost:
-            return costs[id(point)]
-
-        best = [point for point, kept in zip(points, front(list(map(cost, points))), strict=True) if kept]
+        cost = {point: point.cost(group.build) for point in points}.__getitem__
+        best = [point for point, on_front in zip(points, front(list(map(cost, points))), strict=True) if on_front]
         none = [point for point in points if point.cell.index_bytes == 0]
         search = min(none, key=lambda point: cost(point)[::-1], default=None)
         made.append(Front(group, sorted(best, key=cost), envelope(points, cost, LEAST), search))
@@ -280,11 +273,8 @@ def fronts(found: Iterable[Group]) -> list[Front]:
 
 def sentences(found: Iterable[Front]) -> list[str]:
     """What is cheapest for how many queries, a sentence for each of the `GRAPHS` largest graphs of a query set."""
-    kinds: dict[str, list[Front]] = {}
-    for each in found:
-        kinds.setdefault(each.group.queries, []).append(each)
     lines = []
-    for own in kinds.values():
+    for own in grouped(found, lambda each: each.group.queries).values():
         shown = largest(own, lambda each: each.group, GRAPHS)
         lines += map(_sentence, shown)
         if more := len(own) - len(shown):
@@ -304,9 +294,8 @@ def _sentence(found: Front) -> str:
         even = found.break_even(step.option, before.option)
         bounds = f" (95 %: {between(even.interval)})" if even.interval else ""
         perhaps = " if at all" if even.interval is not None and even.interval.high == math.inf else ""
-        parts.append(
-            f"from {even.text}{bounds} queries on {step.option.name} pays{perhaps}, against {before.option.name}"
-        )
+        pays = f"{step.option.name} pays{perhaps}, against {before.option.name}"
+        parts.append(f"from {even.text}{bounds} queries on {pays}")
     return f"{start}{'; '.join(parts)}."
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.compare.gate import Gate
+from grailbench.compare.measures import grouped
 from grailbench.compare.runs import (
     OTHER_ANSWERS,
     CellChange,
@@ -162,15 +163,15 @@ def commit(run: Run) -> str:
 
 
 def _by_machine(runs: Iterable[Run], wanted: Callable[[Cell], bool]) -> tuple[list[Machine], list[tuple[Run, str]]]:
-    groups: dict[str, list[Run]] = {}
-    excluded: list[tuple[Run, str]] = []
+    alone, excluded = [], []
     for run in sorted((part for run in runs for part in _parts(run)), key=lambda run: (began(run), run.name)):
         if run.mixed and not run.environment.get("workers"):
             excluded.append((run, "was measured on more than one machine"))
         elif run.fingerprint is None:
             excluded.append((run, "does not say on which machine it was measured"))
         else:
-            groups.setdefault(run.fingerprint, []).append(run)
+            alone.append(run)
+    groups = grouped(alone, lambda run: run.fingerprint)
     excluded += [(own[0], "is the only one of its machine") for own in groups.values() if len(own) == 1]
     found = [(machines.named(fingerprint), own) for fingerprint, own in groups.items() if len(own) > 1]
     return [Machine(name, own, list(_series(name, own, wanted))) for name, own in found], excluded
@@ -192,7 +193,8 @@ def _series(machine: str, runs: list[Run], wanted: Callable[[Cell], bool]) -> It
             found.setdefault((cell.key, _graph(cell, found)), []).append((run, cell))
     for own in found.values():
         if len(own) > 1:
-            yield Series(machine, tuple(_points(own)))
+            points = grouped(own, lambda each: _code(*each))
+            yield Series(machine, tuple(Point(text, tuple(its)) for (text, *_), its in points.items()))
 
 
 def _graph(cell: Cell, found: Iterable[tuple]) -> str | None:
@@ -201,14 +203,6 @@ def _graph(cell: Cell, found: Iterable[tuple]) -> str | None:
         return cell.graph_sha256 if (cell.key, None) not in found else None
     known = [graph for key, graph in found if key == cell.key]
     return known[-1] if known else None
-
-
-def _points(found: Iterable[tuple[Run, Cell]]) -> Iterator[Point]:
-    groups: dict[tuple, list[tuple[Run, Cell]]] = {}
-    for run, cell in found:
-        groups.setdefault(_code(run, cell), []).append((run, cell))
-    for (text, *_), own in groups.items():
-        yield Point(text, tuple(own))
 
 
 def _code(run: Run, cell: Cell) -> tuple:
@@ -246,7 +240,11 @@ def _marks(series: Series, gate: Gate) -> Iterator[Mark]:
 
 
 def _between(series: Series, before: Point, after: Point, gate: Gate) -> Iterator[Mark]:
-    phases = [phase for phase in gate.metrics if _differs(before, after, phase, gate)]
+    phases = []  # whose medians differ by more than the gate allows
+    for phase in gate.metrics:
+        medians = before.medians(phase), after.medians(phase)
+        if all(medians) and max(map(max, medians)) > gate.ratio * min(map(min, medians)):
+            phases.append(phase)
     if not phases:
         gate = gate.model_copy(update={"times": "none"})  # the bootstrap of what is the same anyway takes most time
     gate = gate.model_copy(update={"metrics": phases})
@@ -259,12 +257,6 @@ def _between(series: Series, before: Point, after: Point, gate: Gate) -> Iterato
     for (kind, what, verdict), own in found.items():
         if len(own) == len(pairs):
             yield _mark(series, kind, what, verdict, before, after, own)
-
-
-def _differs(before: Point, after: Point, phase: str, gate: Gate) -> bool:
-    """Whether the medians of a phase differ by more than the gate allows."""
-    medians = before.medians(phase), after.medians(phase)
-    return all(medians) and max(map(max, medians)) > gate.ratio * min(map(min, medians))
 
 
 def _named(change: Change, old: Cell) -> tuple[str, str, str] | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grailbench.compare import ratios
-from grailbench.compare.measures import Best, Measure, best, named, of_phase
+from grailbench.compare.measures import Best, Measure, best, grouped, named, of_phase
 from grailbench.compare.ratios import Ratio
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import Cell
@@ -108,9 +108,7 @@ def rankings(cells: Iterable[Cell]) -> list[Ranking]:
     The first is by the last phase of a trial, the second by `ready` or, if that was not timed, by the next phase of
     `Problem.ranked`.
     """
-    groups: dict[tuple, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault((cell.problem, cell.generated, cell.query_set), []).append(cell)
+    groups = grouped(cells, lambda cell: (cell.problem, cell.generated, cell.query_set))
     problems = list(dict.fromkeys(solved for solved, *_ in groups))
     out = []
     for (solved, like, query_set), group in sorted(groups.items(), key=lambda g: (problems.index(g[0][0]), g[0][1])):
@@ -126,26 +124,19 @@ def rankings(cells: Iterable[Cell]) -> list[Ranking]:
 
 
 def _places(cells: list[Cell], measure: Measure) -> tuple[dict[str, Best], list[Place]]:
-    groups: dict[str, list[Cell]] = {}
     found: dict[tuple, dict[str, Cell]] = {}
     for cell in cells:
         found.setdefault((cell.label, cell.seed), {}).setdefault(cell.dataset, cell)
-        groups.setdefault(cell.dataset, []).append(cell)
-    best_of = {graph: least for graph, own in groups.items() if (least := _least(own, measure)) is not None}
+    best_of = least_by_graph(cells, measure)
     several = len({label for label, _ in found}) < len(found)
     places = []
     for (label, seed), own in found.items():
         own = {g: cell for g, cell in own.items() if g in best_of and not (cell.sound and measure.value(cell) is None)}
-        values = {graph: _least([cell], measure) for graph, cell in own.items()}
+        values = {graph: least_by_graph([cell], measure).get(graph) for graph, cell in own.items()}
         name = f"{label} seed {seed}" if several else label
         places += [Place(name, own, over(values, best_of, measure))] if own else []
     places.sort(key=lambda p: (p.mean is None, len(p.cells) < len(best_of), p.mean and p.mean.value, p.name))
     return best_of, places
-
-
-def _least(cells: Iterable[Cell], measure: Measure) -> Best | None:
-    """The least value that is not 0, which has no ratio."""
-    return best((cell for cell in cells if measure.value(cell)), measure)
 
 
 # ------------------------------------------------------------------ all configurations by several measures
@@ -173,10 +164,8 @@ def standings(cells: Iterable[Cell], measures: Mapping[str, tuple[Measure, str |
 
     measures  by name, with the query set that its cells were asked, or a part of it; None if any will do
     """
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.label, []).append(cell)
-    every = [cell for own in groups.values() for cell in own]
+    every = list(cells)
+    groups = grouped(every, lambda cell: cell.label)
     best_of = {name: least_by_graph(every, *measure) for name, measure in measures.items()}
     found = []
     for name, own in groups.items():
@@ -196,12 +185,12 @@ def standings(cells: Iterable[Cell], measures: Mapping[str, tuple[Measure, str |
 
 
 def least_by_graph(cells: Iterable[Cell], measure: Measure, query_set: str | None = None) -> dict[str, Best]:
-    """The least value, by graph, of cells that were asked a query set or a part of it; None: whatever they were."""
-    groups: dict[str, list[Cell]] = {}
-    for cell in cells:
-        if query_set in (None, cell.whole_set):
-            groups.setdefault(cell.dataset, []).append(cell)
-    return {graph: least for graph, own in groups.items() if (least := _least(own, measure)) is not None}
+    """The least value, by graph, of cells that were asked a query set or a part of it; None: whatever they were. A
+    value of 0, which has no ratio, does not count."""
+    asked = (cell for cell in cells if query_set in (None, cell.whole_set))
+    found = {graph: best(filter(measure.value, own), measure)
+             for graph, own in grouped(asked, lambda cell: cell.dataset).items()}  # fmt: skip
+    return {graph: least for graph, least in found.items() if least is not None}
 
 
 # ------------------------------------------------------------------ the best of two sides

@@ -26,6 +26,7 @@ from grailbench.util import words
 ABSENT = "absent"
 OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
+_SAME = ("dataset", "query_set", "seed", "graph_sha256")  # of a cell and the reference that is its unit
 MIN_TRIALS = 5  #: with fewer trials, the interval of a ratio excludes 1 by chance too often
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
@@ -205,13 +206,18 @@ def compare(base: Run, new: Run, gate: Gate) -> Comparison:
     _check_names(base, new, gate)
     clock = Clock(base, new, gate)
     found = Comparison(base, new, clock.how)
+    lists = {CellChange: found.cells, CounterChange: found.counters, TimeChange: found.times, LeftOut: found.left_out}
     for key, old in base.by_key.items():
         now = new.by_key.get(key)
-        if now is None or other_graph(old, now):
+        if now is None or (old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256):
             found.one_sided.append(_one_sided(old, now, gate))
         else:
             found.matched += 1
-            _compare_cell(found, old, now, gate, clock)
+            for change in changes(old, now, gate, clock):
+                if isinstance(change, CounterChange):
+                    found.counted += None not in (change.base, change.new)
+                if not (isinstance(change, CounterChange) and change.verdict == "same"):
+                    lists[type(change)].append(change)
     found.one_sided += [_one_sided(None, cell, gate) for key, cell in new.by_key.items() if key not in base.by_key]
     found.means = _means(found, gate)
     return found
@@ -223,11 +229,6 @@ def _one_sided(old: Cell | None, now: Cell | None, gate: Gate) -> CellChange:
     base, new = (ABSENT if each is None else each.status for each in (old, now))
     reason = "" if old is None or now is None else "the graph of that name is another one"
     return CellChange(cell.dataset, cell.name, base, new, reason, "regression" if gate.require_all else "note")
-
-
-def other_graph(old: Cell, now: Cell) -> bool:
-    """True if two cells of one name of a graph are known to be of unlike graphs."""
-    return bool(old.graph_sha256 and now.graph_sha256 and old.graph_sha256 != now.graph_sha256)
 
 
 def with_last_phases(gate: Gate, *runs: Run) -> Gate:
@@ -246,16 +247,6 @@ def _check_names(base: Run, new: Run, gate: Gate) -> None:
     if phases and phases.keys().isdisjoint(gate.metrics):
         metrics = ", ".join(repr(metric) for metric in gate.metrics)
         raise InputError(f"no phase {metrics} was measured", remedy=f"the runs have {', '.join(phases)}")
-
-
-def _compare_cell(found: Comparison, old: Cell, now: Cell, gate: Gate, clock: Clock) -> None:
-    lists = {CellChange: found.cells, CounterChange: found.counters, TimeChange: found.times, LeftOut: found.left_out}
-    for change in changes(old, now, gate, clock):
-        if isinstance(change, CounterChange):
-            found.counted += None not in (change.base, change.new)
-            if change.verdict == "same":
-                continue
-        lists[type(change)].append(change)
 
 
 def changes(old: Cell, now: Cell, gate: Gate, clock: Clock) -> Iterator[Change]:
@@ -359,7 +350,8 @@ class Clock:
             return LeftOut(old.dataset, old.name, phase, reason)
         if pair is None:
             return self._judged((old, now), phase, _Timed(old, phase), _Timed(now, phase))
-        others = _unit_phase(pair, phase)
+        alike = all(cell.dim is not None and not _untimed(cell, cell, phase) for cell in pair)
+        others = phase if alike else pair[0].last_phase  # the same phase of a reference that builds labels
         sides = _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others)
         found = self._judged((old, now), phase, *sides)
         if self.same and found.verdict not in ("same", "unclear"):
@@ -386,24 +378,16 @@ class Clock:
         """The reference's cells of the same graph and queries in both runs, or why there are none."""
         if old.impl == self.gate.reference:
             return None, "is the unit"
-        best, likest = None, -1
-        for key, cell in self.base.by_key.items():
-            twin = self.new.by_key.get(key)
-            if cell.impl != self.gate.reference or twin is None or not _beside(cell, old) or not _beside(twin, now):
-                continue
-            if cell.sound and twin.sound and (like := _likeness(cell, old)) > likest:
-                best, likest = (cell, twin), like
-        if best is None:
+        pairs = [(cell, self.new.by_key[key]) for key, cell in self.base.by_key.items()
+                 if cell.impl == self.gate.reference and key in self.new.by_key]  # fmt: skip
+        pairs = [pair for pair in pairs if all(
+            its.sound and all(getattr(its, name) == getattr(own, name) for name in _SAME)
+            for its, own in zip(pair, (old, now), strict=True))]  # fmt: skip
+        likest = max(pairs, key=lambda pair: sum(pair[0].axes[name] == old.axes[name] for name in old.axes), default=())
+        if not likest:
             return None, f"no {self.gate.reference} of the same graph and queries in both runs"
-        faults = [fault for cell in best if (fault := _untimed(cell, cell, cell.last_phase))]
-        return (None, f"{self.gate.reference}: {faults[0]}") if faults else (best, "")
-
-
-def _unit_phase(pair: tuple[Cell, Cell], phase: str) -> str:
-    """The reference's phase that is the unit: the same phase if the reference builds labels, else its last phase."""
-    labelled = all(cell.dim is not None for cell in pair)
-    timed = all(not _untimed(cell, cell, phase) for cell in pair)
-    return phase if labelled and timed else pair[0].last_phase
+        faults = [fault for cell in likest if (fault := _untimed(cell, cell, cell.last_phase))]
+        return (None, f"{self.gate.reference}: {faults[0]}") if faults else (likest, "")
 
 
 def _time_verdict(ratio: float, least: float, clear: bool, most: float) -> Verdict:
@@ -459,16 +443,6 @@ def _untimed(old: Cell, now: Cell, phase: str) -> str:
         if not (cell.sample(phase) > 0.0).all():
             return f"a time of 0 ms in the {side} run"
     return ""
-
-
-def _beside(reference: Cell, cell: Cell) -> bool:
-    same = ("dataset", "query_set", "seed", "graph_sha256")
-    return all(getattr(reference, name) == getattr(cell, name) for name in same)
-
-
-def _likeness(one: Cell, other: Cell) -> int:
-    """The number of axes on which two configurations have the same value."""
-    return sum(one.axes[name] == other.axes[name] for name in one.axes)
 
 
 # ------------------------------------------------------------------ means over graphs

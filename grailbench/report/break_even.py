@@ -24,7 +24,7 @@ from grailbench.compare.costs import (
     number,
     sentences,
 )
-from grailbench.compare.measures import GPU, NS, median, named, place
+from grailbench.compare.measures import GPU, NS, grouped, median, named, place
 from grailbench.compare.ranking import generated_kind
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report import frames
@@ -144,9 +144,7 @@ def notes_of(found: list[Front]) -> Iterator[str]:
 def against_sweep(cells: Iterable[Cell]) -> list[Table]:
     """From how many pairs an index pays against `sweep`: a table for each query set, those of generated graphs apart;
     none for a run without."""
-    kinds: dict[tuple[bool, str], list[AgainstSweep]] = {}
-    for one in costs.against_sweep(cells):
-        kinds.setdefault((one.swept.generated, one.swept.query_set), []).append(one)
+    kinds = grouped(costs.against_sweep(cells), lambda one: (one.swept.generated, one.swept.query_set))
     return [_swept_table(name, like, own) for (like, name), own in sorted(kinds.items(), key=lambda each: each[0][0])]
 
 

@@ -150,12 +150,8 @@ def marks(
         number, *ends = (None if row[key] is None or row[key] != row[key] else float(row[key])
                          for key in (value, *(bounds or ())))  # fmt: skip
         if number is None:
-            found.append(
-                (
-                    title,
-                    Mark(of, None, row[at], word={"out of memory": "OOM"}.get(row["status"], row["status"].upper())),
-                )
-            )
+            word = "OOM" if row["status"] == "out of memory" else row["status"].upper()
+            found.append((title, Mark(of, None, row[at], word=word)))
             continue
         hint = f"{row[name]}, {of}: {bounded(number, *(ends or (None, None)), unit)}"
         place = (number, row[at]) if named else (float(row[at]), number)

@@ -234,23 +234,12 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
     plotted = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
     plotted["name"] = plotted.graph
-    means = [
-        {
-            "graph": (of := _mean_of(generated, queries)),
-            "name": f"{of} over {frames.over(mean)}",
-            "config": config,
-            "speedup": 1 / mean.value,
-            "status": "ok",
-        }
-        for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False)
-        for config, mean in frames.mean_slowdowns(part).items()
-    ]
+    means = []
+    for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False):
+        of = ", ".join(filter(None, ("geometric mean", queries, "generated graphs" if generated else "")))
+        means += [{"graph": of, "name": f"{of} over {frames.over(mean)}", "config": config, "speedup": 1 / mean.value,
+                   "status": "ok"} for config, mean in frames.mean_slowdowns(part).items()]  # fmt: skip
     plotted = pandas.concat([plotted[plotted.speedup.notna() | ~plotted.status.isin(TIMED)], pandas.DataFrame(means)])
     found = marks(plotted, "config", "graph", "speedup", name="name", bounds=None, unit=" times as fast", named=True)
     form = alone(found if means else (), Axis("times as fast as the reference"), Axis(scale="names"))
     return Figure(name, frame, form, noted(frame, sampled, note), words=words)
-
-
-def _mean_of(generated: bool, queries: str) -> str:
-    """The name of the line of geometric means over graphs."""
-    return ", ".join(filter(None, ("geometric mean", queries, "generated graphs" if generated else "")))

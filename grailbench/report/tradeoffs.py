@@ -169,15 +169,9 @@ def _frame(
     for head, cell in frames.headed(frames.ordered(cells)):
         if (cell.problem, cell.dataset) in shown:
             s = cell.stats(cell.last_phase) if cell.sound else None
-            line = {
-                "problem": cell.problem,
-                "impl": cell.impl,
-                "query_set": cell.query_set,
-                "asked": cell.queries,
-                "median_ms": s and s.median,
-                "median_low": s and s.median_low,
-                "median_high": s and s.median_high,
-            }
+            line = {"problem": cell.problem, "impl": cell.impl, "query_set": cell.query_set, "asked": cell.queries}
+            if s:
+                line |= {"median_ms": s.median, "median_low": s.median_low, "median_high": s.median_high}
             for m in measures:
                 line |= {m.name: m.value(cell) if s else None, f"{m.name}_front": best.get((id(cell), m.name))}
             lines.append(head | line)  # fmt: skip

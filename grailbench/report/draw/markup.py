@@ -7,7 +7,6 @@ the tooltip; files have no links.
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
@@ -130,6 +129,4 @@ def _short(number: re.Match) -> str:
 def _text(root: ElementTree.Element) -> str:
     ElementTree.register_namespace("", _SVG[1:-1])
     ElementTree.register_namespace("xlink", _LINK[1:-1])
-    out = io.StringIO()
-    ElementTree.ElementTree(root).write(out, encoding="unicode")
-    return out.getvalue()
+    return ElementTree.tostring(root, encoding="unicode")

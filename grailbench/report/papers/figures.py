@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from grailbench.compare.measures import grouped
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
 from grailbench.report import stalls
@@ -255,10 +256,8 @@ def shares(found: list[Point]) -> pandas.DataFrame:
     """
     import pandas
 
-    groups: dict[tuple, list[Point]] = {}
-    for point in found:
-        if point.series.impl.startswith("gpu") and point.steps:
-            groups.setdefault((point.series.name, point.set, point.cell.generated), []).append(point)
+    stepped = (point for point in found if point.series.impl.startswith("gpu") and point.steps)
+    groups = grouped(stepped, lambda point: (point.series.name, point.set, point.cell.generated))
     rows = []
     for key, own in groups.items():
         reading = all(point.cell.read_ms is not None for point in own)

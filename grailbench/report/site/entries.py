@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from grailbench.compare.measures import grouped
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness import machines, pack, provenance
@@ -23,7 +24,6 @@ from grailbench.report.page.sections import Block
 from grailbench.report.table import Column, Table, of_rows
 from grailbench.util import paths, words
 
-Key, Item = TypeVar("Key", bound=Hashable), TypeVar("Item")
 _SAFE = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,58}[a-z0-9])?")
 _OTHERS = re.compile(r"[^a-z0-9]+")
 RECORDED, SUBMITTED, OWN = "recorded", "submitted", "own"  #: where a run of a site comes from
@@ -114,14 +114,6 @@ def by_implementation(found: Iterable[Entry]) -> dict[tuple[str, str], list[Entr
     """The entries by problem and implementation, in the order of the problems and then in alphabetical order."""
     groups, problems = grouped(found, lambda entry: (entry.cell.problem, entry.cell.impl)), list(PROBLEMS)
     return dict(sorted(groups.items(), key=lambda each: (problems.index(each[0][0]), each[0][1])))
-
-
-def grouped(found: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Things by a key, in the order in which the keys first occur."""
-    groups: dict[Key, list[Item]] = {}
-    for each in found:
-        groups.setdefault(key(each), []).append(each)
-    return groups
 
 
 def first_named(entry: Entry) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from grailbench.compare.measures import best, by_pair, from_edges
+from grailbench.compare.measures import best, by_pair, from_edges, grouped
 from grailbench.data.registry import registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, profile
@@ -16,7 +16,7 @@ from grailbench.problems.contract import USUAL
 from grailbench.report import break_even, tradeoffs
 from grailbench.report.page.sections import Block
 from grailbench.report.profiled import of_outline
-from grailbench.report.site.entries import Entry, by_graph, first_named, grouped, link, linked_table
+from grailbench.report.site.entries import Entry, by_graph, first_named, link, linked_table
 from grailbench.report.table import Column
 from grailbench.util import words
 from grailbench.util.visible import quoted

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from grailbench.compare import measures
-from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges
+from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges, grouped
 from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
 from grailbench.harness import axes, plugins
@@ -25,7 +25,6 @@ from grailbench.report.site.entries import (
     Machine,
     by_implementation,
     first_named,
-    grouped,
     link,
     linked_table,
     not_compared,
@@ -182,7 +181,10 @@ def _compared(found: list[Round]) -> Iterator[Block]:
         tally = Counter(each.verdict for each in own)
         mean = geometric_mean(each.answering.value for each in own)
         ratio_of = f"; its time over that of the best other, geometric mean: {ratio(mean.value)}" if mean else ""
-        yield "text", f"{_capital(place)}: {tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}."
+        yield (
+            "text",
+            f"{place[0].upper()}{place[1:]}: {tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}.",
+        )
     yield "table", _against(compared)
     if alone := len(found) - len(compared):
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
@@ -233,10 +235,6 @@ def _against(found: list[Round]) -> Table:
                                               each.queries))  # fmt: skip
     title = "Against the best other of the same machine, graph, queries and place"
     return linked_table("against", title, columns, ordered, keys=2, notes=notes)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _troubled(own: list[Entry]) -> Iterator[Block]:

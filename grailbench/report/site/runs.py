@@ -11,6 +11,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from grailbench.compare import answer, stability
+from grailbench.compare.measures import grouped
 from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
@@ -23,7 +24,7 @@ from grailbench.report.page import sections as report_sections
 from grailbench.report.page.sections import Block, Folded, Section
 from grailbench.report.render.csv import line
 from grailbench.report.render.html import SIGNS, state, templates
-from grailbench.report.site.entries import Source, anchor, graph_address, grouped, implementation_address, link
+from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, link
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util import words
 from grailbench.util.words import BLANK, count, listing, short
