@@ -167,7 +167,7 @@ from grailbench.problems.traversal.gpu import levels
 kernels = [grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), fused_search.explore_kernel(256, 4)]
 kernels += [fused_search.peek_kernel(), fused_search.explore_late_kernel()]
 by_edges = ranks._visit_parents, parents._expand, ranks._post, ranks._least, parents._offer_to_children
-by_edges += levels._EXPAND, search._kernels(2, 64)[1], search._kernels(2, 32)[1], search._path_kernels(2)[1]
+by_edges += levels._EXPAND, search._kernels(2, 64)[1], search._kernels(2, 32)[1], search._path_kernels(2, 64)[1]
 kernels += [trio.thread for trio in (*by_edges, ranks._sum_children, parents._erase)]
 for kernel in kernels:
     cells = [cell.cell_contents for cell in kernel.py_func.__closure__ or ()]

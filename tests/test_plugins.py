@@ -144,7 +144,7 @@ def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measur
     code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
     assert code == 0
     assert "its-mine 0.2" in out
-    assert "from clean commits" in out
+    assert out.partition("\nclean ")[2].lstrip().startswith("yes\n")
     assert load(tmp_path / "a.pack.zip").cells[0].distribution == "its-mine 0.2"
     found = cite.of_run(str(folder))
     (entry,) = [each for each in found.entries if each.fields["title"] == "mine"]
