@@ -202,6 +202,43 @@ print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("
     assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
 
 
+def test_an_interrupt_leaves_no_lock_of_a_compiler_locked_and_frees_nothing_twice():
+    code, said = in_python("""
+import os, signal, sys, threading
+import grailbench as gb
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+
+PLACES = {("c_return", "acquire", "compiler_lock.py"), ("c_return", "__enter__", "ffi.py"),
+          ("call", "__exit__", "compiler_lock.py"), ("call", "__exit__", "ffi.py"), ("return", "__call__", "ffi.py")}
+
+def interrupt(frame, event, argument):  # once where a lock was just locked, is unlocked, or something was just freed
+    place = event, frame.f_code.co_name, os.path.basename(frame.f_code.co_filename)
+    if place in PLACES and place not in seen and (event != "return" or frame.f_back.f_code.co_name == "close"):
+        seen.add(place)
+        signal.raise_signal(signal.SIGINT)
+
+def free(lock):
+    return lock.acquire(timeout=20)
+
+seen, interrupted = set(), 0
+signal.signal(signal.SIGINT, signal.default_int_handler)
+edges = gb.Graph.from_edges([0, 1], [1, 2])
+for turn in range(12):
+    try:
+        sys.setprofile(interrupt)
+        gb.build(edges, ("sequential", "parallel", "core", "sweep")[turn % 4]).reaches_many([0], [2])
+    except KeyboardInterrupt:
+        interrupted += 1
+sys.setprofile(None)
+unlocked = []
+other = threading.Thread(target=lambda: unlocked.extend(map(free, (global_compiler_lock._lock, ffi.lib._lock._lock))))
+other.start(), other.join()
+print(seen == PLACES or PLACES - seen, interrupted > 0, unlocked)
+""")
+    assert (code, said) == (0, "True True [True, True]\n"), said
+
+
 def test_whatever_users_call_is_interruptible():
     import grailbench as gb
     from grailbench.api.nx.functions import Backend

@@ -31,7 +31,10 @@ _C = TypeVar("_C", bound=type)
 _RAISING = tuple(map(int, (*INTERRUPTS, signal.SIGALRM)))
 _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
-_COMPILED = os.path.join("llvmlite", "binding", "executionengine.py")
+_LLVM = os.path.join("llvmlite", "binding", "")
+#: where locks are classes of Python, and how their functions are called
+_LOCKS = os.path.join("numba", "core", "compiler_lock.py"), "threading.py", "<frozen importlib._bootstrap>"
+_LOCKING = "__enter__", "__exit__", "acquire", "release"
 _REGISTRIES = tuple(os.path.join("numba", "core", *name) for name in (("base.py",), ("typing", "context.py")))
 _WEAK = weakref.finalize.__call__.__code__.co_filename
 
@@ -99,11 +102,13 @@ def _caused_by(error: BaseException, kind: type[BaseException]) -> bool:
 def _must_wait(frame: FrameType | None) -> bool:
     """Whether an exception of a signal handler that was called in this frame would be lost or do harm.
 
-    numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python runs
-    signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. LLVM calls back when it
-    has compiled something: an exception there is printed, and lost, and so is one in a destructor, or in what is called
-    when an object is gone. numba takes the functions that it knows from endless generators: one that an exception ends
-    raises StopIteration from then on, and no kernel is compiled or loaded any more.
+    numba makes Python objects of results by unpickling types and calling the classes of named tuples, and Python
+    runs signal handlers meanwhile: an exception there becomes a SystemError or crashes the process. llvmlite frees
+    what it has freed a second time if an exception keeps it from noting so. An exception in a function that LLVM
+    calls back, in a destructor, or in what is called when an object is gone is printed and lost. A lock that is a
+    class of Python, as those of numba, llvmlite and `Condition`, may stay locked for ever, and other threads hang.
+    numba takes the functions that it knows from endless generators: one that an exception ends raises StopIteration
+    from then on, and no kernel is compiled or loaded any more.
     """
     depth = 0
     while frame is not None:
@@ -113,7 +118,8 @@ def _must_wait(frame: FrameType | None) -> bool:
             or (depth < 6 and file.endswith(_UNBOXED))
             or frame.f_code is _postpone.__code__  # in such a frame, which waits for its timer to start
             or (name == "__del__" or file == _WEAK)
-            or (name.startswith("_raw_object_cache") and file.endswith(_COMPILED))
+            or _LLVM in file
+            or (depth < 2 and name in _LOCKING and file.endswith(_LOCKS))
             or (name == "refresh" and file.endswith(_REGISTRIES))
         ):
             return True
@@ -284,8 +290,8 @@ def interruptible(work: Callable[_P, _R]) -> Callable[_P, _R]:
             for number in handlers:
                 _signal.signal(number, wait)
             return work(*given, **named)
-        except SystemError as error:
-            if _caused_by(error, KeyboardInterrupt):  # of another signal
+        except (SystemError, RuntimeError) as error:  # of another signal, or in a wait for a lock
+            if _caused_by(error, KeyboardInterrupt):
                 raise KeyboardInterrupt from error
             raise
         finally:

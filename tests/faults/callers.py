@@ -260,7 +260,7 @@ columns = np.random.default_rng(seed).integers(0, graph.vertices, (2, 30_000))
 expected = np.array([v in graph.reach[u] for u, v in columns.T.tolist()])
 made = graph.of_library()
 index = gb.build(made, "parallel", threads=3)
-index.reaches_many(*columns), index.reaches(graph.id(0), graph.id(1))
+index.reaches_many(*([graph.id(x) for x in each.tolist()] for each in columns)), index.reaches(graph.id(0), graph.id(1))
 numbers = [made.vertices_of(np.array([graph.id(x) for x in each.tolist()], object)
            if graph.named else each).astype(np.int32) for each in columns]
 interrupted, others = 0, []
@@ -273,8 +273,8 @@ for turn in range(rounds):
     over = threading.Event()
     crowd = [threading.Thread(target=ask) for _ in range(31 if turn % 3 == 2 else 0)]
     [each.start() for each in crowd]
-    signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 0.02))
     try:
+        signal.setitimer(signal.ITIMER_REAL, draw.uniform(1e-4, 0.02))
         until = time.monotonic() + 0.05
         while time.monotonic() < until:
             if turn % 3 == 1:
