@@ -5,8 +5,6 @@
 used, so that the command line starts without them.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

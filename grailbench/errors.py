@@ -4,8 +4,6 @@ Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, o
 3 nothing was measured, 4 the machine lacks what was asked for, 130 interrupted.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Archives of small graphs, and datasets that they belong to, for tests of fetching."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

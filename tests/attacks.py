@@ -3,8 +3,6 @@
 A scanner takes a text and returns what is wrong with it, a list of sentences, which is empty where nothing is.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -6,8 +6,6 @@ address, nothing partial may be in the cache, what was finished before must be t
 and with another mirror the graph must have come whole.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import random

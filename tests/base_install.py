@@ -1,7 +1,5 @@
 """Another Python that has the base install alone: what only an extra brings cannot be imported there."""
 
-from __future__ import annotations
-
 import os
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 

@@ -1,7 +1,5 @@
 """Pages with a leaderboard for tests, and entries made up for them."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A headless Chromium for tests, spoken to over its debugging pipe: nothing to install beside the browser."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

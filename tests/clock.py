@@ -1,7 +1,5 @@
 """A clock that only tests move, for what would else depend on how busy the machine is."""
 
-from __future__ import annotations
-
 
 class Clock:
     """Stands in for `perf_counter_ns` (call it) and `monotonic` (`seconds`); `tick_ns` pass from look to look."""

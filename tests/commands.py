@@ -1,7 +1,5 @@
 """The command line in tests: in this process, or in one of its own."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

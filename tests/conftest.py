@@ -4,8 +4,6 @@
 `HYPOTHESIS_PROFILE=thorough` draws many more examples.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import signal

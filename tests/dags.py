@@ -1,7 +1,5 @@
 """A random graph, and whether two condensed graphs are the same, for tests of what is stored."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.graph.csr import Dag, Graph

@@ -1,7 +1,5 @@
 """A problem that no package has: the greatest out-degree of a graph. It shows all that a new problem takes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.data.library import open_raw

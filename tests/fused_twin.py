@@ -1,7 +1,5 @@
 """The labels of `gpu-fused` in plain numpy, step by step as docs/algorithms.md has them; slow, and of one mind."""
 
-from __future__ import annotations
-
 import numpy as np
 
 PRIMES = np.array(

@@ -8,8 +8,6 @@ rows of a small run of every implementation on the host and in the simulator (wi
 hash of every array of an index. Fields that are derived from the code, such as the key of a cell, are left out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

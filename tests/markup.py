@@ -1,7 +1,5 @@
 """A page of HTML, or a part of one, read for tests."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "img", "input", "hr", "path", "use", "circle", "rect"}

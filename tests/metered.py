@@ -1,7 +1,5 @@
 """Devices made up for tests of energy, with a clock that only they move."""
 
-from __future__ import annotations
-
 from grailbench.cuda.energy import Counter, Meter, of
 
 READ = 10  #: microseconds that a look at a counter takes

@@ -5,8 +5,6 @@ Every vertex reaches itself. `SUPER_ROOT` is the vertex that condensation adds: 
 nothing but itself reaches it.
 """
 
-from __future__ import annotations
-
 SUPER_ROOT = -1
 
 

@@ -1,8 +1,6 @@
 """Thresholds at which graphs of a few edges are cut as large ones are, so that small ones go through the code of many
 threads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

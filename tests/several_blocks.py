@@ -4,8 +4,6 @@ Kernels are read anew with a `cuda` of this module in place of numba's: `load` t
 kernels of `traversal` use, and no warps.
 """
 
-from __future__ import annotations
-
 import operator
 import sys
 import threading

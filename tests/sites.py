@@ -1,7 +1,5 @@
 """A small site for tests: runs with whatever a site must cope with, and pages as their elements."""
 
-from __future__ import annotations
-
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
 from grailbench.report.site import build, entries

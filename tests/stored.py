@@ -1,7 +1,5 @@
 """Runs made up for tests of reports: rows as the runner writes them, in a folder."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

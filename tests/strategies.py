@@ -1,7 +1,5 @@
 """Hypothesis strategies for digraphs of the shapes that break reachability code."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import strategies as st
 

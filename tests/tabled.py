@@ -1,7 +1,5 @@
 """Tables of a report as tests look at them."""
 
-from __future__ import annotations
-
 from grailbench.harness.cells import cells
 from grailbench.report.papers import beside, thesis
 from grailbench.report.render import records

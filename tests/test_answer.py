@@ -1,7 +1,5 @@
 """A run ends with its answer: who is fastest, in sentences."""
 
-from __future__ import annotations
-
 import pytest
 from stored import made
 from test_measured import BFL, timed

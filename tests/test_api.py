@@ -1,7 +1,5 @@
 """The library: graphs of the user's ids, questions to indexes of every implementation, against the one oracle."""
 
-from __future__ import annotations
-
 import doctest
 import enum
 import importlib

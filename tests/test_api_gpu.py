@@ -1,7 +1,5 @@
 """The library with indexes of a GPU: the same answers, from any thread; without a GPU, in numba's simulator."""
 
-from __future__ import annotations
-
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 

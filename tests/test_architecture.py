@@ -1,7 +1,5 @@
 """The code is laid out as docs/architecture.md says: who imports whom, who imports CUDA, which files a walk touches."""
 
-from __future__ import annotations
-
 import ast
 import functools
 import re

@@ -4,8 +4,6 @@ Public methods and their parameters are found by reflection: a new one needs a r
 then given everything that `NEVER` has.
 """
 
-from __future__ import annotations
-
 import array
 import inspect
 import itertools

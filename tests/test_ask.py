@@ -1,7 +1,5 @@
 """`grailbench ask`: answers in the ids of a file, in the order of the questions."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

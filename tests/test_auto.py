@@ -1,7 +1,5 @@
 """`gb.build(graph)`: which index it takes, that graph and parameters alone decide, and that its answers are right."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The caches: their list, their bound, and what is removed of them and what never is."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import logging

@@ -1,7 +1,5 @@
 """Generated graphs in sets of their own: as their files state them, the same everywhere, and hard where they say so."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from hashlib import sha256

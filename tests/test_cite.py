@@ -1,7 +1,5 @@
 """The software and runs are cited with all that it takes to find them again, whatever names are in them."""
 
-from __future__ import annotations
-
 import json
 import re
 

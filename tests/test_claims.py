@@ -4,8 +4,6 @@ Two files of one stem that were asked at once on a fresh cache: one was answered
 under one name both said that they were done. Here the other process comes at a chosen moment.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """No command of the README or the guide leaves a change in a checkout, and nothing is written into a recorded run
 unasked."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The wall clock is set back and forth: nothing is swept, lost or misnamed for it, and no time becomes negative."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import time

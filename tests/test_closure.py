@@ -1,7 +1,5 @@
 """Closures: every implementation equals the oracle bit by bit, on the CPU, in the simulator, and on a GPU."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

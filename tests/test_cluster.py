@@ -1,7 +1,5 @@
 """Runs on workers of dask: a real scheduler and two worker processes, and what can go wrong with them."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os

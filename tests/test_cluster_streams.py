@@ -1,7 +1,5 @@
 """Streams of pairs to a real scheduler with two worker processes: in order, bounded, and whole whatever is lost."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,8 +1,6 @@
 """The container recipe runs the README's two commands, as a user without rights, and takes nothing of this machine with
 it. It is parsed here, not built."""
 
-from __future__ import annotations
-
 import json
 import re
 

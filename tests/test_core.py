@@ -1,8 +1,6 @@
 """`core`: every answer is the oracle's, for every kind of record and every budget; its check finds what is broken. The
 forests that it peels, and the patterns of its closure: what overlaps, grows or is refused."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Processes at once on one cache and one run leave what one alone leaves (`tests/faults/crowds.py`)."""
 
-from __future__ import annotations
-
 import json
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """The set `datalog`: printed tables, registry and files agree on edges and on closures, counted both ways."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

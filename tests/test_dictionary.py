@@ -1,8 +1,6 @@
 """Every column of every CSV file that is written is in the data dictionary, with the type that its values have; and
 nothing else is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,8 +1,6 @@
 """A disk that is full or cannot be written, a cache that is no folder, entries that are damaged: one clear line, the
 exit code that is documented, and nothing that was finished is lost."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

@@ -4,8 +4,6 @@ An example is run as it stands, but for names: graphs become small look-alikes, 
 ones. What cannot run here is named in `SKIPPED`, with its reason.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re

@@ -1,7 +1,5 @@
 """Fetching: sources in turn, hosts out of reach, and what is left behind when it is interrupted."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import signal

@@ -1,7 +1,5 @@
 """What was fetched is held against its checksums, and nothing of an archive is trusted."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import tarfile

@@ -1,7 +1,5 @@
 """`grailbench fetch`, and the graphs that were really fetched."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What a user names is opened once, read within limits, and refused where it is no file."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import os

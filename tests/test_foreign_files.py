@@ -1,7 +1,5 @@
 """Files of the user in folders that commands are given or use stay as they are (`tests/faults/foreign_files.py`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import foreign_files

@@ -1,7 +1,5 @@
 """Tables, names, DOT, GraphML, OBO and Python trees: what is read from a good file, and how a bad one is refused."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """Synthetic graphs: exact where they claim it, close where they say so, the same every time."""
 
-from __future__ import annotations
-
 import csv
 import json
 import tracemalloc

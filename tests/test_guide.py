@@ -1,7 +1,5 @@
 """The walk of the guide from a table to an answer is true, and so is what it says of git repositories."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

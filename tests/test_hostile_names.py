@@ -1,7 +1,5 @@
 """Names that attack, from every file, folder and option that gives one, in everything that is printed or written."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

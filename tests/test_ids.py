@@ -1,7 +1,5 @@
 """Query files, messages and exported graphs speak the ids of the imported file, whatever the format does to them."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

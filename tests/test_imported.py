@@ -1,7 +1,5 @@
 """An import appears whole or not at all, under a name of its own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,8 +1,6 @@
 """Kills, full disks and losses of power, some of each (`tests/faults` tries all); and what the harness says of a
 product that writes in place, does not sync, or loses a finished trial."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The locks name one release, with the hashes of its files, of everything that pyproject.toml asks for."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from importlib.metadata import PackageNotFoundError, requires

@@ -3,8 +3,6 @@
 The simulator cannot see it, its warps being single threads: on a GPU such a kernel waits for ever.
 """
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Names as vertex ids: the mapping itself, its stored form, and suggestions for a mistyped one."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

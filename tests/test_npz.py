@@ -1,7 +1,5 @@
 """No `.npz`, however damaged, does anything but give a graph or one clear error."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

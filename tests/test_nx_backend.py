@@ -1,7 +1,5 @@
 """The backend of NetworkX: its answers are NetworkX's own, and a changed graph gets no old ones."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import json

@@ -1,7 +1,5 @@
 """A file that is written is there whole or not at all, and takes the place of no input, pipe or terminal."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess

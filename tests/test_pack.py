@@ -1,7 +1,5 @@
 """A pack holds a run whole and says what it holds; whatever else is in a file that calls itself one is refused."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The sdist and the wheel: the same bytes from the same files, what they hold, and what they say of themselves."""
 
-from __future__ import annotations
-
 import io
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Query files and tables of pairs, in numbers and names."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """A user without a home folder, as the numeric user of a container: every command failed but `--version`."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import re

@@ -1,8 +1,6 @@
 """Profiles and outlines tell the truth of a graph: against plain Python on small graphs, where there is hardly
 anything, and against what is recorded."""
 
-from __future__ import annotations
-
 import json
 import re
 

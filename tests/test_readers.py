@@ -1,7 +1,5 @@
 """Every format round trips, is detected by content and name, and what is wrong is refused by file and line."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 

@@ -1,7 +1,5 @@
 """Where folders cannot be written, commands do without or end with one clear line (`tests/faults/readonly.py`)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

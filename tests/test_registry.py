@@ -1,7 +1,5 @@
 """The registry of datasets: names, files, printed counts; and opening graphs by name."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

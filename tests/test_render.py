@@ -1,7 +1,5 @@
 """Any renderer takes any table."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """A git repository as a graph: its commits, revisions as ids, and what is said when it or git is gone."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

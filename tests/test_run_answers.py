@@ -1,7 +1,5 @@
 """`grailbench run --answers`: the answers of a verified cell, in ids of the file, which --queries reads back."""
 
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Index files: whole or refused, of one graph and one version, shared by threads and processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

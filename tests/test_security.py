@@ -1,7 +1,5 @@
 """SECURITY.md: each promise names a test that is there, and a few are kept here."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The closure report's eight kinds of graph: each has what its name promises, and is a function of its spec."""
 
-from __future__ import annotations
-
 import networkx as nx
 import numpy as np
 import pytest

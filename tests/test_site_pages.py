@@ -1,8 +1,6 @@
 """The pages of graphs and implementations: their numbers against plain pandas, their links, and what they say of runs
 that lack something."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

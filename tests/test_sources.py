@@ -1,7 +1,5 @@
 """Servers that do everything wrong cost bounded time and leave nothing partial (`bad_servers`)."""
 
-from __future__ import annotations
-
 import os
 from types import SimpleNamespace
 

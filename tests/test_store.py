@@ -1,7 +1,5 @@
 """What is stored comes back whole, or not at all; what is damaged is rebuilt."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging

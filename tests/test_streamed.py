@@ -1,8 +1,6 @@
 """`streamed`: labels are those of the twin of `gpu-fused`, bit for bit, and answers the oracle's, however small the
 blocks; what is finished survives a kill and a full disk."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json
@@ -37,6 +35,8 @@ from grailbench.problems.reachability.index import FILTERS, NoTimer, Params
 
 SMALL = 500_000_000  #: bytes of memory that every graph here fits
 MANY = settings(max_examples=8)
+
+
 def params(dim=2, **others):
     return Params(dim=dim, filters=FILTERS, memory=SMALL, **others)
 

@@ -1,7 +1,5 @@
 """Reports and figures of runs of other problems than reachability: closures."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Temporary files and folders are gone with their process, and those of a live one are never touched."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """The closure report's format: what is written is read back, and a file that is wrong is refused by file and line."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from strategies import digraphs, edges_of, graph_of

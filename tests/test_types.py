@@ -1,7 +1,5 @@
 """mypy: strict on what users import, and on programs of users, in which every wrong type is found."""
 
-from __future__ import annotations
-
 import doctest
 import re
 import subprocess

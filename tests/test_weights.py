@@ -1,7 +1,5 @@
 """Weights of a file are kept and used, or the import says why not; other columns and formats are no weights."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

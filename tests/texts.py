@@ -1,7 +1,5 @@
 """Graphs as text, written apart from any reader, for tests of readers."""
 
-from __future__ import annotations
-
 
 def as_gra(vertices, edges, header="graph_for_greach\n", blank=" ", end="\n", order=None):
     children = [[] for _ in range(vertices)]

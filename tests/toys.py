@@ -3,8 +3,6 @@
 `python toys.py ARGS` is `grailbench ARGS` with them registered.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -13,8 +13,6 @@ The cost of a configuration for n queries is a straight line: the time from edge
 sets were measured, each counts the same. Times are medians of the trials, in ms.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 import os

@@ -8,8 +8,6 @@ networkx  `has_path` by NetworkX itself and by the backend, and `Index.reaches`,
 Lines of one table are timed in turns, in one process on one thread; a figure is the median of its rounds.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 Graphs are CSR arrays: offsets int64[n + 1], targets int32[m]. Kernels release the interpreter's lock.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 `python -m grailbench.api.reference > docs/library.md` writes the page; a test checks that it is up to date.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

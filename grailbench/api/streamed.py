@@ -1,7 +1,5 @@
 """An index of a graph that is never in memory, from a stream of edges: for `grailbench.build` and its command."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The commands of what there is: list and info of datasets, implementations, configs, runs and the machine."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """The `grailbench` command: loads its commands and turns expected errors into one line and an exit code."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -5,8 +5,6 @@ tables) are in a file of the cache, with a stamp of the files that they come fro
 imports the code, which takes a second or two; later ones read the file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from contextlib import suppress

@@ -3,8 +3,6 @@
 `python -m grailbench.cli.reference > docs/cli.md` writes the page; a test checks that it is up to date.
 """
 
-from __future__ import annotations
-
 import click
 from click.testing import CliRunner
 

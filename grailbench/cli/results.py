@@ -1,7 +1,5 @@
 """The commands that show a run: report and plot."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The commands that share runs: pack, record, cite, site."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -3,8 +3,6 @@
 Text is shown by `visible`, whoever writes it, be it a library that warns; what is written as bytes is data and stays
 what it is, but for what a terminal would obey."""
 
-from __future__ import annotations
-
 import io
 import os
 import sys

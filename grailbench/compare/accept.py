@@ -1,7 +1,5 @@
 """Accepting a run as the baseline: what speaks against it, whatever its times, and doing it."""
 
-from __future__ import annotations
-
 from grailbench.compare.measures import grouped
 from grailbench.compare.runs import Comparison
 from grailbench.errors import CheckFailed, InputError, NothingMeasured

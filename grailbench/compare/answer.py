@@ -5,8 +5,6 @@ medians; over several graphs it is the geometric mean over the graphs on which b
 its words are those of `compare.ratios`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from grailbench.compare import ratios

@@ -1,7 +1,5 @@
 """The gate of a comparison, from a TOML file: how much a time may grow before it is a regression."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -5,8 +5,6 @@ greatest of them. The code is the commit and, for a cell of a plug-in or a progr
 marked between two points if `runs.changes` finds it, alike, between each run of the one and each of the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

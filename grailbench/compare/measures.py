@@ -4,8 +4,6 @@ Only cells of one machine, one graph, one set of questions and one kind of place
 `questions` and `place` are equal for these.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar

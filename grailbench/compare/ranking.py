@@ -4,8 +4,6 @@ A ranking compares like with like: one query set, one number of label pairs (con
 ranking), and either real or generated graphs. Times are medians, divided by the best time on the graph.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple

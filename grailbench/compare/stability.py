@@ -10,8 +10,6 @@ Only phases that tables show and that are longer than `LEAST_MS` are judged: sho
 fewer than `LEAST_TRIALS` trials nothing is known but the load.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_left
 from collections import Counter

@@ -1,8 +1,6 @@
 """Everything that uses CUDA directly. Importing this package imports no CUDA module, so that `simulate` can be called
 first; functions that call kernels import files with kernels locally, after `gateway.require()`."""
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -5,8 +5,6 @@ goes back before an allocation fails, or by `Counting.flush`. Whoever uses anoth
 it before dropping an array. If NUMBA_CUDA_MEMORY_MANAGER selects another manager, nothing is counted.
 """
 
-from __future__ import annotations
-
 import os
 import weakref
 from threading import RLock

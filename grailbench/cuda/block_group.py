@@ -1,7 +1,5 @@
 """The functions of `warp_group` for a group of threads that is a whole block of `WIDTH` threads."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy import int32, int64
 

@@ -1,7 +1,5 @@
 """The current device: what it is, how much memory it has, and memory of it for arrays."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from grailbench.cuda.allocator import managers

@@ -5,8 +5,6 @@ is repeated until a step is a hundredth of it, and the idle power just before st
 `nvmlDeviceGetTotalEnergyConsumption`, of the whole board. CPUs: Running Average Power Limit (RAPL) in `POWERCAP`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field

@@ -10,8 +10,6 @@ loaded once a step. `rest` writes columns of pivots while other blocks read them
 A_uK D, and A_uK R' = A_uK D R'.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from math import lcm

@@ -6,8 +6,6 @@ neighbours; prefix sums place the bins in three queues, processed by one thread,
 stores the frontiers for later traversals of the same levels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple

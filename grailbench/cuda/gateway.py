@@ -1,8 +1,6 @@
 """Imports the module that compiles kernels, of numba-cuda (the `gpu` extra) or else numba, repairs it, and explains
 what is missing if it cannot be used."""
 
-from __future__ import annotations
-
 import functools
 import threading
 import warnings

@@ -2,8 +2,6 @@
 compiles kernels, and how its kernels take an array.
 """
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError, version
 
 from grailbench.util.commands import output

@@ -5,8 +5,6 @@ then launches it cooperatively. Calling `this_grid` for each barrier makes barri
 (docs/notebook.md). All threads must reach every barrier.
 """
 
-from __future__ import annotations
-
 import ctypes
 import itertools
 from collections.abc import Callable, Sequence

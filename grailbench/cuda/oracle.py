@@ -4,8 +4,6 @@ Of each group of targets every vertex has a row of bits, whether it reaches each
 level from the deepest up. Levels that rise along every edge are checked first. Importing this module imports CUDA.
 """
 
-from __future__ import annotations
-
 from time import monotonic
 
 import numpy as np

@@ -7,8 +7,6 @@ reach here). `segmented` reduces values at the targets of edges to their sources
 they accumulate in registers, else shuffles leave the values of each source in its first lane.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy import int32
 

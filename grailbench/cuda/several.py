@@ -1,7 +1,5 @@
 """Several GPUs of one host, with one host thread for each, whose current device it is."""
 
-from __future__ import annotations
-
 import atexit
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache

@@ -2,8 +2,6 @@
 request a shared array at once can get different ones, and the real `cuda` is restored in a module when the first thread
 returns from one of its device functions."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -5,8 +5,6 @@ All lanes must call each of these functions. Blocks have one dimension and a mul
 simulator `WIDTH`, unless a kernel uses only `lane`). `block_group` has the same functions but `union` for whole blocks.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy import int64, uint64
 

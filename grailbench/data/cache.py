@@ -5,8 +5,6 @@ cache/graphs/<name>.<format>  one unpacked graph file per dataset
 cache/*/<file>.json           the note about a file: its source, its sha256 and when it was fetched
 """
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import dataclass

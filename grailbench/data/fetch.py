@@ -4,8 +4,6 @@ An archive is downloaded to a temporary file, checked against its checksum and m
 unpacked to a temporary file, which is checked (or read completely where no checksum is known) and moved into place.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import threading

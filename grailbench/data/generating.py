@@ -1,7 +1,5 @@
 """Generating and listing graphs for `grailbench generate`, as records."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Nothing is opened, fetched, generated or stored here; `library` does that.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal

@@ -4,8 +4,6 @@ There is one TOML file for each set in `datasets/`. Its keys are the fields of t
 files to download, `datasets` are the graphs in them. `{file}` in a source stands for the name of the archive.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath

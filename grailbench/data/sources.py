@@ -3,8 +3,6 @@
 Servers and archives are not trusted: a download is bounded in bytes and in time, and what an archive unpacks to too.
 """
 
-from __future__ import annotations
-
 import gzip
 import shutil
 import tarfile

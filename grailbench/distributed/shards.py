@@ -1,7 +1,5 @@
 """Pairs of a user, from wherever they come, as shards that are asked one after the other; and their answers as bits."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ numpy, pandas, Arrow and whatever else becomes an array of numpy. What is doubtf
 fraction, a truth value, a text or a dictionary in the place of a column.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from numbers import Integral

@@ -6,8 +6,6 @@ components are computed only if it is not, of what it leaves. Duplicate edges an
 super-root with an edge to every root is added, as in the thesis (section 2.4.1).
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -5,8 +5,6 @@ not depend on the order of evaluation or the number of threads. All constants an
 converts mixed signed and unsigned arithmetic to float64.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

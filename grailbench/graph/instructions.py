@@ -1,7 +1,5 @@
 """Single instructions of the processor for kernels: the places and numbers of bits, and loading ahead."""
 
-from __future__ import annotations
-
 from llvmlite import ir
 from numba import config, types
 from numba.core import cgutils

@@ -4,8 +4,6 @@ Vertex x is `vertex[x]` of the DAG, where `vertex` is `Dag.order`: levels are co
 is vertex 0. An edge is *deep* if it leads to the next level; every vertex except the super-root has a deep parent.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

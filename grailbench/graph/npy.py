@@ -1,7 +1,5 @@
 """Reads arrays of an `.npz` safely: a damaged header causes neither a huge allocation nor an unexpected exception."""
 
-from __future__ import annotations
-
 import math
 import re
 import zipfile

@@ -4,8 +4,6 @@ A small graph is condensed and numbered in some tens of microseconds, of which s
 each step, take more than half.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -7,8 +7,6 @@ sweep    works for any graph: one bit for each of `SOURCES` sources is propagate
 Both are exact. They rely on the topological order of the DAG, which they check.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from concurrent.futures import ThreadPoolExecutor

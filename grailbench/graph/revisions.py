@@ -1,7 +1,5 @@
 """Runs git: the commits of a repository, and the commits that revisions such as HEAD~3, tags or short hashes mean."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

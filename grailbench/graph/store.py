@@ -6,8 +6,6 @@ same file at once cannot mix their contents. Loading checks every array against 
 anything is wrong.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

@@ -5,8 +5,6 @@ Distances are 32-bit integers and their check needs positive weights, so a usabl
 reader reports the edge and the reason, and shortest paths use random weights instead.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -1,7 +1,5 @@
 """Writes graphs as text, each edge once and in ascending order, so that equal graphs give equal files."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

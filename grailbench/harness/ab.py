@@ -6,8 +6,6 @@ with blocks of trials (A B, B A, A B, ...), so that a drift of the machine affec
 ordinary run folders. Worktrees and processes are removed at the end, also after Ctrl-C.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -5,8 +5,6 @@ To add an axis, add an entry here and a field to the `Params` of the problem tha
 axis, so it is `late`: a plan has it only where it has a value, so that the digests of older runs stay valid.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

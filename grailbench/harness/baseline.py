@@ -5,8 +5,6 @@ one BASE. Whoever is killed between them leaves both whole, and `settle` makes t
 Only folders with names that nobody else gives are deleted: a folder BASE.before that is there stays.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from contextlib import suppress

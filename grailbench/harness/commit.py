@@ -5,8 +5,6 @@ git blob id of each file, written by `python -m grailbench.harness.provenance` i
 compared with the stamp, so that a changed copy is not taken for the commit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

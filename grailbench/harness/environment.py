@@ -1,7 +1,5 @@
 """The environment of a run (machine, software, thread settings and code), and hashes of it."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -5,8 +5,6 @@ run have none, and are of the run's own environment or of an earlier one. The en
 cells to workers says `client`: it measured nothing itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 from grailbench.errors import InputError

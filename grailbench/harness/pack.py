@@ -6,8 +6,6 @@ file names. The manifest has the size and the sha256 of each file.
 The checksums show damage, not lies: who makes a pack makes them too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

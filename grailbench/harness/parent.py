@@ -3,8 +3,6 @@
 This runs first in a new process, so it imports only cheap modules.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

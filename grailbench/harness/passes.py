@@ -1,7 +1,5 @@
 """The passes of a cell, in any process: one that is verified, and the timed ones."""
 
-from __future__ import annotations
-
 import gc
 from dataclasses import dataclass, replace
 from time import perf_counter

@@ -6,8 +6,6 @@ Host: the peak of the resident set as Linux counts it (VmHWM). It includes the i
 Device: the peak of the memory allocated for device arrays (`cuda.allocator`).
 """
 
-from __future__ import annotations
-
 import re
 import resource
 import sys

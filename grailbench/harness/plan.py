@@ -6,8 +6,6 @@ A cell is (problem, graph, implementation, d, search, filters, threads, devices,
 Axes that an implementation does not have (`Implementation.axes`) are left out, so that no cell is measured twice.
 """
 
-from __future__ import annotations
-
 import hashlib
 import itertools
 import json

@@ -4,8 +4,6 @@ An installed distribution is known by its version and its files. Code that a dis
 files, as that of an editable install, can change at any time: it is known by the commit of the git checkout around it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Iterable, Mapping

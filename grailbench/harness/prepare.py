@@ -1,8 +1,6 @@
 """What comes before a run: its plan, the folder of the run that is continued, if any, and the graphs, which are fetched
 or replaced by look-alikes where they are missing."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

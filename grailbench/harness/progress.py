@@ -1,7 +1,5 @@
 """The rows of a run: those that it has, and where new ones are written; and who is called with its progress."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Protocol

@@ -7,8 +7,6 @@ the run names another commit or none, but the sources of these commits have the 
 'none' if no commit has that code.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Since format 2, a row has `sum`, a hash of all its other fields, so that changes
 none and are only checked for contradictions.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping

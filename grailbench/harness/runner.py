@@ -2,8 +2,6 @@
 (`session`). The rows of a trial are on disk when it ends.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from collections import Counter

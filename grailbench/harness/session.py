@@ -6,8 +6,6 @@ graphs may have 25 million vertices. `executor` makes the passes; `progress` kno
 the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

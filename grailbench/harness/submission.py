@@ -3,8 +3,6 @@
 What a pack is, and what it must be to be read at all, is in `harness.pack`.
 """
 
-from __future__ import annotations
-
 import getpass
 import json
 import os

@@ -4,8 +4,6 @@ kill, and finished trials are not repeated when a run continues.
 `harness.folder` describes and reads the folder.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json

@@ -9,8 +9,6 @@ parts, and the CRC of the bytes, little-endian. Where blocks begin stands in a f
 To write them, the edges are sorted by level as stage 1 sorts them by id.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A build out of memory, from a stream of edges to the arrays of an index on disk, or to the file of an index."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import closing

@@ -5,8 +5,6 @@ file has more keys than memory, and each file is then sorted in memory; of one v
 are merged. They come back as a stream, from which duplicates are dropped.
 """
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 from collections import deque

@@ -5,8 +5,6 @@ last whole stage. What a build did not write is never deleted: it only takes an 
 holds nothing else.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """`streamed`: labels of graphs larger than memory, built by passes over edges on disk."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing

@@ -10,8 +10,6 @@ for up to `TOGETHER` label pairs at once:
 Sizes are summed between the first and the second pass, from the parents alone. Vertices are numbered by level.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -8,8 +8,6 @@ The vertices that a level sets free follow in Kahn's queue by the last of their 
 what sorting by both gives, in whatever order the edges come. Levels with few vertices are walked as a queue.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -3,8 +3,6 @@
 The records (`gpu.fused.filter.Records`) are by vertex of the `Dag` here, so that they stand beside its rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

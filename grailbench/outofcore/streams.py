@@ -4,8 +4,6 @@ A block is two columns of integers, sources and targets. Vertices are 0, 1, ... 
 many as are stated; those of a KONECT file count from 1. `graph.readers`, which has all edges at hand, finds out more.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import zlib

@@ -1,8 +1,6 @@
 """From how many queries a build pays, as tables: against the next on the front of build and query and against the best
 searching method, and against `sweep`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

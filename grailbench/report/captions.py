@@ -3,8 +3,6 @@
 The command line imports this module to know the names without importing the drawing code.
 """
 
-from __future__ import annotations
-
 import tomllib
 from importlib.resources import files
 

@@ -1,8 +1,6 @@
 """How to cite grailbench, and a run of it: with the papers that its tables reproduce, where its graphs come from, and
 the machine in a paragraph for a section on methods."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

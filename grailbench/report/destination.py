@@ -1,7 +1,5 @@
 """Where the files of a report are written: into the run's folder by default, but never into a recorded run."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

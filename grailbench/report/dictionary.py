@@ -7,8 +7,6 @@ A name is looked up for its file first, then for all: `value` of rivals.csv is n
 anything. A unit '=' is that of what the column's name or another column says.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 import sys

@@ -1,7 +1,5 @@
 """A run's report: the tables chosen, made from its cells, shown and written beside it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace

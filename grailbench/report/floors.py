@@ -6,8 +6,6 @@ cache. Both rates come from `grailbench limits`, for one thread or for all, as t
 out (stamps, stack, branches, dependent misses) makes real times longer, never shorter.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from pathlib import Path

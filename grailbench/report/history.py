@@ -1,7 +1,5 @@
 """A history of runs as tables, a figure, and blocks of a page: what `compare` marks, worst first, and all medians."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

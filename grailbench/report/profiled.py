@@ -1,8 +1,6 @@
 """The figures of a graph's outline: level widths, degrees, components, trees at the ends and core; and of what answers
 its pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 import pandas as pd

@@ -4,8 +4,6 @@ The CSV files (`results/published`) keep the printed digits, row and column orde
 `errata.csv` says which cells are wrong or odd and why, `reasons.csv` why measured values are far from printed ones.
 """
 
-from __future__ import annotations
-
 import csv
 import tomllib
 from dataclasses import dataclass

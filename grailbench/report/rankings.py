@@ -1,8 +1,6 @@
 """Tables of who is better: everybody in one ranking, the best of ours against the best of the others on each graph, and
 what workers add."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """A table of runs: machine, cells, commit, and the command that repeats the run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ process that uses an entry holds a lock on it (flock, together with others), whi
 bound, of what can be had again, that which was used longest ago is removed first.
 """
 
-from __future__ import annotations
-
 import fcntl
 import json
 import logging

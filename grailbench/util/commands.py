@@ -1,7 +1,5 @@
 """Other programs and what they print, and git in folders that come from strangers."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Mapping

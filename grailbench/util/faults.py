@@ -4,8 +4,6 @@ After some errors of the driver (a kernel that reads where nothing is, memory be
 process fails: the GPU is lost to the process. Then nothing is tried there any more, and nothing is given back.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable, Iterator
 

@@ -3,8 +3,6 @@
 Format, checksum and content all come from the same bytes, so a file cannot change in between, and a pipe works as well.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib

@@ -1,8 +1,6 @@
 """Protects runs from implementations that crash or take too long, and runs and users of the library from interrupts at
 a bad moment."""
 
-from __future__ import annotations
-
 import _signal  # what `signal` is made of: it names numbers by enumerations, which takes ten times as long
 import os
 import signal

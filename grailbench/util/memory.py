@@ -2,8 +2,6 @@
 allows enough to load numpy, scipy and numba, whose OpenBLAS else ends the process or hangs.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import resource

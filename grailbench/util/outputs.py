@@ -7,8 +7,6 @@ leads to is replaced; elsewhere, as in a folder that somebody sent, the link its
 character devices are written to as they are.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

@@ -4,8 +4,6 @@ In a checkout (or an editable install) both are in the checkout. In an installed
 `grailbench/_shipped` and the cache is in the user's cache folder, or in a temporary one where that cannot be.
 """
 
-from __future__ import annotations
-
 import errno
 import functools
 import logging

@@ -1,7 +1,5 @@
 """Small JSON records with a checksum: rows of a run, its plan, notes in the cache."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

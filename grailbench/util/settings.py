@@ -3,8 +3,6 @@
 Every fault of a file becomes an InputError that names the file, the line if known, the key and the remedy.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ Letters of all scripts, accents and emoji stay. Two names that differ in anythin
 different, except where one has the very letters with which the other's hidden character is shown.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import unicodedata

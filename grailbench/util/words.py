@@ -3,8 +3,6 @@
 Every function takes plain values and returns text. None stands for an unknown value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 

@@ -10,8 +10,6 @@
 Exit code 1 if anything broke. It takes about two minutes.
 """
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -7,8 +7,6 @@ that is read or written wrongly. Tests that start processes or ask how often som
 process is, are left out, and GPUs stay out of sight. Exit code 1 if a part fails.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

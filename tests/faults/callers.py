@@ -16,8 +16,6 @@ Exit code 1 if an answer was wrong, an exception came that none is due, or a pro
 about four minutes.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

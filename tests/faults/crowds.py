@@ -11,8 +11,6 @@ name of all: every answer must be that of its own file, and one import at most m
 in one line, with the remedy. Exit code 1 if not.
 """
 
-from __future__ import annotations
-
 import atexit
 import gzip
 import hashlib

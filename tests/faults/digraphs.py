@@ -8,8 +8,6 @@ or the edges as it takes them, and from edges too where it can start there. Exit
 were left when the time was over.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import traceback
 from collections.abc import Iterable

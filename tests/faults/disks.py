@@ -9,8 +9,6 @@ with 0, if what failed is not needed. What is read then is whole or refused, and
 nothing had been. Exit code 1 if not.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -9,8 +9,6 @@ must an index whose batch failed. On a GPU the driver's calls fail; in numba's s
 functions that make arrays fail in place of the driver. Exit code 1 if anything was wrong.
 """
 
-from __future__ import annotations
-
 import gc
 import re
 import weakref

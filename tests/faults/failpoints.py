@@ -6,8 +6,6 @@ by the descriptor of an open file (`numpy.tofile`) is seen as one write when Pyt
 that a counted one starts is counted with it. Not counted: chmod, times, locks, and files that C code opens itself.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import fcntl

@@ -5,8 +5,6 @@ second must be those of the first and as much more, and the answers by them the 
 or added to another in 32, comes out as another one.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 import types

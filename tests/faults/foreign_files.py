@@ -11,8 +11,6 @@ ends with one line and exit code 2. What files of a report or a figure are calle
 for them asks for those. Exit code 1 if not.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import tempfile

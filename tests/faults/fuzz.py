@@ -9,8 +9,6 @@ are killed if they stay at one input: that input is a finding, as is one at whic
 is a finding.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import mmap

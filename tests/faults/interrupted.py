@@ -1,7 +1,5 @@
 """A command that is cut short, read, and called again: what kills.py, disks.py and powerloss.py do alike."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence

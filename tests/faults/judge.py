@@ -4,8 +4,6 @@ A finding is any exception but grailbench's own, an error that does not name the
 lacks, a wrong result, an allocation beyond what is allowed, an input that takes seconds, and a file left behind.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -3,8 +3,6 @@
 Each is a function of a digraph (`oracle_checks.Digraph`) that raises AssertionError where answers are wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from unittest import mock
 

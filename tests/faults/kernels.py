@@ -10,8 +10,6 @@ compiler's own objects. Exit code 1 if a kernel was not launched by any graph, o
 says of `traversal.gpu.many` is harmless: all that write to one place write the same number, the level.
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Callable, Iterator

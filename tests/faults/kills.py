@@ -8,8 +8,6 @@ Exit code 1 if a promise broke: something partial passed for whole, a finished t
 ended, the outcome differed, or something was left behind.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

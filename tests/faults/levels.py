@@ -1,7 +1,5 @@
 """Whether what a process holds stays level: samples of it, and a verdict on their slope."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sys

@@ -11,8 +11,6 @@ must have its trials, those on the GPU from a fresh process, with the answers of
 1, as for any failed cell, and `--resume` must add what is missing. Before that, some runs at once must all end well.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

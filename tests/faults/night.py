@@ -7,8 +7,6 @@ clean checkout; but not those whose records are of more work than a night's. Exi
 this machine lacks is reported and is no failure.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

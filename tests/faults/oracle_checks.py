@@ -1,7 +1,5 @@
 """A digraph, what plain Python (`naive`) finds on it, and all that an implementation of any problem is asked there."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Files with checksums get right ones of most inputs, so that what lies behind the
 damage to a file that is right.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import random

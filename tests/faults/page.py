@@ -6,8 +6,6 @@ Exit code 1, with a line for each fault on stderr, if a record is incomplete, it
 does not exist, or its promise was broken.
 """
 
-from __future__ import annotations
-
 import html
 import importlib
 import json

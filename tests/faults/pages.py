@@ -8,8 +8,6 @@ and in the order in which folders list their files. COLUMNS is set in none, as i
 terminal is. `--nightly` is eight turns and takes about two minutes. Exit code 1 if any file differs.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Every question to an index, and its answers, which no thread, copy or damage may change."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterable
 from typing import Any

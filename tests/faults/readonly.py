@@ -10,8 +10,6 @@ kept are skipped with the reason and the remedy. Exit code 1 if not. The rights 
 nothing, are laid down before.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import shutil

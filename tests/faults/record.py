@@ -4,8 +4,6 @@ A program of this folder is a function with the decorator `record.program`, and 
 `--record NAME`; the file is committed as it is.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import shlex

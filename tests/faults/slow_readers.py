@@ -1,8 +1,6 @@
 """Readers of graphs in plain Python, written from the formats and not from grailbench's code: what its fast readers are
 held against. They are slow, and hold all that they read in lists."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import zlib

@@ -7,8 +7,6 @@ sampled (`levels.py`), and at the end judged by the slope. `--nightly` takes ten
 Exit code 1 if something grew, or a piece of work did not end as it should.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Work of every sort, done again and again in one process: what `soak.py` repeats. Each piece leaves nothing behind."""
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

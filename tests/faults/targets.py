@@ -4,8 +4,6 @@ Most inputs are given to readers as bytes in memory, by the layer below the one 
 as long as reading a few hundred bytes; one in 64 is a file, and opened as any.
 """
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import io

@@ -1,7 +1,5 @@
 """Targets of fuzzing: files of pairs, settings, what grailbench keeps for itself, runs and packs."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import io

@@ -5,8 +5,6 @@ runs commands in forks of this process, which has imported and compiled everythi
 second.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import gzip

@@ -12,8 +12,6 @@ four minutes with 300 vertices, and far longer with 1,000, as `gpu` and `gpu-32`
 chain. Counters that an implementation calls varying may differ. Exit code 1 if anything differed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -7,8 +7,6 @@ trials measured) / cells. It is processor time, since other work on a machine ma
 told too. Then the run is gone on with, reported, compared and packed. Exit code 1 above the limit.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -4,8 +4,6 @@ Where NetworkX raises an exception, or gets arguments that leave nothing to comp
 the NetworkX graph: then exceptions are the same in every version of NetworkX.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from math import ceil

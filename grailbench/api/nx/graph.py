@@ -1,7 +1,5 @@
 """A NetworkX graph as arrays, with what is computed from them once: generations, components, the index."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from itertools import chain

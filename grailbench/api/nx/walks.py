@@ -3,8 +3,6 @@
 A row has the neighbours of a vertex in the order of the NetworkX graph, each once.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -8,8 +8,6 @@ dropped. Vertices without a component begin anew. Keys also travel from the vert
 what a vertex has seen doubles from pass to pass, also on a cycle of all vertices.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

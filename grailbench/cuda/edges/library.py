@@ -3,8 +3,6 @@
 Kernels take these arrays as they are in the simulator, and as numba's device arrays otherwise (`seen`).
 """
 
-from __future__ import annotations
-
 import sys
 import threading
 from contextlib import contextmanager, nullcontext

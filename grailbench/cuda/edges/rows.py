@@ -1,7 +1,5 @@
 """Sorts edges on the device, drops duplicates and self-loops, and finds where rows begin."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -2,8 +2,6 @@
 several threads copy, or kernels fill, one piece while another travels.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait

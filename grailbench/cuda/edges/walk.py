@@ -11,8 +11,6 @@ All in one cooperative launch; block 0 alone processes narrow levels. Vertices t
 or behind them. A walk ends early on a deep graph (`cuda.graphs.Outline.deep`).
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -8,8 +8,6 @@ needed, in sets of their own. Graphs are raw: without a super-root, and with as 
 file has.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass

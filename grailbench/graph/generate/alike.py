@@ -14,8 +14,6 @@ So edges are swapped until they lead to lower heights, and then to make them sho
 its neighbours, so that clusters form. All arithmetic is on integers.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ vertices or more, so that its closure does not fit the memory of an ordinary mac
 (`docs/reductions.jsonl`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

@@ -26,8 +26,6 @@ chain, comb
            the deepest graphs: one path, and a path whose every vertex has a tooth
 """
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

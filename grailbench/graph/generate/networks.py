@@ -13,8 +13,6 @@ roads      a square grid that keeps 70 % of its edges: thousands of levels, degr
 Graphs are pure functions of name and seed. All arithmetic except for the radius is on integers.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

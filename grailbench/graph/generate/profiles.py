@@ -5,8 +5,6 @@ kind; a kind is a combination of level (longest path from a root), height (longe
 and number of children. The knobs were chosen so that the positive rate of the look-alike is that of the graph.
 """
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from functools import cached_property

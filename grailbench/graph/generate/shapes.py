@@ -19,8 +19,6 @@ The density is the share of the n (n-1) ordered pairs that are edges. Graphs are
 same on every machine. `scale-free` has self-loops and duplicate edges.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

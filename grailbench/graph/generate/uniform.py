@@ -1,7 +1,5 @@
 """Generates uniform random graphs of a given size: DAGs, such as those in Computation 2020, table 2, and digraphs."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Reads graphs of all formats from files and folders; the format is given by the user or recognised."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re

@@ -6,8 +6,6 @@ has no comma, or by what a first line `sep=;` says. A cell in double quotes may 
 quotes for quotes, and keeps the blanks at its ends; blanks at the ends of other cells do not count.
 """
 
-from __future__ import annotations
-
 import csv
 import importlib
 import io

@@ -27,8 +27,6 @@ The format of the closure report (Fenz et al., TU Wien 2022, section 1.1): a fir
 are usable (see `weights`). The number of edges must be that of the first line, so that a truncated file is detected.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

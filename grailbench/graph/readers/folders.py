@@ -10,8 +10,6 @@ have one name. `from a import b` leads to a.b if that is a module, else to a. Hi
 are left out.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

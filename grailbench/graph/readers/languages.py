@@ -8,8 +8,6 @@ OBO: an edge goes from a term to the term that it is related to, from child to p
 terms that are not obsolete, and those that edges lead to, which another file may define.
 """
 
-from __future__ import annotations
-
 import io
 import logging
 import re

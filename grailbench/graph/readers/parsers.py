@@ -6,8 +6,6 @@ status codes below. If the arrays are full it returns FULL and is called again w
 once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import numpy as np

@@ -14,8 +14,6 @@ that occur. A second line for a vertex is an error; by that networkx's multi-lin
 detected. networkx does not mark a graph as undirected, so every edge is read as directed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.errors import InputError

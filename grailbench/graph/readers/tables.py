@@ -5,8 +5,6 @@ The columns of source and target of a table are those that the caller names; els
 The vertices are the ids that occur. What may be read in several ways is an error.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What readers share: what they find, the beginning of a text, its first lines, and checks of stated sizes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Here are the scales of measurement, and the row of a measurement.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Kernels release the GIL. Each thread of a pool runs one call, for reads and copi
 own random elements of one shared table, as the threads of the implementations do.
 """
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
 

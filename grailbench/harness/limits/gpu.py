@@ -4,8 +4,6 @@ Each operation first runs on little data, and its result is compared with that o
 CUDA (`cuda.gateway`). In the simulator all operations run, but their rows have no times.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter

@@ -4,8 +4,6 @@ The matrix of n vertices is uint64[n, words(n)]. Bit v of a row is bit v % 64 of
 The diagonal of a closure is 0: as in the report (figure 2), a vertex on a cycle gets no edge to itself.
 """
 
-from __future__ import annotations
-
 import weakref
 from threading import RLock
 

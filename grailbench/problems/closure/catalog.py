@@ -1,7 +1,5 @@
 """The registered closures, on the CPU and on a GPU. Importing this module imports no CUDA module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Writes a graph of the library, or its closure, to a file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -2,8 +2,6 @@
 closure, from host memory to host memory, which has an edge (u, v) for every two different vertices with a path from u
 to v."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

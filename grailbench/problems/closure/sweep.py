@@ -5,8 +5,6 @@ union of those before it adds nothing: that edge is `redundant` (Goralcikova and
 words, and a closure larger than memory is made in blocks of them (`Blocks`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple

@@ -1,8 +1,6 @@
 """The report's Floyd-Warshall on a matrix of 32-bit integers (Fenz et al. 2022, section 3.1), and Warshall's algorithm
 on packed bits, 64 pivots at a time, as in `closure.gpu.warshall`: with tables of the 256 unions of each 8 pivots."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

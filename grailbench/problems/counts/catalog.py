@@ -1,7 +1,5 @@
 """The registered counts, on the CPU and on a GPU. Importing this module imports no CUDA module."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterable
 from importlib import import_module

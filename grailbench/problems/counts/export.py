@@ -1,7 +1,5 @@
 """Writes how many vertices each vertex of a graph of the library reaches, and is reached by, to a file."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

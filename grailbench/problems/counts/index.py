@@ -2,8 +2,6 @@
 in each component, and the solver says how many original vertices each component reaches, its own included. What users
 get is one less: the *other* vertices."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,8 +1,6 @@
 """The problem `counts`: condensed graphs, all descendants or ancestors counted once a trial, and the check: by a plain
 closure where that is short, else by searches and what edges imply. Nothing of it is peeled, weighed or shared."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

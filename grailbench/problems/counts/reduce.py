@@ -6,8 +6,6 @@ columns that a sweep must tell apart, and weigh what their trees hold. Implement
 a depth-first search, so that neighbours share ancestors; `listed` by levels.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ mean 1 / W. So W times the sum of a vertex's least ranks is gamma-distributed, a
 without bias, of relative standard error 1 / sqrt(RANKS - 2). What a vertex counts besides columns is exact.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -5,8 +5,6 @@ everything: they refer to the row of that child, whose bits are counted once. On
 which only words that are not 0 are written and read.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A counting kernel takes an int64 array; the build that is timed takes None inste
 counting. The constants are positions in the array. docs/measuring.md has the meaning of each counter.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 NAMES = (

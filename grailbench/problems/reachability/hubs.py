@@ -8,8 +8,6 @@ Sources: the landmarks of 2-hop covers (Cohen, Halperin, Kaplan and Zwick, SIAM 
 like the supportive vertices of Hanauer, Schulz and Trummer (*O'Reach*, SEA 2021).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

@@ -4,8 +4,6 @@ An implementation is a class of about 25 lines. It never imports the harness. Th
 `grailbench.problems.contract`, which has the registry, define.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field

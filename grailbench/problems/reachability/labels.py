@@ -11,8 +11,6 @@ spanning tree of traversal i: u reaches every vertex whose rank is in [t_i, e_i]
 code: level 0 everywhere excludes nothing, and t_i = `NEVER` accepts nothing.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

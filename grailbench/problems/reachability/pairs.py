@@ -6,8 +6,6 @@ pair of the graph is a header, by which source, target and answers (`ANSWERS`) a
 a compiled function, 20 times as fast.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterable, Iterator

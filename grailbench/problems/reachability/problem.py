@@ -1,7 +1,5 @@
 """The problem `reachability`: each trial builds an index on a condensed graph and asks it one batch of pairs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,8 +1,6 @@
 """The profile of a graph, which decides which index suits it: its structure, the trees at its ends and the core between
 them, how much is reachable, and what answers its pairs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

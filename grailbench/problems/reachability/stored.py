@@ -1,7 +1,5 @@
 """A condensed graph and an index of it in a file of arrays (`graph.mapped`): what is kept, and how it comes back."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path

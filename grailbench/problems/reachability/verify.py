@@ -5,8 +5,6 @@ or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. Beyond
 with one another, and the oracle decides where they differ.
 """
 
-from __future__ import annotations
-
 import os
 from contextlib import suppress
 from typing import IO

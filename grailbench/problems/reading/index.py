@@ -1,8 +1,6 @@
 """The interface of implementations of `read`, and the implementations: our readers by format, and pandas to compare.
 The text is written by this module, independently of any reader, so the original graph serves to check what was read."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from pathlib import Path
 from typing import ClassVar

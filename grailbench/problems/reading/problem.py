@@ -1,7 +1,5 @@
 """The problem `read` for the harness: a graph is written as text once, and that text is read in every trial."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

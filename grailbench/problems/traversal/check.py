@@ -5,8 +5,6 @@ d[v] > d[u] + w, and every other vertex v with a distance has an edge u -> v wit
 conditions give upper bounds. By the third one can walk back from v with falling d to s, which is a path of length d[v].
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

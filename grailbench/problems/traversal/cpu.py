@@ -1,8 +1,6 @@
 """CPU baselines on one core: a queue BFS, scipy's Dijkstra, and shortest paths by buckets; and BFS from many sources at
 once, a bit each, in threads (MS-BFS, Then et al. 2014), pushed along edges where these are few, else pulled."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

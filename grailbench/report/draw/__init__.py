@@ -4,8 +4,6 @@ With the same version of matplotlib a figure always gives the same bytes: there 
 length is in inches.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator
 from importlib.resources import files as resources

@@ -5,8 +5,6 @@ A group of marks has the position of its series as `data-series`, the sign of a 
 the tooltip; files have no links.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit

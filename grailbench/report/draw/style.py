@@ -1,7 +1,5 @@
 """Colours, marks and ticks of all figures. Series of marks differ not only in colour but also in their shapes."""
 
-from __future__ import annotations
-
 import math
 
 #: eight colours of series with a contrast of at least 3 to the white page and to the dark page

@@ -6,8 +6,6 @@ their hashes. Without JavaScript it lacks only sorting, hints on touch, legends 
 references in the heat map. The same run always gives the same file.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The content of a run's page: sections of blocks, in reading order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple

@@ -4,8 +4,6 @@ A module here has the tables of a paper in `PARTS`; that is all that a report ne
 part has only the table of all its cells.
 """
 
-from __future__ import annotations
-
 import pkgutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

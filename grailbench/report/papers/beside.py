@@ -1,8 +1,6 @@
 """Printed tables filled with measured values: for each graph a line of measured values, a line of printed values, and
 a line of their ratios or differences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

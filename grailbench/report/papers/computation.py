@@ -5,8 +5,6 @@ never published, so ours are generated with the printed numbers of vertices and 
 graphs that cannot be downloaded. All of these are marked as generated, and no average mixes them with real graphs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache

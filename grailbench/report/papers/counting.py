@@ -1,7 +1,5 @@
 """Runs of `--problem counts`: a line per graph and direction, counts and estimates beside searches by their rate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 

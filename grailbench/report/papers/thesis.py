@@ -6,8 +6,6 @@ Tables 6.1-6.6 also have columns that were not printed: every other implementati
 `sequential` in the same row to it. Tables 2.4-2.6 have such columns for `core`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial

@@ -6,8 +6,6 @@ latex     a `table` environment, or a `longtable`
 html      a fragment: `<table>` with its caption and notes
 """
 
-from __future__ import annotations
-
 import json as library
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ take for more than itself is escaped, and what is neither ASCII nor in `_SPECIAL
 controls and marks of direction too, so that they are seen.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

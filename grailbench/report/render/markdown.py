@@ -1,7 +1,5 @@
 """A table as a section of a Markdown page."""
 
-from __future__ import annotations
-
 import re
 
 from tabulate import tabulate

@@ -9,8 +9,6 @@ names in the dictionaries, and of each cell the twelve digits of its anchor. Tim
 significant digits, bytes are exact; what was not measured is None.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

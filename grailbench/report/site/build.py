@@ -3,8 +3,6 @@
 The same runs give the same bytes. Runs are read one by one, and only their cells stay in memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ The files are written into a hidden folder beside it, which takes its place at t
 a site of ours is never replaced: the file `MARK` lists what a site wrote.
 """
 
-from __future__ import annotations
-
 import glob
 import json
 import os

@@ -1,7 +1,5 @@
 """The pages of graphs: what a graph is, pictures of its levels and degrees, and what is worth its price on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from grailbench.compare.measures import best, by_pair, from_edges, grouped

@@ -3,8 +3,6 @@
 Every implementation meets the best other on the same machine, graph, queries and place to run.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator

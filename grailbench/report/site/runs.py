@@ -1,7 +1,5 @@
 """The pages of runs: what was measured, on what, by which command, and every cell with all of its phases."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

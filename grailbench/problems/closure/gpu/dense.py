@@ -6,8 +6,6 @@ column k do not change in step k, so its threads may run in any order. Of the se
 `targets` here, E_idx is `offsets`, C is `found` and M is `mask`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.cuda.floyd_warshall import run_tiles

@@ -3,8 +3,6 @@
 The phases `host_to_device`, `kernel`, `count_edges` and `device_to_host` are timed by events (`device.timers`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -5,8 +5,6 @@ Large graphs are condensed by the device (`cuda.edges`), small ones by the host 
 threads goes through all levels for its own strip of words. Importing this module imports CUDA.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

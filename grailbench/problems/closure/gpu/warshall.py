@@ -8,8 +8,6 @@ Each block computes D, R' and its tables itself, while others may write the same
 and after the step gives the same result, since D R' = R' and A' R' = A R' for A' = A D.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from numpy import int64, uint64

@@ -5,8 +5,6 @@ states of the children tell which chunks it reaches, and it unites their rows th
 reached whole needs no row; rows of others are neither written nor read.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

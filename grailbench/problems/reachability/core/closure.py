@@ -5,8 +5,6 @@ of word `row_start(r, width) + (c >> 6)`, where width is k // 64 + 1. A row take
 bit must compare c > r first, or mask by it: the word of a lesser column belongs to another row, but can always be read.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

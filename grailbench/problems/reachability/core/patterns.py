@@ -13,8 +13,6 @@ table*, Communications of the ACM 22, 1979). No two start at the same place, so 
 block c if the page of its pattern belongs to block c. Equal rows are kept once. Packed bits are never made.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -8,8 +8,6 @@ Sources: the tree cover of Agrawal, Borgida and Jagadish (SIGMOD 1989); reductio
 those of Zhou, Zhou, Yu, Wei, Chen and Tang (SIGMOD 2017).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -20,8 +20,6 @@ A DAG that is nothing but in-trees, or nothing but out-trees, needs one record f
 position and the size of the subtree. u reaches v if position(u) - position(v) < size(v), or the other way round.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 from numba.extending import overload

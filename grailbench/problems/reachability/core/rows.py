@@ -6,8 +6,6 @@ with one child takes that vertex's row, unless it owns a column and another vert
 no column, and row `rows` for none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """GRAIL on the CPU: `sequential` and the thesis's query-parallel `parallel` (section 2.4)."""
 
-from __future__ import annotations
-
 from time import perf_counter
 
 import numpy as np

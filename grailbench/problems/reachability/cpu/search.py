@@ -10,8 +10,6 @@ rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for t
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple

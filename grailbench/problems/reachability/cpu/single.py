@@ -4,8 +4,6 @@ Addresses of arrays are kept in a block, an int64 array, and compiled functions 
 their entry points: 0.15 us a call where numba's dispatch with arrays takes 3.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

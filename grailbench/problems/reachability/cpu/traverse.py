@@ -1,7 +1,5 @@
 """Labeling by depth-first search: thesis algorithm 1, iterative, over int32 arrays."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Search without an index, the baseline of all tables: `dfs` and `bfs`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.graph.csr import Dag

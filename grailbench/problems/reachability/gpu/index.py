@@ -3,8 +3,6 @@
 Importing this module imports no CUDA module, so that the registry works without one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.errors import MachineLacks

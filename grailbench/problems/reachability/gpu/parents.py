@@ -9,8 +9,6 @@ By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to i
 offer whose path comes first. An offer is one word, parent above and the child's rank below, for one compare-and-swap.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

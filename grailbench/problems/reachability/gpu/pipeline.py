@@ -4,8 +4,6 @@ In the latter the frontiers of steps 1 and 4 are found for the first pair and re
 the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext

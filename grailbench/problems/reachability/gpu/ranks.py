@@ -5,8 +5,6 @@ zeta(v) = 1 + the sum of zeta over v's children counts vertices with multiplicit
 So every sum saturates at `ceiling`. Saturated addition is associative: prefix sums may be computed in any order.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ level on which a path leads to it; in Computation 2020 once, and it stops at its
 CUDA.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

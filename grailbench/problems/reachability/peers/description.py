@@ -2,8 +2,6 @@
 and pairs as the text that programs read.
 """
 
-from __future__ import annotations
-
 import re
 import string
 from pathlib import Path

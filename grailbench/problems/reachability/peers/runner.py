@@ -5,8 +5,6 @@ that of its parent. When the process that asked ends, for any reason, it kills t
 removes their files.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

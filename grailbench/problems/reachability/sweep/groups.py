@@ -5,8 +5,6 @@ What is swept is the part of the DAG between the sources and the targets of a ba
 vertex is kept if some source reaches it and it reaches some target. No path from a source to its target leaves these.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bidirectional breadth-first search, pruned by level: for batches so small that a sweep would cost more."""
 
-from __future__ import annotations
-
 import numpy as np
 from numba import njit
 

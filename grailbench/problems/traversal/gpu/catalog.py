@@ -1,7 +1,5 @@
 """The registered traversals on a GPU. Importing this module imports no CUDA module."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import ClassVar
 

@@ -5,8 +5,6 @@ and of the vertices. While it is small, one block goes on alone, with lists in s
 twentieth of those of the grid.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

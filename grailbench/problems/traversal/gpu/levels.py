@@ -6,8 +6,6 @@ v: algorithms 7 and 9 compare it with `E_a.index(v)`, so that one of the edges t
 indices of the sweeps of algorithm 8 are those of Blelloch (1990).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

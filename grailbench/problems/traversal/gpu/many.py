@@ -5,8 +5,6 @@ with a mask of its words that are not 0. In a level the next fronts are pushed w
 they are counted and entered. Long rows of edges are cut into pieces.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ lowers a distance queues its vertex with it: a distance read late is too large, 
 hold a vertex at most once.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A network on the device, and the base classes of its solvers."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

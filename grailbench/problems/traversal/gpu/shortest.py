@@ -6,8 +6,6 @@ atomic minimum corrects this. Each thread has `factor` consecutive vertices. Alg
 the edge. In matrices 'no path' is FAR // 2, so that two such entries do not overflow.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy import int32
 

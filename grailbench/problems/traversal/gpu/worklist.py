@@ -5,8 +5,6 @@ ranges and of their edges are the halves of one word: one atomic add updates bot
 slots: while round r is expanded from slot r mod 3, the next counts its findings and the one after is cleared.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy import int32, int64
 

@@ -11,8 +11,6 @@ that the bytes are those of the CPU's arrays: a source is int64[1] or int64[2], 
 or int64.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from typing import NamedTuple
 

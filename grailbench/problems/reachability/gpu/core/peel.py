@@ -10,8 +10,6 @@ The core has the order of `Dag.order`, as on the CPU. Siblings, and roots, have 
 within the forests are other ones than those of `reachability.core.peel`.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import NamedTuple
 

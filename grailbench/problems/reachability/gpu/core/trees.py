@@ -1,8 +1,6 @@
 """Sums over trees and paths to their roots by pointer jumping (Wyllie 1979): in every round each vertex doubles the
 distance at which it points. A vertex without a place to point at has `NONE`."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from grailbench.cuda.gateway import cuda

@@ -5,8 +5,6 @@ A sweep has a bit per query and a row of words per vertex, level by level: the t
 WIDTH` queries. A group is one cooperative launch from its highest source to its lowest target.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ From here on vertices are numbered by level, the super-root is 0: id u of a quer
 of one strong component, may have the same number.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Small graphs are numbered by the host in one call, brought by one copy and label
 for that are kept and serve one index after the other. Importing this module imports CUDA.
 """
 
-from __future__ import annotations
-
 import weakref
 from functools import cache
 

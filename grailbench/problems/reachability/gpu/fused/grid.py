@@ -14,8 +14,6 @@ Edges are divided evenly. One block processes levels with little work: its barri
 grid. Importing this module imports CUDA.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 siblings (which kernels take by `gateway.of_cpu`), the labels of deep graphs, bit for bit those of `grid`, and the check
 of labels."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

@@ -3,8 +3,6 @@
 Importing this module imports no CUDA module, so that the registry works without one.
 """
 
-from __future__ import annotations
-
 from grailbench.cuda import simulating
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import by_level

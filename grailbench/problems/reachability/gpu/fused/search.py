@@ -6,8 +6,6 @@ ahead, until the sides meet, a filter proves that they would, a frontier is empt
 used up. A warp searches first, in shared memory, then a block; the rest is left to `sweep`.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import NamedTuple
 

@@ -2,8 +2,6 @@
 never wait for one another. The shared memory of a block has four arrays of n int32: parents, sizes, offsets of
 siblings, and prefix sums where rows begin; or the halves of words."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
