@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from grailbench.cli.inventory import datasets, known
+from grailbench.cli.info import known
+from grailbench.cli.list import datasets
+from grailbench.cli.main import cli
 from grailbench.data import locate, registry
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_graph
@@ -129,9 +131,7 @@ def test_every_graph_is_listed_with_its_set_and_explained_before_it_is_made():
 
 
 def test_the_generate_command_finds_the_recorded_numbers():
-    from grailbench.cli.graphs import generate as command
-
-    out = CliRunner().invoke(command, ["dependencies-small", "--json"], catch_exceptions=False).output
+    out = CliRunner().invoke(cli, ["generate", "dependencies-small", "--json"], catch_exceptions=False).output
     assert [(row["wanted"], row["relative"]) for row in json.loads(out)["differences"]] == [(3000, 0), (10942, 0)]
     assert json.loads(out)["basis"] == "seed 1"
 

@@ -8,7 +8,7 @@ from commands import call, in_python
 from stored import row, store
 
 from grailbench import __version__
-from grailbench.cli.graphs import account
+from grailbench.cli.generate import account
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.registry import registry
 from grailbench.harness import folder as results

@@ -12,7 +12,7 @@ from commands import NO_GPU, ROOT, call, in_python
 from stored import everything, store
 
 from grailbench.cli import options
-from grailbench.cli.machine import SHELLS
+from grailbench.cli.completion import SHELLS
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.imported import import_graph
 from grailbench.data.registry import registry, sets

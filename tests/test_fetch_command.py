@@ -6,7 +6,7 @@ import pytest
 from archives import GRAPH, PACKED, sha256
 from click.testing import CliRunner
 
-from grailbench.cli.graphs import fetch as command
+from grailbench.cli.main import cli
 from grailbench.data import library, locate
 from grailbench.data.fetch import fetch
 from grailbench.errors import CheckFailed, InputError
@@ -38,7 +38,7 @@ def toys(tmp_path, folder, monkeypatch):
 
 
 def run(*words):
-    return CliRunner().invoke(command, words, catch_exceptions=True)
+    return CliRunner().invoke(cli, ["fetch", *words], catch_exceptions=True)
 
 
 def test_json_has_one_row_a_graph_with_measured_beside_published(toys):

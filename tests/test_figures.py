@@ -165,13 +165,13 @@ def test_counters_of_a_wrong_cell_are_left_out():
 
 
 def test_all_figures_of_a_run_have_the_names_that_the_command_offers():
-    from grailbench.cli import results
+    from grailbench.cli import plot
 
     found = made(everything())
     drawn = figures.of_cells(found, [tables.build("2.4", found)])
     others = ("closure", "traversal", "reading", "tradeoff", "strips")  # of any problem
     assert list(drawn) == [name for name in CAPTIONS if not name.startswith(others)]
-    assert results.PHASES == frames.TOP_PHASES
+    assert plot.PHASES == frames.TOP_PHASES
     assert HOSTILE in drawn["edges"].csv.replace('""', '"')
 
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import PUBLISHED
 
-from grailbench.cli.graphs import generate as command
+from grailbench.cli.main import cli
 from grailbench.data.generating import records
 from grailbench.errors import InputError
 from grailbench.graph import generate
@@ -203,7 +203,7 @@ def test_a_stored_look_alike_opens_by_its_name_and_says_what_made_it():
 
 
 def test_the_command_prints_every_difference():
-    result = CliRunner().invoke(command, ["kegg-like", "--json"], catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["generate", "kegg-like", "--json"], catch_exceptions=False)
     found = {row["quantity"]: row for row in json.loads(result.output)["differences"]}
     assert found["vertices"]["generated"] == found["vertices"]["wanted"] == 3618
     assert found["edges"]["generated"] == found["edges"]["wanted"] == 5576
@@ -222,7 +222,7 @@ def test_the_command_prints_every_difference():
     ],
 )
 def test_flags_that_do_not_go_together_are_refused(flags):
-    result = CliRunner().invoke(command, flags)
+    result = CliRunner().invoke(cli, ["generate", *flags])
     assert isinstance(result.exception, InputError)
 
 
@@ -253,7 +253,7 @@ def test_an_unknown_rate_is_shown_as_unknown():
 
 
 def _listed():
-    return CliRunner().invoke(command, ["--list", "--json"], catch_exceptions=False).output.splitlines()
+    return CliRunner().invoke(cli, ["generate", "--list", "--json"], catch_exceptions=False).output.splitlines()
 
 
 # ---------------------------------------------------------------------------------------- citations
@@ -280,7 +280,7 @@ def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():
     from grailbench.data.library import open_graph
 
     flags = ["citations", "--vertices", "200", "--degree", "3", "--window", "20", "--name", "papers", "--json"]
-    result = CliRunner().invoke(command, flags, catch_exceptions=False)
+    result = CliRunner().invoke(cli, ["generate", *flags], catch_exceptions=False)
     assert json.loads(result.output)["vertices"] == 200
     assert np.array_equal(open_graph("random-n200-k3-s5").raw.targets, random_dag(200, 3, seed=5).targets)
     named = "citations-n200-k3-w20-s1"  # made when it is first opened

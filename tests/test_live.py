@@ -92,7 +92,7 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
-    from grailbench.cli.measure import plan_table
+    from grailbench.cli.plan import plan_table
     from grailbench.harness import environment
 
     monkeypatch.setattr(environment, "usable_cores", lambda: 2)

@@ -266,7 +266,7 @@ def test_too_little_memory_is_said_as_such(folder, monkeypatch):
 
 
 def test_command_offers_every_format():
-    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.graphs").READ
+    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.import_").READ
 
 
 # ---------------------------------------------------------------------------------------- refused by file and line

@@ -6,7 +6,7 @@ import pytest
 from commands import call
 from stored import row, store
 
-from grailbench.cli import inventory
+from grailbench.cli import list as listed_by
 from grailbench.cli.progress import summary
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells, load
@@ -35,7 +35,7 @@ def readers(folder, problem):
     shown = table.lines[0][-1].removesuffix(" [1]")
     reason = next((note.removeprefix("[1] ") for note in table.notes if note.startswith("[1]")), "")
     done = Finished(folder, None, rows)
-    (listed,) = [name for name, count in inventory.run(folder)["statuses"].items() if count]
+    (listed,) = [name for name, count in listed_by.run(folder)["statuses"].items() if count]
     return {
         "compare": (compared.status, compared.reason),
         "report": (own.status, own.reason),

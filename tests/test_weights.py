@@ -278,7 +278,7 @@ def test_the_command_offers_every_format_of_export():
 
     from grailbench.problems.closure.export import FORMATS
 
-    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.graphs").WRITTEN
+    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").WRITTEN
 
 
 def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(capsys, tmp_path):

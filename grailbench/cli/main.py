@@ -5,6 +5,7 @@ import os
 import sys
 import tomllib
 from contextlib import suppress
+from keyword import iskeyword
 from pathlib import Path
 
 import click
@@ -18,9 +19,9 @@ from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import visible
 from grailbench.util.words import did_you_mean
 
-#: section of `grailbench --help` -> command -> its module and what it does
+#: section of `grailbench --help` -> command -> what it does
 SECTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-COMMANDS = {name: each for section in SECTIONS.values() for name, each in section.items()}
+COMMANDS = {name: does for section in SECTIONS.values() for name, does in section.items()}
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}  #: of the contexts of all commands
 INTERRUPTED = 130
 KEPT = "interrupted: finished results are kept"
@@ -64,7 +65,7 @@ class Commands(click.Group):
     def get_command(self, ctx, name):
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"grailbench.cli.{COMMANDS[name]['module']}")
+        module = importlib.import_module(f"grailbench.cli.{name}_" if iskeyword(name) else f"grailbench.cli.{name}")
         found = next(each for each in vars(module).values() if isinstance(each, click.Command) and each.name == name)
         found.context_class, found.context_settings = Command, SETTINGS
         return found
@@ -81,10 +82,10 @@ class Commands(click.Group):
         width = max(map(len, COMMANDS))
         for section, commands in SECTIONS.items():
             with formatter.section(section):
-                formatter.write_dl([(name.ljust(width), each["does"]) for name, each in commands.items()])
+                formatter.write_dl([(name.ljust(width), does) for name, does in commands.items()])
 
     def shell_complete(self, ctx, incomplete):
-        items = [CompletionItem(name, help=COMMANDS[name]["does"]) for name in COMMANDS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=does) for name, does in COMMANDS.items() if name.startswith(incomplete)]
         return items + click.Command.shell_complete(self, ctx, incomplete)
 
 

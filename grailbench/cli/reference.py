@@ -21,7 +21,7 @@ def page() -> str:
     lines = [HEAD]
     for section, commands in SECTIONS.items():
         lines += [f"| {section} | |", "| --- | --- |"]
-        lines += [f"| [`{name}`](#grailbench-{name}) | {each['does']} |" for name, each in commands.items()]
+        lines += [f"| [`{name}`](#grailbench-{name}) | {does} |" for name, does in commands.items()]
         lines.append("")
     for heading, *words in (("Exit codes",), *((f"grailbench {name}", name) for name in COMMANDS)):
         shown = CliRunner(env={"COLUMNS": "110"}).invoke(cli, [*words, "--help"], "", prog_name="grailbench")

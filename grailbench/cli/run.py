@@ -1,4 +1,4 @@
-"""The commands that measure: plan, run, verify."""
+"""The command `grailbench run`."""
 
 from __future__ import annotations
 
@@ -8,67 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from grailbench.cli import options
-from grailbench.cli.printing import note, output, put, show, table
+from grailbench.cli.printing import note, output, put
 from grailbench.errors import InputError
-from grailbench.problems.contract import USUAL, Workload, problem
+from grailbench.problems.contract import Workload, problem
 from grailbench.util import paths
-from grailbench.util.words import count, listing
+from grailbench.util.words import listing
 
 if TYPE_CHECKING:
-    from grailbench.harness.plan import Cell, Plan
-    from grailbench.report.table import Table
-
-
-@click.command
-@options.matrix
-@options.timing
-@options.as_json
-def plan(as_json, **flags):
-    """Print the matrix that `grailbench run` with the same flags would execute, and run nothing.
-
-    \b
-    Examples:
-      grailbench plan --config quickstart
-      grailbench plan --dataset kegg --impl sequential --impl parallel --dim 2 --dim 5
-    """
-    from grailbench.harness.prepare import missing, plan_of
-
-    found, _ = plan_of(options.fields(flags))
-    show(as_json, (cell.record() for cell in found.cells), [plan_table(found, missing(found))])
-
-
-def plan_table(plan: Plan, missing: list[str]) -> Table:
-    """The cells of a plan as a table, with notes such as which graphs must be fetched."""
-    from grailbench.harness import axes
-    from grailbench.harness.environment import usable_cores
-
-    cores = usable_cores()
-    columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))
-
-    def notes(cell: Cell) -> str:
-        fetch = f"to fetch, else {cell.dataset}-like" if cell.fallback else "to fetch"
-        found = {
-            cell.problem: cell.problem != USUAL,
-            fetch: cell.dataset in missing,
-            "from edges too": cell.from_edges,
-            "energy too": cell.energy,
-            f"at most {cell.time_limit or 0:g} s": cell.time_limit,
-            f"at most {cell.memory_limit or 0:g} GiB": cell.memory_limit,
-            "a process of its own": cell.process == "own",
-            f"{count(cores, 'core')} here": (cell.threads or 0) > cores,
-        }
-        values = {axis: getattr(cell, axis.name) for axis in late}
-        found |= {axis.words(value): True for axis, value in values.items() if value not in axis.unsaid}
-        return ", ".join(note for note, holds in found.items() if holds)
-
-    heads = {
-        "dataset": "dataset", "impl": "impl", **{axis.header: axis.name for axis in columns},
-        "queries": lambda cell: cell.queries.name, "trials": "trials", "warm-up": "warmup", "notes": notes,
-    }  # fmt: skip
-    cells = [cell for graph in plan.by_dataset().values() for cell in graph]
-    title = f"{plan.name}: {count(len(plan.cells), 'cell')} on {count(len(plan.by_dataset()), 'graph')}"
-    numbers = ["trials", "warm-up", *(axis.header for axis in columns if axis.number)]
-    return table(title, heads, cells, numbers, keys=3 + len(columns))
+    from grailbench.harness.plan import Plan
 
 
 @click.command
@@ -198,37 +145,3 @@ class Answers:
             )
         if self.path != "-":
             note(f"answers: {self.path}")
-
-
-@click.command
-@options.matrix
-@options.checks
-@options.as_json
-def verify(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
-    """Check the answers and labels of every cell, and time nothing.
-
-    The oracle answers every query: from the whole transitive closure up to 50,000 vertices, beyond that by a sweep of
-    the condensed graph from the sources of the queries. Its answers are stored in the cache. --sample and
-    --oracle-seconds have it answer fewer.
-
-    \b
-    Exit code 1 when a cell is wrong or fails.
-
-    \b
-    Examples:
-      grailbench verify --set small-sparse --impl sequential --impl parallel --search dfs --search bfs
-      grailbench verify --dataset kegg --impl gpu-fused --simulate --count 1000
-      grailbench verify --dataset uniprotenc_22 --queries balanced --sample 5000
-    """
-    from grailbench.cli import progress as console
-    from grailbench.harness import runner
-    from grailbench.harness.prepare import plan_of
-    from grailbench.problems.contract import Checks
-
-    found, _ = plan_of(options.fields(flags))
-    checking = Checks(sample, oracle_seconds, jobs=jobs)
-    with console.RunView(as_json) as screen:
-        done = runner.verify(found, screen, fetch=not no_fetch, checks=checking, simulate=simulate)
-    if not as_json:
-        put(console.summary(done.cells))
-    done.check()
