@@ -16,7 +16,7 @@ from naive import closure
 from strategies import dag_of, digraphs
 
 from grailbench.cuda import gateway, graphs, several
-from grailbench.cuda.launch import Shape
+from grailbench.cuda.launch import Shape, as_numba
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
@@ -98,7 +98,7 @@ def test_the_need_for_memory_covers_what_is_held_at_once(dim):
 def test_a_subtree_that_is_none_is_found(lane):
     dag = dag_of(6, [(0, 1), (0, 2), (0, 3), (3, 4), (3, 5)])
     index = implementation("gpu-fused").build(dag, Params(dim=1), NoTimer())
-    on_device = index.records[0].lanes
+    on_device = as_numba(index.records[0].lanes)
     lanes, _ = index.fetch()
     ranks = -lanes[:, 4]
     leaves = lanes[:, 3] == ranks
@@ -158,7 +158,7 @@ def test_the_index_checks_its_labels_and_answers():
     u, v = (ends.ravel().astype(np.int32) for ends in np.indices((10, vertices)))
     assert np.array_equal(index.query_batch(u, v, NoTimer()), u <= v)
     assert index.counters["queries"] == 300
-    on_device = index.records[0].lanes
+    on_device = as_numba(index.records[0].lanes)
     for lane, wrong in ((0, 0), (2 * 2, dag.depth - 2)):  # the last reaches rank 0, or is on the level of its parent
         lanes, _ = index.fetch()
         right, lanes[-1, lane] = lanes[-1, lane], wrong

@@ -77,7 +77,7 @@ _shapes: dict = {}  # the grids that the driver allows, by key, device and what 
 def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
     """Launches `kernel(*args)` with the shape from `cooperative_shape`, without waiting, and returns the shape."""
     shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
-    kernel[shape.blocks, shape.threads](*(args if simulated else map(_as_numba, args)))
+    kernel[shape.blocks, shape.threads](*(args if simulated else map(as_numba, args)))
     return shape
 
 
@@ -168,7 +168,7 @@ def _compile(kernel, args: tuple) -> tuple:
     except _Unknown:
         key = None
     if key is None or key not in _compiled:
-        seen = map(_as_numba, args)
+        seen = map(as_numba, args)
         compiled = kernel.compile(tuple(types.int64 if type(arg) is int else kernel.typeof_pyval(arg) for arg in seen))
         if key is None:
             return compiled, key, cells
@@ -183,7 +183,7 @@ def _words(kernel, args: tuple) -> tuple:
     if key is not None and _alike.get(key):
         return compiled, key, cells
     raw: list = []
-    for kind, arg in zip(compiled.argument_types, map(_as_numba, args), strict=True):
+    for kind, arg in zip(compiled.argument_types, map(as_numba, args), strict=True):
         compiled._prepare_args(kind, arg, 0, [], raw)
     found = [_word(cell) for cell in raw]
     if key is not None:
@@ -198,10 +198,10 @@ def _word(cell) -> int:
     return int(cell) & _WORD
 
 
-def _as_numba(arg):
+def as_numba(arg):
     """Returns an argument with numba's arrays in place of other ones."""
     if isinstance(arg, tuple):
-        parts = [_as_numba(each) for each in arg]
+        parts = [as_numba(each) for each in arg]
         return type(arg)(*parts) if hasattr(arg, "_fields") else tuple(parts)
     foreign = hasattr(arg, "__cuda_array_interface__") and not hasattr(arg, "gpu_data")
     return cuda.as_cuda_array(arg) if foreign else arg
