@@ -77,6 +77,8 @@ def test_list_gives_every_graph_with_its_published_counts_and_every_implementati
     assert all(record["source"] for record in own.values())
     assert {record["name"]: record for record in records(capsys, "list", "configs")}["quickstart"]["description"]
     assert "25,037,601" in call(capsys, "list", "datasets")[1]
+    recorded = {record["name"]: record["cells"] for record in records(capsys, "list", "runs") if record["recorded"]}
+    assert recorded["h200/thesis-gpu"] > 100
 
 
 def test_info_is_of_an_alias_a_graph_with_cycles_the_machine_and_all_of_one_name(capsys, diamond):

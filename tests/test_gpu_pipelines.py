@@ -22,6 +22,14 @@ from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import parents, pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
+
+def test_what_is_known_of_gpu_names_the_thresholds_of_its_queues_here_and_in_the_simulator():
+    known = " ".join(implementation("gpu").__doc__.split())
+    few, many = Enterprise(), frontier.SIMULATED
+    assert f"less than {few.small} neighbours is one thread's, with more than {few.large} a block's" in known
+    assert f"less than {many.small} and more than {many.large}, so that" in known
+
+
 METHODS = {"gpu": pipeline.ThesisWork, "gpu-path": pipeline.PathWork}
 both = pytest.mark.parametrize("method", METHODS)
 SEARCHES = {  # by implementation: who labels, what searches its graph and labels, queries in a group

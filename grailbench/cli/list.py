@@ -18,7 +18,7 @@ COLUMNS = {
                  "matches", "verified"),
     "implementations": ("name", "problem", "needs", "axes", "source"),
     "configs": ("name", "experiments", "description"),
-    "runs": ("name", "cells", "statuses", "rows", "cpu"),
+    "runs": ("name", "recorded", "cells", "statuses", "rows", "cpu"),
 }  # fmt: skip
 NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "experiments", "cells", "rows")
 
@@ -27,7 +27,7 @@ NUMBERS = ("vertices", "published_vertices", "edges", "published_edges", "experi
 @click.argument("kind", type=click.Choice([*COLUMNS]), required=False)
 @options.as_json
 def list_(kind, as_json):
-    """List datasets, implementations, configs or runs; without KIND all four.
+    """List datasets, implementations, configs or runs; without KIND all four. 'grailbench report NAME' shows a run.
 
     Vertices and edges are counted with the super-root, as the thesis counts them, for the graphs that are in
     the cache; 'matches' says whether they are the published ones.
@@ -120,15 +120,20 @@ def configs(wanted: str | None = None) -> Iterator[dict]:
 
 
 def runs() -> Iterator[dict]:
-    """Every run in the default folder, the latest first. Keys: name, rows, cells, statuses, cpu, path, reason."""
+    """Every run in the default folder, the latest first, then the recorded ones, whose rows are not read. Keys: name,
+    recorded, rows, cells (planned, of a recorded one), statuses, cpu, path, reason."""
     from grailbench.harness import folder as results
 
+    blank = dict.fromkeys(("rows", "cells", "statuses", "cpu"))
     for folder in reversed(results.runs()):
         try:
-            yield {key: value for key, value in run(folder).items() if key != "environment"}
+            yield {key: value for key, value in run(folder).items() if key != "environment"} | {"recorded": False}
         except GrailbenchError as error:
-            blank = dict.fromkeys(("rows", "cells", "statuses", "cpu"))
-            yield {"name": folder.name, **blank, "path": str(folder), "reason": str(error)}
+            yield {"name": folder.name, **blank, "path": str(folder), "reason": str(error), "recorded": False}
+    for name, folder in results.recorded_runs().items():
+        found = {"cells": len(results.read_json(folder / results.PLAN)["cells"]), "path": str(folder), "reason": None,
+                 "cpu": results.read_environment(folder).get("cpu"), "recorded": True}  # fmt: skip
+        yield {"name": name} | blank | found
 
 
 def run(folder: Path) -> dict:

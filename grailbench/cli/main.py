@@ -24,7 +24,6 @@ SECTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("ut
 COMMANDS = {name: does for section in SECTIONS.values() for name, does in section.items()}
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 110}  #: of the contexts of all commands
 INTERRUPTED = 130
-KEPT = "interrupted: finished results are kept"
 
 
 class Context(click.Context):
@@ -135,7 +134,7 @@ def _run(argv: list[str] | None) -> int:
         with prompt_interrupts(_before_exit, leave=False):
             code = cli.main(args=argv, prog_name="grailbench", standalone_mode=False)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(KEPT, err=True)
+        click.echo("interrupted", err=True)
         return INTERRUPTED
     except click.ClickException as error:
         if (ctx := getattr(error, "ctx", None)) is not None:
@@ -169,7 +168,7 @@ def _explained(error: Exception) -> GrailbenchError | None:
 
 def _before_exit() -> None:
     with suppress(OSError):
-        os.write(2, f"{KEPT}\n".encode())
+        os.write(2, b"interrupted\n")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from grailbench.harness.rows import MEMORY
 from grailbench.harness.tasks import Task, cell_key, implementation_of, new_row, on_gpu, trial_rows, verified_row
 from grailbench.problems.contract import Checks, Input, Problem, Workload, problem
 from grailbench.util.guard import Outcome, guarded
+from grailbench.util.words import count
 
 LARGE_SECONDS = 240.0  #: the time limit on large graphs if the plan has none: a billion edges are searched for hours
 Answered = Callable[[Workload, Any], None]  #: is called with a workload and the answers to it
@@ -88,7 +89,7 @@ class Session:
     def _skip_all(self, name: str, cells: list[Cell], outcome: Outcome) -> None:
         """End all cells of a graph that could not be opened."""
         status = outcome.status if outcome.trace or outcome.status != "failed" else "skipped"
-        self.watcher.note(f"  {status.upper()}: {name}, all {len(cells)} cells: {outcome.reason}")
+        self.watcher.note(f"  {status.upper()}: {name}, {count(len(cells), 'cell')}: {outcome.reason}")
         for cell in cells:
             self._give_up(Task(cell, cell_key(cell, None, self.progress.env)), replace(outcome, status=status))
 

@@ -106,7 +106,9 @@ class Thesis(Pipeline):
     The labels are those of `sequential`. Bottom-up, every vertex counts the paths below it; top-down, the cheapest path
     by these counts gives its DFS parent; bottom-up the subtrees of that tree are sized, top-down come post-order ranks,
     and bottom-up the least rank that each reaches. Counts stop at 2^64 - 1; equal ones there are decided by root paths.
-    Queries that a comparison on the host does not decide are searched 64 at a time, one bit each.
+    Queries that a comparison on the host does not decide are searched 64 at a time, one bit each. A vertex with less
+    than 32 neighbours is one thread's, with more than 256 a block's, any other a warp's; in the simulator with less
+    than 3 and more than 6, so that small graphs have all three.
     """
 
     name = "gpu"
