@@ -2,11 +2,13 @@
 
 The CSV files (`results/published`) keep the printed digits, row and column order and column names.
 `errata.csv` says which cells are wrong or odd and why, `reasons.csv` why measured values are far from printed ones.
+Tables, rows and columns of reasons are patterns, of which the first that fits counts.
 """
 
 import csv
 import tomllib
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -35,7 +37,8 @@ COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: the tables of vertices a
 
 class Note(NamedTuple):
     """A note on one printed cell (`row`: canonical dataset name, `column`: printed name), or on a row (`column` empty)
-    or a whole table (both empty); `side` is 'above' or 'below' of a reason why measured values are far from it."""
+    or a whole table (both empty). A reason why measured values are far from it has patterns in their place, the `side`,
+    'above' or 'below', and its `kind`: 'machine', 'order', 'pairs', 'method' or 'not known'."""
 
     table: str
     row: str
@@ -43,6 +46,7 @@ class Note(NamedTuple):
     note: str
     source: str
     side: str = ""
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,8 +88,8 @@ class Published:
     def reason(self, dataset: str, column: str, ratio: float) -> str:
         """The known reason for a ratio of measured to printed that is at least `FAR` or at most 1 / `FAR`, else ''."""
         side = "above" if ratio >= FAR else "below" if ratio <= 1 / FAR else ""
-        wanted = (dataset, column, side)
-        return next((each.note for each in self.reasons if (each.row, each.column, each.side) == wanted), "")
+        return next((f"{each.kind}: {each.note}" for each in self.reasons if side and fnmatchcase(side, each.side)
+                     and fnmatchcase(dataset, each.row) and fnmatchcase(column, each.column)), "")  # fmt: skip
 
 
 def stem(name: str) -> str:
@@ -106,9 +110,8 @@ def table(name: str) -> Published:
         if len(line) != len(header):
             raise InputError(f"{len(line)} cells, the header has {len(header)}", path=path, line=number)
         rows[line[0]] = dict(zip(header[1:], line[1:], strict=True))
-    errata, reasons = (
-        tuple(note for note in known if note.table == stem(name)) for known in (_errata(), known_reasons())
-    )
+    errata = tuple(note for note in _errata() if note.table == stem(name))
+    reasons = tuple(note for note in known_reasons() if fnmatchcase(stem(name), note.table))
     return Published(name, captions[name], tuple(header[1:]), rows, errata, reasons)
 
 
@@ -116,7 +119,7 @@ def table(name: str) -> Published:
 def known_reasons() -> tuple[Note, ...]:
     """Every known reason for a ratio far from 1."""
     lines = _read(shipped("results/published") / "reasons.csv")[1:]
-    return tuple(Note(*at, note, source, side) for *at, side, note, source in lines)
+    return tuple(Note(*at, note, source, side, kind) for *at, side, kind, note, source in lines)
 
 
 @cache

@@ -213,7 +213,7 @@ def _no_key(key: str) -> InputError:
 
 @dataclass(frozen=True)
 class Expression:
-    """A selector, or the quotient of two."""
+    """A selector, or the quotient of two, which has no value where one of them is an erratum of print."""
 
     text: str
     parts: tuple[Selector, ...]
@@ -232,6 +232,11 @@ class Expression:
         first, *others = (part.of(source, dataset) for part in self.parts)
         if first is None or not others:
             return first
+        if any(
+            part.impl == PRINTED and each and each.notes
+            for part, each in zip(self.parts, (first, *others), strict=True)
+        ):
+            return None
         return None if others[0] is None else first.over(others[0])
 
     def unmet(self, cells: Iterable[Cell]) -> str:

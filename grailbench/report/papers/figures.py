@@ -37,16 +37,15 @@ if TYPE_CHECKING:
 
 
 def printed(tables: Iterable[Filled], sampled: str = "") -> Figure:
-    """A panel per printed column with a series per table; a mark is open if its printed value has an erratum."""
+    """A panel per printed column with a series per table; errata of print have no mark."""
     frame = printed_frame(tables)
     plotted = frame[frame.ratio.notna() & (frame.printed > 0)]
-    plotted = plotted.assign(series="table " + plotted.table, odd=plotted.erratum != "")
+    plotted = plotted.assign(series="table " + plotted.table)
     guides = tuple((10.0**k, "equal" if k == 0 else f"{10.0**k:g}×") for k in range(-9, 10))
-    found = marks(plotted, "series", "printed", "measured", panel="column", name="title", opened="odd")
+    found = marks(plotted, "series", "printed", "measured", panel="column", name="title")
     found = tuple(replace(panel, guides=guides) for panel in found)
     form = Marks(found, tuple(dict.fromkeys(plotted.series)), Axis("printed ms"), Axis("measured ms"), square=True)
-    odd = "An open mark: print is known to be odd there." if plotted.odd.any() else ""
-    return Figure("printed", frame, form, noted(frame, sampled, odd))
+    return Figure("printed", frame, form, noted(frame, sampled))
 
 
 def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:

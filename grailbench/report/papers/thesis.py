@@ -92,14 +92,15 @@ def _count(column: str, own: list[Cell], why: str) -> Entry:
 
 
 def _printed(entries: Mapping[str, Entry], printed: published.Published, dataset: str) -> dict[str, Entry]:
-    """The entries with the printed values and their errata, and with ratios where two values can be compared."""
+    """The entries with the printed values and their errata, and with ratios where two values can be compared: none to a
+    printed time that is an erratum."""
     found = dict(entries)
     for column in printed.values:
         entry, text, value = entries[column], printed.rows[dataset][column], printed.number(dataset, column)
         ratio = None
         if entry.measured is not None and printed.name in COUNT_TABLES:
             ratio = round(entry.measured, len(text.partition(".")[2])) - value
-        elif entry.measured is not None and value > 0:
+        elif entry.measured is not None and value > 0 and not printed.notes(dataset, column):
             by_labels = FEEDS[printed.name][column].value.startswith("label")
             ratio = entry.measured / value if by_labels or not other_queries(entry.cell) else None
         found[column] = replace(
