@@ -83,6 +83,17 @@ def test_only_papers_whose_tables_the_run_has_are_cited(tmp_path):
     assert not {"quer2020", "caiazza2019"} & set(keys)
 
 
+@pytest.mark.parametrize(("name", "papers"), [
+    ("h200/thesis-gpu-32", {"caiazza2019", "quer2020b", "naumov2017"}),
+    ("h200/closure-50000", {"fenz2022"}),
+    ("h200/roads", {"pathak"}),
+])  # fmt: skip
+def test_problems_and_pipelines_name_their_papers(name, papers):
+    entries = {entry.key: entry for entry in cite.of_run(name).entries}
+    assert papers == {"caiazza2019", "quer2020", "quer2020b", "naumov2017", "fenz2022", "pathak"} & set(entries)
+    assert all(entries[key].fields["title"] for key in papers)
+
+
 def test_the_paragraph_has_machine_versions_settings_and_load(run):
     said = cite.of_run(run).environment
     for part in ("Test CPU", "2 cores", "8 GiB", "NVIDIA H200", "driver 580.1", "Linux-6", "CPython 3.12", "numba 0.1",

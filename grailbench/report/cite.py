@@ -91,7 +91,7 @@ def of_run(run: str | None = None) -> Citation:
         if cell.graph_sha256:
             graphs.setdefault(cell.dataset, cell.graph_sha256)
     own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
-    entries = [own, _run(found, plan, files), *_papers(report), *_sources(found), *_others(found)]
+    entries = [own, _run(found, plan, files), *_papers(report, found), *_sources(found), *_others(found)]
     return Citation(entries, paragraph(environment), files, graphs)
 
 
@@ -146,20 +146,26 @@ def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
     return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
 
 
-def _papers(report: document.Report) -> Iterator[Entry]:
-    """The papers of the tables that a report of the run has."""
-    wanted = {"article" if table.name in PAPER_TABLES else "thesis" for table in report.tables}
+def _papers(report: document.Report, run: Run) -> Iterator[Entry]:
+    """The papers of the tables that a report of the run has, of its problems, and of its implementations: by the
+    keywords of the references in CITATION.cff."""
+    wanted = {"computation" if table.name in PAPER_TABLES else "thesis" for table in report.tables}
+    wanted |= {name for cell in run.cells for name in (cell.problem, cell.impl)}
     for each in _cff()["references"]:
-        if each["type"] in wanted:
-            fields = {"author": _authors(each["authors"]), "school": (each.get("institution") or {}).get("name"),
+        if wanted & {*each["keywords"]}:
+            kind, at = _KINDS[each["type"]]
+            fields = {"author": _authors(each["authors"]), at: (each.get("institution") or {}).get("name"),
                       **{ours: each.get(theirs) for ours, theirs in _PAPER.items()}}  # fmt: skip
-            kind = "mastersthesis" if each["type"] == "thesis" else "article"
-            yield Entry(kind, f"{_key(each['authors'][0]['family-names'])}{each['year']}", _known(fields))
+            first = each["authors"][0]["family-names"]
+            yield Entry(kind, f"{_key(first)}{each.get('year', '')}{each.get('section', '')}", _known(fields))
 
 
+#: types of CITATION.cff, in BibTeX, and the field of their institution there
+_KINDS = {"thesis": ("mastersthesis", "school"), "article": ("article", "school"), "slides": ("misc", "organization"),
+          "report": ("techreport", "institution"), "conference-paper": ("inproceedings", "organization")}  # fmt: skip
 #: fields of a paper in BibTeX and in CITATION.cff
-_PAPER = {"title": "title", "journal": "journal", "type": "thesis-type", "volume": "volume", "number": "issue",
-          "pages": "start", "year": "year", "doi": "doi"}  # fmt: skip
+_PAPER = {"title": "title", "journal": "journal", "booktitle": "collection-title", "type": "thesis-type",
+          "volume": "volume", "number": "issue", "pages": "start", "year": "year", "doi": "doi"}  # fmt: skip
 
 
 def _sources(run: Run) -> Iterator[Entry]:

@@ -112,7 +112,7 @@ class Thesis(Pipeline):
     """
 
     name = "gpu"
-    source = "Caiazza 2019, algorithms 4-12"
+    source = "Caiazza 2019, algorithms 4-12; labels after Naumov et al. 2017, queues as Quer 2020 (ICSOFT)"
 
 
 @register
@@ -138,7 +138,7 @@ class Path(Pipeline):
     """
 
     name = "gpu-path"
-    source = "Quer and Calabrese 2020, algorithms 2-7"
+    source = "Quer and Calabrese 2020, algorithms 2-7, after Naumov et al. 2017"
     cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
     counts = COUNTS
     work, searcher = "PathWork", "PathSearcher"
