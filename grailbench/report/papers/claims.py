@@ -1,0 +1,167 @@
+"""What the text of a paper claims of its results, judged by its own printed tables and by the cells of a run.
+
+`results/published/claims-PAPER.toml` has the claims. No verdict is typed by hand: a claim is confirmed where its value
+is within its bounds on every graph, or on the share of them that it is about.
+"""
+
+import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from grailbench.harness.cells import Cell
+from grailbench.report import published
+from grailbench.report.papers import Part, Place
+from grailbench.report.papers.beside import missing
+from grailbench.report.papers.thesis import build
+from grailbench.report.table import Column, Table, tabulate
+from grailbench.report.values import Expression, Source
+from grailbench.util.paths import shipped
+from grailbench.util.words import BLANK, count, short
+
+UNKNOWN = "cannot be told"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper.
+
+    place      the section
+    says       the claim in brief
+    value      what is within the bounds: a sum of columns of the paper's `tables`, or a quotient of two; without tables
+               an expression of cells (`report.values`)
+    graphs     on which it is; () for all of the tables, or of the run
+    base       graphs whose geometric mean divides the value
+    share      of the graphs on which it has to be within the bounds
+    cores      the least threads of a cell that judges it
+    absolute   whether it is about times of the paper's machine, which other machines do not judge
+    """
+
+    place: str
+    says: str
+    value: str
+    tables: tuple[str, ...] = ()
+    graphs: tuple[str, ...] = ()
+    base: tuple[str, ...] = ()
+    low: float = 0.0
+    high: float = math.inf
+    share: float = 1.0
+    cores: int = 0
+    absolute: bool = False
+
+    def printed(self) -> dict[str, float | None]:
+        """The value by graph in print; None where a part of it is an erratum or was not printed."""
+        tables = [published.table(name) for name in self.tables]
+
+        def cell(graph: str, column: str) -> float | None:
+            found = next((each for each in tables if column in each.rows.get(graph, ())), None)
+            return None if found is None or found.notes(graph, column) else found.number(graph, column)
+
+        return self._values(cell, self.graphs or [graph for table in tables for graph in table.rows])
+
+    def measured(self, cells: list[Cell]) -> dict[str, float | None]:
+        """The same by graph as a run has it; None where a part of it was not measured."""
+        if not self.tables:
+            expression = Expression.parse(self.value, {})
+            graphs = self.graphs or tuple(dict.fromkeys(cell.dataset for cell in cells if cell.kind == "real"))
+            found = {graph: expression.of(Source(cells, _USUAL, "mean"), graph) for graph in graphs}
+            return {graph: value and value.number for graph, value in found.items()}
+        rows = [{row.dataset: row.entries for row in build(name, cells).rows} for name in self.tables]
+
+        def cell(graph: str, column: str) -> float | None:
+            entry = next((own[graph][column] for own in rows if column in own.get(graph, ())), missing())
+            few = entry.cell is not None and (entry.cell.threads or self.cores) < self.cores
+            return None if few else entry.measured
+
+        return self._values(cell, self.graphs or [graph for own in rows for graph in own])
+
+    def _values(self, cell: Callable[[str, str], float | None], graphs) -> dict[str, float | None]:
+        def one(graph: str) -> float | None:
+            sums = [[cell(graph, column) for column in part.split(" + ")] for part in self.value.split(" / ")]
+            if any(value is None for part in sums for value in part) or not all(map(sum, sums[1:])):
+                return None
+            return sum(sums[0]) / math.prod(map(sum, sums[1:]))
+
+        base = [value for value in map(one, self.base) if value]
+        over = float(np.exp(np.mean(np.log(base)))) if base else 1.0
+        return {graph: value and value / over for graph, value in ((graph, one(graph)) for graph in graphs)}
+
+    def verdict(self, found: Mapping[str, float | None]) -> str:
+        """'confirmed', 'not confirmed', or that it cannot be told and what lacks."""
+        values = {graph: value for graph, value in found.items() if value is not None}
+        lacking = len(found) - len(values)
+        if not values:
+            return UNKNOWN
+        inside = sum(self.low <= value <= self.high for value in values.values()) / len(values)
+        on = f" ({len(values)} of {count(len(found), 'graph')})" if lacking else ""
+        return ("confirmed" if inside >= self.share else "not confirmed") + on
+
+
+#: what an expression leaves open: the thesis's queries, searches and labels
+_USUAL = {"queries": "random-100000", "filters": "none", "order": ["random", "lexicographic"], "search": "dfs"}
+
+
+@cache
+def claims(paper: str) -> tuple[Claim, ...]:
+    """The claims of a paper, in the order of its text."""
+    with open(shipped("results/published") / f"claims-{paper}.toml", "rb") as stream:
+        found = tomllib.load(stream)["claim"]
+    return tuple(Claim(**{key: tuple(v) if isinstance(v, list) else v for key, v in each.items()}) for each in found)
+
+
+def table(paper: str, cells: list[Cell]) -> Table:
+    """The table of a paper's claims: the verdict of its own tables, and that of the cells."""
+    import pandas
+
+    found = [(claim, claim.printed(), claim.measured(cells)) for claim in claims(paper)]
+    records = [dict(_record(*each)) for each in found]
+
+    def span(values: Mapping[str, float | None]) -> str:
+        ends = [value for value in values.values() if value is not None]
+        return " to ".join(dict.fromkeys(map(short, (min(ends), max(ends))))) if ends else BLANK
+
+    def bounds(claim: Claim) -> str:
+        ends = (f"{claim.low:g}" if claim.low else "", f"{claim.high:g}" if claim.high < math.inf else "")
+        text = " to ".join(ends) if all(ends) else f"at least {ends[0]}" if ends[0] else f"at most {ends[1]}"
+        return text + (f", on {claim.share:.0%}" if claim.share < 1 else "")
+
+    columns = [
+        Column("place", lambda each: each[0].place, key=True),
+        Column("claim", lambda each: each[0].says, key=True),
+        Column("so", lambda each: bounds(each[0])),
+        Column("print", lambda each: span(each[1])),
+        Column("by print", lambda each: each[0].verdict(each[1]) if each[0].tables else "not printed"),
+        Column("here", lambda each: BLANK if each[0].absolute else span(each[2])),
+        Column("by this run", lambda each: "of another machine" if each[0].absolute else each[0].verdict(each[2])),
+    ]
+    notes = [
+        "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
+        "claim on milliseconds."
+    ]
+    return tabulate(f"claims-{paper}", f"Claims of the {paper}", columns, found, notes=notes, records=records,
+                    file=f"claims-{paper}", data=pandas.DataFrame(records),
+                    words=[column.header for column in columns])  # fmt: skip
+
+
+def _record(claim: Claim, printed: Mapping, here: Mapping) -> Iterator[tuple[str, Any]]:
+    yield from {"place": claim.place, "claim": claim.says, "value": claim.value, "low": claim.low,
+                "high": None if claim.high == math.inf else claim.high, "share": claim.share}.items()  # fmt: skip
+    for side, values in (("printed", printed if claim.tables else {}), ("measured", {} if claim.absolute else here)):
+        ends = [value for value in values.values() if value is not None]
+        yield f"{side}_least", min(ends, default=None)
+        yield f"{side}_most", max(ends, default=None)
+        yield f"{side}_verdict", claim.verdict(values)
+
+
+def _of_thesis(report) -> Iterator[Table]:
+    """The claims, if the run has pure DFS or the thesis's pipeline on a graph of its tables."""
+    graphs = {graph for claim in claims("thesis") for name in claim.tables for graph in published.table(name).rows}
+    if any(cell.impl in ("dfs", "gpu") and cell.kind == "real" and cell.dataset in graphs for cell in report.cells):
+        yield table("thesis", report.cells)
+
+
+PARTS = (Part("claims-thesis", _of_thesis, place=Place.CLAIMS),)
