@@ -159,7 +159,7 @@ def test_an_installed_package_has_no_commits_to_compare(monkeypatch, tmp_path):
 
 
 def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain_python, tmp_path):
-    (repo / "grailbench" / "cli" / "measure.py").write_text("import no_such_module\n")
+    (repo / "grailbench" / "cli" / "run.py").write_text("import no_such_module\n")
     commit(repo, "broken")
     with pytest.raises(InputError, match="B .*exit code 1: .*No module named 'no_such_module'"):
         ab(("fast", "HEAD"), FLAGS, 2, lambda text: None, out=tmp_path, fetch=False, repo=repo)
