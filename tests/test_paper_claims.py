@@ -3,8 +3,12 @@
 import pytest
 from stored import made, trials, unguided
 
+from grailbench.harness.cells import read
+from grailbench.harness.folder import recorded_runs
+from grailbench.problems.contract import PROBLEMS
 from grailbench.report import document, published
 from grailbench.report.papers.claims import UNKNOWN, Claim, claims, table
+from grailbench.report.values import Expression
 
 #: read off the thesis by eye: its text and its tables disagree
 ERRATA = {
@@ -26,11 +30,15 @@ ERRATA = {
 }
 
 
-def test_each_claim_is_about_printed_cells_and_has_a_bound():
-    for claim in claims("thesis"):
+@pytest.mark.parametrize("paper", ["thesis", "slides", "report"])
+def test_each_claim_is_about_printed_cells_or_cells_and_has_a_bound(paper):
+    for claim in claims(paper):
         known = {column for name in claim.tables for column in published.table(name).values}
         rows = {graph for name in claim.tables for graph in published.table(name).rows}
-        if claim.tables:
+        if not claim.tables:
+            assert Expression.parse(claim.value, {}).parts
+            assert claim.problem in PROBLEMS
+        else:
             assert {each for part in claim.value.split(" / ") for each in part.split(" + ")} <= known
             assert {*claim.graphs, *claim.base} <= rows
         assert claim.low > 0 or claim.high < float("inf")
@@ -67,3 +75,12 @@ def test_a_run_judges_what_it_measured():
 def test_a_run_without_the_thesiss_programs_has_no_claims_of_it():
     assert "claims-thesis" not in {each.name for each in document.make(made(trials(impl="core"))).shown}
     assert table("thesis", []).lines
+
+
+@pytest.mark.slow
+def test_the_slides_are_judged_by_the_recorded_searches():
+    shown = {each.name: each for each in document.make(read(recorded_runs()["h200/traversal"])).shown}
+    found = {each["claim"]: each["measured_verdict"] for each in shown["claims-slides"].records}
+    assert found["blocked Floyd-Warshall has a massive improvement"] == "confirmed"
+    assert found["the GPU is 95 times as fast as the CPU on graph 5"] == UNKNOWN  # it is in no recorded run
+    assert "claims-report" not in shown

@@ -10,6 +10,7 @@ anything. A unit '=' is that of what the column's name or another column says.
 import csv
 import re
 import sys
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files as resources
 from typing import NamedTuple
@@ -35,7 +36,7 @@ apostrophe off where it was put, and `--json` never has it.
 class Column(NamedTuple):
     """A column, or all whose names fit.
 
-    file  the file that it is of, without its ending; '' for any
+    file  the file that it is of, without its ending, or a pattern of such; '' for any
     unit  '1' for plain numbers, '' for text
     """
 
@@ -70,7 +71,7 @@ def column(file: str, name: str) -> Column | None:
 
     Names come before patterns, and entries of the file before those of any.
     """
-    found = [each for each in columns() if each.file in (file, "") and each.fits(name)]
+    found = [each for each in columns() if fnmatchcase(file, each.file or "*") and each.fits(name)]
     return min(found, key=lambda each: ("*" in each.name, each.name == "*", not each.file), default=None)
 
 

@@ -8,12 +8,13 @@ import math
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from grailbench.harness.cells import Cell
+from grailbench.problems.contract import USUAL
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.beside import missing
@@ -24,6 +25,7 @@ from grailbench.util.paths import shipped
 from grailbench.util.words import BLANK, count, short
 
 UNKNOWN = "cannot be told"
+_OF = {"thesis": "thesis", "slides": "slides", "report": "report on closures"}
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Claim:
     says       the claim in brief
     value      what is within the bounds: a sum of columns of the paper's `tables`, or a quotient of two; without tables
                an expression of cells (`report.values`)
+    problem    of the cells
     graphs     on which it is; () for all of the tables, or of the run
     base       graphs whose geometric mean divides the value
     share      of the graphs on which it has to be within the bounds
@@ -45,6 +48,7 @@ class Claim:
     says: str
     value: str
     tables: tuple[str, ...] = ()
+    problem: str = USUAL
     graphs: tuple[str, ...] = ()
     base: tuple[str, ...] = ()
     low: float = 0.0
@@ -66,10 +70,10 @@ class Claim:
     def measured(self, cells: list[Cell]) -> dict[str, float | None]:
         """The same by graph as a run has it; None where a part of it was not measured."""
         if not self.tables:
-            expression = Expression.parse(self.value, {})
-            graphs = self.graphs or tuple(dict.fromkeys(cell.dataset for cell in cells if cell.kind == "real"))
-            found = {graph: expression.of(Source(cells, _USUAL, "mean"), graph) for graph in graphs}
-            return {graph: value and value.number for graph, value in found.items()}
+            expression, where = Expression.parse(self.value, {}), _USUAL if self.problem == USUAL else {}
+            source = Source([cell for cell in cells if cell.problem == self.problem], where, "mean")
+            graphs = self.graphs or dict.fromkeys(cell.dataset for cell in source.cells if cell.kind == "real")
+            return self._over_base(lambda graph: (value := expression.of(source, graph)) and value.number, graphs)
         rows = [{row.dataset: row.entries for row in build(name, cells).rows} for name in self.tables]
 
         def cell(graph: str, column: str) -> float | None:
@@ -86,7 +90,12 @@ class Claim:
                 return None
             return sum(sums[0]) / math.prod(map(sum, sums[1:]))
 
+        return self._over_base(one, graphs)
+
+    def _over_base(self, one: Callable[[str], float | None], graphs) -> dict[str, float | None]:
         base = [value for value in map(one, self.base) if value]
+        if self.base and not base:
+            return dict.fromkeys(graphs)
         over = float(np.exp(np.mean(np.log(base)))) if base else 1.0
         return {graph: value and value / over for graph, value in ((graph, one(graph)) for graph in graphs)}
 
@@ -133,8 +142,12 @@ def table(paper: str, cells: list[Cell]) -> Table:
         Column("place", lambda each: each[0].place, key=True),
         Column("claim", lambda each: each[0].says, key=True),
         Column("so", lambda each: bounds(each[0])),
-        Column("print", lambda each: span(each[1])),
-        Column("by print", lambda each: each[0].verdict(each[1]) if each[0].tables else "not printed"),
+        Column("print", lambda each: span(each[1]), usual=(BLANK,)),
+        Column(
+            "by print",
+            lambda each: each[0].verdict(each[1]) if each[0].tables else "not printed",
+            usual=("not printed",),
+        ),
         Column("here", lambda each: BLANK if each[0].absolute else span(each[2])),
         Column("by this run", lambda each: "of another machine" if each[0].absolute else each[0].verdict(each[2])),
     ]
@@ -142,7 +155,7 @@ def table(paper: str, cells: list[Cell]) -> Table:
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
         "claim on milliseconds."
     ]
-    return tabulate(f"claims-{paper}", f"Claims of the {paper}", columns, found, notes=notes, records=records,
+    return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
                     file=f"claims-{paper}", data=pandas.DataFrame(records),
                     words=[column.header for column in columns])  # fmt: skip
 
@@ -164,4 +177,15 @@ def _of_thesis(report) -> Iterator[Table]:
         yield table("thesis", report.cells)
 
 
-PARTS = (Part("claims-thesis", _of_thesis, place=Place.CLAIMS),)
+def _of_problems(paper: str, problems: tuple[str, ...], report) -> Iterator[Table]:
+    """The claims that the run can judge, if it can judge some."""
+    found = table(paper, [cell for cell in report.run.cells if cell.problem in problems])
+    if any(each["measured_verdict"] != UNKNOWN for each in found.records):
+        yield found
+
+
+PARTS = (
+    Part("claims-thesis", _of_thesis, place=Place.CLAIMS),
+    *(Part(f"claims-{paper}", partial(_of_problems, paper, problems), problems, Place.MORE)
+      for paper, problems in (("slides", ("bfs", "sssp", "apsp")), ("report", ("closure",)))),
+)  # fmt: skip
