@@ -5,7 +5,7 @@ import os
 import pytest
 from commands import call
 from compared import cell, steady, writer
-from test_provenance import a_run, checkout, sitting  # noqa: F401 - fixtures
+from test_provenance import a_run, checkout, session  # noqa: F401 - fixtures
 
 from grailbench.compare import runs as compare
 from grailbench.harness import baseline, provenance
@@ -137,13 +137,13 @@ def test_a_cell_that_was_lost_in_both_is_no_hindrance(stored):
 
 
 def test_a_recorded_baseline_is_recorded_anew_with_the_checks_of_record(capsys, checkout, a_run):  # noqa: F811
-    folder = a_run(sitting("c1"), rows=cell())
+    folder = a_run(session("c1"), rows=cell())
     assert call(capsys, "record", folder, "here/mine")[0] == 0
     kept = checkout / "results" / "baselines" / "here" / "mine"
-    a_run(sitting("c2", dirty=True), rows=cell(ms=steady(5.0)))
+    a_run(session("c2", dirty=True), rows=cell(ms=steady(5.0)))
     code, _, err = call(capsys, "compare", kept, folder, "--accept")
     assert (code, "commit c2 with changes" in err) == (2, True)
-    a_run(sitting("c3", code="0.1.0+ccc"), rows=cell(ms=steady(5.0)))
+    a_run(session("c3", code="0.1.0+ccc"), rows=cell(ms=steady(5.0)))
     code, _, err = call(capsys, "compare", kept, folder, "--accept")
     assert (code, "is recorded as here/mine" in err) == (0, True)
     assert content(kept) == content(folder)

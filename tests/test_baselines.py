@@ -22,7 +22,7 @@ NOT_TO_BE_FOUND = {"h200/limits"}
 
 
 def environments(name):
-    """The environment of each sitting of a run."""
+    """The environment of each session of a run."""
     environment = json.loads((HOME / name / results.ENVIRONMENT).read_text())
     return [*environment.get("earlier", []), environment]
 
@@ -69,12 +69,12 @@ def test_recorded_runs_come_from_commits_that_can_be_named(name):
     if name in NOT_TO_BE_FOUND:
         assert entry["found"] == "none"
         return
-    assert {sitting["code"] for sitting in environments(name)} == set(entry["codes"])
+    assert {session["code"] for session in environments(name)} == set(entry["codes"])
     assert all(entry["codes"].values())
     if entry["found"] == "commit":
-        for sitting in environments(name):
-            assert sitting["dirty"] is False
-            assert sitting["commit"] in entry["codes"][sitting["code"]]
+        for session in environments(name):
+            assert session["dirty"] is False
+            assert session["commit"] in entry["codes"][session["code"]]
     else:
         assert entry["found"] == "code"
         assert name.startswith("h200/"), "only runs from before copies carried their commit are matched by code"

@@ -91,6 +91,7 @@ def test_no_mutation_of_a_runs_files_ends_in_a_traceback(stored, capsys, monkeyp
     """80 of them. What a resumed run would measure is left out: a mutated plan may be a plan of years."""
     home, *whole = stored
     monkeypatch.setattr(runner.Session, "run", lambda *args: None)
+    monkeypatch.setattr(results, "recorded_runs", dict)
     draw, name, faults, codes = random.Random(15), "20250101-000000-mutated", [], set()
     for turn in range(80):
         base = whole[turn % 2]

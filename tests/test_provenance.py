@@ -124,14 +124,14 @@ def test_code_hash_is_of_what_measuring_runs_through():
 
 @pytest.fixture
 def a_run(checkout, tmp_path):
-    """Makes a run's folder: its rows and what its sittings say of their commit."""
+    """Makes a run's folder: its rows and what its sessions say of their commit."""
 
-    def made(*sittings, rows=None):
+    def made(*sessions, rows=None):
         folder = tmp_path / "run"
         folder.mkdir(exist_ok=True)
         with open(folder / results.ROWS, "w") as stream:
             stream.writelines(json.dumps(row) + "\n" for row in (trials() if rows is None else rows))
-        *earlier, last = sittings
+        *earlier, last = sessions
         results.write_json(folder / results.ENVIRONMENT, {**last, "earlier": earlier})
         results.write_json(folder / results.PLAN, {"run": "run", "name": "mine", "cells": []})
         return folder
@@ -139,12 +139,12 @@ def a_run(checkout, tmp_path):
     return made
 
 
-def sitting(commit="c1", dirty=False, code="0.1.0+aaa"):
+def session(commit="c1", dirty=False, code="0.1.0+aaa"):
     return {"commit": commit, "dirty": dirty, "code": code}
 
 
 def test_recording_copies_a_clean_run_and_enters_it_in_the_manifest(checkout, a_run, capsys):
-    folder = a_run(sitting("c1"), sitting("c2"), sitting("c3", code="0.1.0+bbb"))
+    folder = a_run(session("c1"), session("c2"), session("c3", code="0.1.0+bbb"))
     code, out, _ = call(capsys, "record", folder, "here/mine")
     kept = checkout / "results" / "baselines" / "here" / "mine"
     assert (code, out) == (0, f"recorded: {kept}\n")
@@ -157,14 +157,14 @@ def test_recording_copies_a_clean_run_and_enters_it_in_the_manifest(checkout, a_
 
 
 @pytest.mark.parametrize(
-    ("sittings", "said"),
+    ("sessions", "said"),
     [
-        ([sitting(commit=None, dirty=None)], "no commit"),
-        ([sitting(dirty=True), sitting()], "commit c1 with changes"),
+        ([session(commit=None, dirty=None)], "no commit"),
+        ([session(dirty=True), session()], "commit c1 with changes"),
     ],
 )
-def test_a_run_of_changed_files_is_not_recorded(checkout, a_run, capsys, sittings, said):
-    code, _, err = call(capsys, "record", a_run(*sittings), "mine")
+def test_a_run_of_changed_files_is_not_recorded(checkout, a_run, capsys, sessions, said):
+    code, _, err = call(capsys, "record", a_run(*sessions), "mine")
     assert code == 2
     assert said in err
     assert provenance.manifest() == {}
@@ -177,21 +177,21 @@ def test_a_run_of_changed_files_is_not_recorded(checkout, a_run, capsys, sitting
     ids=["none", "wrong", "torn"],
 )
 def test_a_run_without_whole_and_sound_rows_is_not_recorded(checkout, a_run, capsys, rows):
-    code, _, _ = call(capsys, "record", a_run(sitting(), rows=rows), "mine")
+    code, _, _ = call(capsys, "record", a_run(session(), rows=rows), "mine")
     assert code == 2
     assert provenance.manifest() == {}
 
 
 def test_what_is_wrong_as_printed_is_recorded_as_wrong(checkout, a_run, capsys):
     rows = lost("wrong", "1 of 10 searches is wrong", problem="sssp", impl="harish-racy")
-    assert call(capsys, "record", a_run(sitting(), rows=rows), "mine")[0] == 0
+    assert call(capsys, "record", a_run(session(), rows=rows), "mine")[0] == 0
     also = lost("wrong", "1 of 1 searches is wrong", problem="sssp", impl="harish-atomic")
-    code, _, err = call(capsys, "record", a_run(sitting(), rows=rows + also), "others")
+    code, _, err = call(capsys, "record", a_run(session(), rows=rows + also), "others")
     assert (code, "has cells that are wrong" in err) == (2, True)
 
 
 def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
-    folder = a_run(sitting())
+    folder = a_run(session())
     assert call(capsys, "record", folder, "mine")[0] == 0
     code, _, err = call(capsys, "record", folder, "mine")
     assert (code, "--replace" in err) == (2, True)
@@ -200,7 +200,7 @@ def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
 
 def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry_is_lost(checkout, a_run, monkeypatch):
     """Each wrote the manifest that it had read, without the entry of the other, and both said that they were done."""
-    folder, started = a_run(sitting()), Event()
+    folder, started = a_run(session()), Event()
 
     def slow(*given):
         started.set()
@@ -222,7 +222,7 @@ def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry
 
 @pytest.mark.parametrize("name", ["", "../elsewhere", "/tmp/elsewhere"])
 def test_a_run_is_recorded_below_the_baselines_only(checkout, a_run, capsys, name):
-    assert call(capsys, "record", a_run(sitting()), name)[0] == 2
+    assert call(capsys, "record", a_run(session()), name)[0] == 2
     assert provenance.manifest() == {}
 
 
