@@ -12,6 +12,7 @@ import psutil
 from numba import njit
 
 from grailbench.graph.csr import Graph
+from grailbench.graph.instructions import ones
 
 WORD = 64
 
@@ -78,29 +79,14 @@ def clear_diagonal(bits):
             bits[v, v >> 6] &= ~(np.uint64(1) << np.uint64(v & 63))
 
 
-@njit(cache=True, inline="always")
-def popcount(x):
-    """Returns the number of set bits of a uint64, summed in bit fields (Warren, Hacker's Delight, figure 5-2)."""
-    x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
 @njit(cache=True)
 def count(bits):
     """Returns the number of set bits of a matrix."""
     total = np.int64(0)
     for u in range(bits.shape[0]):
         for w in range(bits.shape[1]):
-            total += popcount(bits[u, w])
+            total += np.int64(ones(bits[u, w]))
     return total
-
-
-@njit(cache=True, inline="always")
-def lowest(x):
-    """Returns the position of the lowest set bit of a uint64 other than 0."""
-    return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
 
 
 def unpack(bits: np.ndarray) -> np.ndarray:

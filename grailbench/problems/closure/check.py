@@ -18,8 +18,8 @@ from numba import njit
 from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
+from grailbench.graph.instructions import ones
 from grailbench.graph.oracle import Columns
-from grailbench.problems.closure.bits import lowest, popcount
 from grailbench.problems.closure.index import Block, Relation
 from grailbench.util import memory
 
@@ -98,7 +98,8 @@ class Reference:
         edges, wrong, u, word, right = _differ(rows, self._place, where, block.bits, left, targets.shape[0])
         if not wrong:
             return Difference(edges)
-        bit = int(lowest(block.bits[u, left + word] ^ right))
+        differing = int(block.bits[u, left + word] ^ right)
+        bit = (differing & -differing).bit_length() - 1
         return Difference(
             edges, wrong, (u, int(targets[64 * word + bit]), bool(right >> np.uint64(bit) & np.uint64(1)))
         )
@@ -129,7 +130,7 @@ def _differ(rows, place, where, found, left, bits):
         theirs = found[u, left : left + width]
         some, differing = np.int64(0), np.uint64(0)
         for w in range(width):
-            some += popcount(mine[w])
+            some += np.int64(ones(mine[w]))
             differing |= mine[w] ^ theirs[w]
         edges += some
         if differing == 0:
@@ -143,7 +144,7 @@ def _differ(rows, place, where, found, left, bits):
             if differing:
                 if wrong == 0:
                     first, word, right = u, w, theirs[w] ^ differing
-                wrong += popcount(differing)
+                wrong += np.int64(ones(differing))
     return edges, wrong, first, word, right
 
 

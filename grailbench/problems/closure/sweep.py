@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.condense import ordered_components
+from grailbench.graph.instructions import lowest, ones
 from grailbench.graph.threads import ThreadPool
-from grailbench.problems.closure.bits import lowest, popcount, words
+from grailbench.problems.closure.bits import words
 from grailbench.problems.closure.index import Block, spread
 
 
@@ -157,7 +158,7 @@ def sweep(condensed, row_of, place, top, begin, first, last, bits, redundant, re
                 row[word] |= np.uint64(1) << np.uint64(at & 63)
         found = np.int64(0)
         for w in range(width):
-            found += popcount(row[w])
+            found += np.int64(ones(row[w]))
         reached[c] += found
 
 
@@ -282,7 +283,7 @@ def _list(component, part, ends, before, found, low, high):
         for w in range(width):
             left = part.bits[c, w]
             while left:
-                v = part.targets[64 * w + lowest(left)]
+                v = part.targets[64 * w + np.int64(lowest(left))]
                 left &= left - np.uint64(1)
                 if v != u:
                     found[at, 0], found[at, 1] = u, v
