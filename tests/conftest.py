@@ -27,6 +27,7 @@ PUBLISHED = ("small-sparse", "small-dense", "large", "scale-free")  #: sets of t
 
 # A shell has its background jobs ignore SIGINT, and what they start: then nothing that a test interrupts would hear it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+os.environ["GRAILBENCH_TESTS"] = str(os.getpid())  # for toys that kill their parent: never this process
 os.environ.pop("COLUMNS", None)  # a terminal's width is no test's, but those that set it
 # Tests start hundreds of processes, and rewrite the asserts of their modules: compiled modules are kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -185,3 +186,14 @@ def browser(tmp_path_factory):
     found = Browser(installed(), tmp_path_factory.mktemp("profile"))
     yield found
     found.close()
+
+
+@pytest.fixture
+def device_memory(monkeypatch):
+    """A function that has the device say that so many bytes of it are free, and keep none for later arrays."""
+
+    def say(free: int) -> None:
+        monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (free, 1 << 30))
+        monkeypatch.setattr("grailbench.cuda.describe.managers", ())
+
+    return say

@@ -12,7 +12,6 @@ from commands import call
 import grailbench as gb
 from grailbench.api import graph as of_user
 from grailbench.api import kernels
-from grailbench.cuda import describe
 from grailbench.cuda.edges import staging
 from grailbench.graph.csr import Graph as Raw
 from grailbench.graph.ids import Counted, Listed, Named
@@ -163,8 +162,8 @@ def test_no_edges_and_no_vertices(vertices, condensing):
 NEED = r"condensing and labeling 7 vertices and 8 edges on the GPU needs 0\.00 GiB of device memory"
 
 
-def test_edges_beyond_device_memory_name_the_need_and_what_to_take(condensing, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(describe, "memory", lambda: (1000, 2000))
+def test_edges_beyond_device_memory_are_refused_with_the_need(condensing, device_memory, monkeypatch, tmp_path, capsys):
+    device_memory(1000)
     monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
     with pytest.raises(gb.MachineLacks, match=rf"{NEED}.*take `parallel`") as told:
         gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")

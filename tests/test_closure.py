@@ -213,10 +213,9 @@ def test_powers_stop_when_they_repeat():
     assert complete.counters["products"] == 2  # the second power has the diagonal that the first lacks
 
 
-def test_too_little_memory_is_said_with_the_need(monkeypatch):
-    from grailbench.cuda import describe
+def test_too_little_memory_is_said_with_the_need(device_memory):
 
-    monkeypatch.setattr(describe, "memory", lambda: (100, 1 << 30))
+    device_memory(100)
     relation = Relation(parse_shape("path-64").graph())
     for name in ON_GPU:
         if name != "zero-copy":

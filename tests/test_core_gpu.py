@@ -154,9 +154,9 @@ def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
     assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
 
 
-def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
+def test_a_batch_that_does_not_fit_is_refused(device_memory):
     index = built("core-gpu", dag_of(*DIAMOND))
-    monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (9 * 1000 - 1, 2**30))
+    device_memory(9 * 1000 - 1)
     with pytest.raises(TooLittleMemory, match="a batch of 1,000 queries needs .* are free on .*--count"):
         ask(index, np.zeros(1000), np.zeros(1000))
 
@@ -170,8 +170,8 @@ def test_more_edges_than_32_bits_count_are_refused(monkeypatch):
         built("core-gpu", dag)
 
 
-def test_a_graph_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("grailbench.cuda.describe.memory", lambda: (1000, 2**30))
+def test_a_graph_that_does_not_fit_is_refused(device_memory):
+    device_memory(1000)
     with pytest.raises(TooLittleMemory, match="peeling 9 vertices and 10 edges on the GPU needs"):
         built("core-gpu", dag_of(*DIAMOND))
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
-from grailbench.cuda import describe, gateway, graphs
+from grailbench.cuda import gateway, graphs
 from grailbench.cuda.edges import build, library, rows, staging, walk
 from grailbench.data.fetch import fetch
 from grailbench.data.library import open_raw
@@ -184,9 +184,9 @@ def test_a_deep_graph_is_labelled_by_the_host(monkeypatch):
     assert found.check_labels(dag) is None
 
 
-def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch):
+def test_too_little_memory_is_said_before_anything_is_allocated(monkeypatch, device_memory):
     monkeypatch.setattr(index, "FEWEST", 0)
-    monkeypatch.setattr(describe, "memory", lambda: (1000, 2000))
+    device_memory(1000)
     monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
     with pytest.raises(TooLittleMemory, match=r"40 vertices and 40 edges on the GPU needs .*take `parallel`"):
         Fused.ready(graph_of(*SHAPES["one ring"]), Params(dim=1), NoTimer())

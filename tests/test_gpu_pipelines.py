@@ -10,7 +10,7 @@ from naive import closure
 from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 from strategies import dag_of, dags, digraphs
 
-from grailbench.cuda import describe, frontier, gateway, primitives
+from grailbench.cuda import frontier, gateway, primitives
 from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
@@ -81,8 +81,8 @@ def test_roots_other_than_a_super_root_are_refused(method, offsets, children, le
 
 
 @both
-def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(method, monkeypatch):
-    monkeypatch.setattr(describe, "memory", lambda: (1000, 1 << 30))
+def test_too_little_memory_is_said_with_need_and_free_before_anything_is_allocated(method, monkeypatch, device_memory):
+    device_memory(1000)
     monkeypatch.setattr(pipeline, "upload_dag", None)
     monkeypatch.setattr(pipeline, "device_bytes", lambda *args: 5 << 30)
     with pytest.raises(TooLittleMemory, match=r"3 vertices .* needs 5\.00 GiB .* 0\.00 GiB of 1\.00 GiB are free"):

@@ -119,8 +119,7 @@ def test_pieces_hold_every_edge_of_long_rows_once():
     assert on_gpu.pieces(offsets, 8).tolist() == [[-1, 0, 0]]
 
 
-def test_sources_that_do_not_fit_the_device_go_in_parts_and_a_graph_that_does_not_is_refused(monkeypatch):
-    from grailbench.cuda import describe
+def test_sources_go_in_parts_where_all_do_not_fit_and_a_graph_that_does_not_is_refused(monkeypatch, device_memory):
 
     vertices, edges = path(130)
     prepare = implementation("fused-many", "bfs").prepare
@@ -130,7 +129,7 @@ def test_sources_that_do_not_fit_the_device_go_in_parts_and_a_graph_that_does_no
     assert solver.search(np.arange(130), NoTimer()).reached.tolist() == list(range(130, 0, -1))
     assert solver.counters["launches"] == 3
     solver = prepare(network_of(vertices, edges), Params(), NoTimer())
-    monkeypatch.setattr(describe, "memory", lambda: (100, 1 << 30))
+    device_memory(100)
     with pytest.raises(TooLittleMemory, match=r"searching 130 vertices from 64 sources .*\(fused needs less\)"):
         solver.expect(130)
 

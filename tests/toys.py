@@ -138,6 +138,7 @@ def _lose(answers, times):
     marks = [Path(os.environ["GRAILBENCH_CACHE"]) / f"lost-{times}-{number}" for number in range(times)]
     if here == 3 and sys.argv[0] == "-c" and (left := [mark for mark in marks if not mark.exists()]):
         left[0].touch()
+        assert str(os.getppid()) != os.environ["GRAILBENCH_TESTS"]
         os.kill(os.getppid(), signal.SIGKILL)
         time.sleep(60)  # until the system ends this process too
     return answers
