@@ -163,6 +163,7 @@ NEED = r"condensing and labeling 7 vertices and 8 edges on the GPU needs 0\.00 G
 
 
 def test_edges_beyond_device_memory_are_refused_with_the_need(condensing, device_memory, monkeypatch, tmp_path, capsys):
+    gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")  # loads kernels, with graphs of its own
     device_memory(1000)
     monkeypatch.setattr(staging, "to_device", lambda *columns: pytest.fail("edges were copied"))
     with pytest.raises(gb.MachineLacks, match=rf"{NEED}.*take `parallel`") as told:
