@@ -19,8 +19,8 @@ from commands import PATIENCE, call, call_apart
 from stored import ENVIRONMENT, store, trials, unguided
 from watchers import Notes
 
-from grailbench.distributed import connection, on_workers, remote, workers
-from grailbench.distributed.runner import DaskRunner
+from grailbench.distributed import connection, remote, workers
+from grailbench.distributed.runner import DaskRunner, on_workers
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness import runner

@@ -59,7 +59,6 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
     """
     from grailbench.cli import progress as console
     from grailbench.compare import answer
-    from grailbench.distributed import on_workers
     from grailbench.harness import runner
     from grailbench.harness.folder import spoken
     from grailbench.harness.prepare import plan_of
@@ -80,7 +79,11 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
         if simulate:
             done = runner.verify(found, screen, simulate=True, **checking)
         else:
-            elsewhere = None if dask is None else on_workers(dask)
+            elsewhere = None
+            if dask is not None:
+                from grailbench.distributed.runner import on_workers
+
+                elsewhere = on_workers(dask)
             done = runner.run(found, screen, out=out, resume=folder, elsewhere=elsewhere, **checking)
     if as_json:
         put([] if simulate else console.unstable(done), on_stderr=True)

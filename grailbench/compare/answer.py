@@ -49,7 +49,11 @@ def _ends(found: Mapping[str, Ratio]) -> str:
 
 def _of(ranking: Ranking) -> Iterator[str]:
     """The sentences of one ranking."""
-    indexed = [place for place in ranking.places if _indexed(ranking, place)]
+    indexed = ranking.places
+    if ranking.problem == USUAL and ranking.phase != "query":  # what has no index has nothing to build
+        indexed = [
+            place for place in indexed if any(c.dim or c.index_bytes or not c.ours for c in place.cells.values())
+        ]
     timed = [place for place in indexed if place.mean is not None]
     if len(indexed) < 2 or not timed:
         return
@@ -103,12 +107,6 @@ def _over(ranking: Ranking, first: Place, *others: Place) -> str:
     behind = [f"{count(more, 'more configuration')} behind"] if more > 0 else []
     start = [f"{first.name} is {', '.join(parts)}"] if parts else [] if ahead else [f"{first.name} alone has times"]
     return f"{'; '.join([*start, *ahead, *behind])}."
-
-
-def _indexed(ranking: Ranking, place: Place) -> bool:
-    """False for a configuration without an index in a ranking by building time: it has nothing to build."""
-    built = ranking.problem != USUAL or ranking.phase == "query"
-    return built or any(cell.dim or cell.index_bytes or not cell.ours for cell in place.cells.values())
 
 
 def next_steps(run: str) -> list[str]:

@@ -12,7 +12,7 @@ import json
 import math
 import pickle
 import queue
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import monotonic
@@ -481,3 +481,12 @@ class DaskRunner:
 def _single(row: dict) -> tuple:
     """What tells a row without a phase from others."""
     return row["key"], row["status"], row["reason"], row["at"]
+
+
+def on_workers(client: Client) -> Callable[[Progress, Plan, Checks], None]:
+    """Returns what runs the cells of a plan on the workers of a client (`harness.runner.run`).
+
+    Raises MachineLacks if no worker can be used, or one has another version of grailbench.
+    """
+    workers = Workers(client)
+    return lambda progress, plan, checks: DaskRunner(workers, progress, checks).run(plan)

@@ -64,7 +64,8 @@ class Session:
             workloads = {name: self.opened.workloads[name] for name in _query_sets(tasks)}
             self.watcher.answered(self.opened.graph, workloads, [task.cell for task in tasks if not task.over])
             if self.progress.sink is None:
-                self._append_verified(tasks)
+                rows = [self._verified_row(task) for task in tasks if not task.over]
+                self.progress.append([row | {"planned": None} for row in rows])
                 return
             executor.take_edges()
             passes.freeze(first=True)
@@ -172,11 +173,6 @@ class Session:
         if first_right is not None and not first_right[0].over:
             self._answered(*first_right[1:])
             self._answered = None
-
-    def _append_verified(self, tasks: list[Task]) -> None:
-        """Add a row of each cell that is right, of a run that is only verified."""
-        rows = [self._verified_row(task) for task in tasks if not task.over]
-        self.progress.append([row | {"planned": None} for row in rows])
 
     def _warm_up(self, executor: Executor, tasks: list[Task]) -> None:
         for task in tasks:

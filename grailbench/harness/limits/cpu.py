@@ -81,7 +81,7 @@ def _streams(pool: ThreadPoolExecutor, threads: int, size: int, repeats: int) ->
     """The rows of reading and copying an array of `size` bytes, of which each thread has an equal part."""
     source, target = np.empty(size // 8, np.uint64), np.empty(size // 8, np.uint64)
     parts = list(zip(np.array_split(source, threads), np.array_split(target, threads), strict=True))
-    list(pool.map(_touch, parts))
+    list(pool.map(lambda part: (part[0].fill(1), part[1].fill(0)), parts))  # so that pages are near the threads
     reads = _timed(pool, _read, [part[:1] for part in parts], repeats)
     copies = _timed(pool, _copy, parts, repeats)
     shape = {"bytes": source.nbytes, "threads": threads}
@@ -89,12 +89,6 @@ def _streams(pool: ThreadPoolExecutor, threads: int, size: int, repeats: int) ->
         row("cpu", "read", "GB/s", [source.nbytes / seconds / 1e9 for seconds in reads], **shape),
         row("cpu", "copy", "GB/s", [2 * source.nbytes / seconds / 1e9 for seconds in copies], **shape),
     ]
-
-
-def _touch(part: tuple[np.ndarray, np.ndarray]) -> None:
-    """Write to a part of source and target in a thread of the pool, so that their pages are near the threads."""
-    part[0][:] = 1
-    part[1][:] = 0
 
 
 def _gathers(pool: ThreadPoolExecutor, threads: int, table: np.ndarray, scale: Scale) -> dict:

@@ -133,7 +133,10 @@ def _copies(scale: Scale, device: Device) -> list[dict]:
     blocks, threads = (32 * device.multiprocessors, 256) if not simulated else (2, 8)
     size = _fitting([scale.gpu_copy], device.free_bytes // 4)[-1]
     found = []
-    for variant, copy in (("driver", _by_driver), ("kernel", _copy[blocks, threads])):
+    for variant, copy in (
+        ("driver", lambda source, target: target.copy_to_device(source)),
+        ("kernel", _copy[blocks, threads]),
+    ):
         small = _random(2000).view(np.uint64)
         target = cuda.to_device(np.zeros_like(small))
         copy(cuda.to_device(small), target)
@@ -143,10 +146,6 @@ def _copies(scale: Scale, device: Device) -> list[dict]:
         rates = [2 * size * _COPIES / each / 1e6 for each in ms]
         found.append(row("gpu", "copy", "GB/s", rates, variant=variant, bytes=size))
     return found
-
-
-def _by_driver(source, target) -> None:
-    target.copy_to_device(source)
 
 
 def _gathers(scale: Scale, device: Device) -> list[dict]:
