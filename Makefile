@@ -78,7 +78,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n 3 --dist worksteal)
 
 check: lint
-	$(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n logical --dist worksteal) -m "not (processes or simulator or mirror or slow)"
+	$(BIN)/python -m pytest $(or $(PYTEST_ARGS),-n 3 --dist worksteal) -m "not (processes or simulator or mirror or slow)"
 
 # Each takes its share of the hour; one that ends with 4 lacks something here, and says what.
 faults: $(VENV)/.dev

@@ -43,6 +43,7 @@ def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     assert found.attempted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 @given(data=st.data())
 def test_every_question_has_the_oracles_answer(name, data):

@@ -56,6 +56,7 @@ def test_baseline_was_recorded_from_a_clean_tree(baseline):
     assert baseline.environment["dirty"] is False
 
 
+@pytest.mark.slow
 def test_a_cell_or_counter_that_the_baseline_lacks_fails_the_gate(baseline):
     gate = load_gate(FOLDER / "gate.toml")
     short = deepcopy(baseline)

@@ -83,6 +83,7 @@ def test_only_papers_whose_tables_the_run_has_are_cited(tmp_path):
     assert not {"quer2020", "caiazza2019"} & set(keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "papers"), [
     ("h200/thesis-gpu-32", {"caiazza2019", "quer2020b", "naumov2017"}),
     ("h200/closure-50000", {"fenz2022"}),

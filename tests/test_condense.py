@@ -68,6 +68,7 @@ def assert_same(found, expected):
         assert getattr(getattr(found, field), "dtype", int) == getattr(getattr(expected, field), "dtype", int), field
 
 
+@pytest.mark.slow
 @given(graph=digraphs(), threads=st.integers(1, 5), block_bits=st.integers(0, 3), wide=st.integers(2, 5))
 def test_threads_give_what_one_gives_for_edges_in_any_order(graph, threads, block_bits, wide):
     vertices, edges = graph

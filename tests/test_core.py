@@ -157,6 +157,7 @@ def test_the_check_asks_nothing_of_records_that_lead_out_of_the_closure(monkeypa
     assert index.check_labels(dag) == "a record or an entry of the closure leads out of it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", [LATTICE, IN_TREES, OUT_TREES, ONE_IN_CORE])
 @pytest.mark.parametrize(("memory", "form"), [(0, "bits"), (0, "rows"), (1, "rows")])
 def test_decisions_agree_with_answers_and_name_vertices(graph, memory, form):
@@ -244,6 +245,7 @@ def all_right(graph):
     return answers(index, dag, graph[0]) == closure(*graph), index, dag
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("graph", [SPARSE, DENSE])
 def test_answers_are_the_oracles_and_words_that_most_rows_have_are_no_entries(graph):
     right, index, dag = all_right(graph)

@@ -8,6 +8,7 @@ import pytest
 from grailbench.util.guard import TimeLimit, deadline, guarded
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [1e-300, 1e-7, 1e-6, 2e-6, 5e-6, 1e-5, 1e-4] * 3)
 def test_a_limit_that_is_over_before_the_work_begins_leaves_no_timer_and_no_handler(seconds):
     before = signal.getsignal(signal.SIGALRM)

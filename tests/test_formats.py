@@ -133,6 +133,7 @@ def test_weights_of_a_table_are_kept_if_they_are_asked_for(tmp_path):
 NAMES = st.text(st.characters(codec="utf-8"), max_size=5).map(lambda text: f"n{text}n")
 
 
+@pytest.mark.slow
 @ON_DISK
 @given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=8))
 def test_what_pandas_writes_is_read_back(tmp_path, edges):
@@ -258,6 +259,7 @@ def test_dot(tmp_path):
     assert found.notes == ()
 
 
+@pytest.mark.slow
 def test_an_undirected_dot_gives_both_directions_and_numbers_stay_numbers(tmp_path):
     found = read_text(tmp_path, "g.gv", "graph { 1 -- 2; 3 }")
     assert (named_edges(found), found.ids.vertices) == ([(1, 2), (2, 1)], 3)

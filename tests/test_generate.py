@@ -66,6 +66,7 @@ def test_a_look_alike_has_its_graph_s_counts_levels_and_hubs_exactly(name):
     assert (found["max_in_degree"], found["max_out_degree"]) == (profile.max_in_degree, profile.max_out_degree)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_the_positive_rate_is_close_to_the_graph_s(name):
     # over seeds 1 to 3 and 101 to 103 they were within 16 %
@@ -80,6 +81,7 @@ def test_a_look_alike_is_nearer_to_its_graph_than_its_profile_unshaped():
     assert off[0] < off[1] / 3
 
 
+@pytest.mark.slow
 def test_a_look_alike_is_the_same_twice_and_another_with_another_seed():
     assert same(generate.like("kegg-like", 5), generate.like("kegg-like", 5))
     assert not same(generate.like("kegg-like", 5), generate.like("kegg-like", 6))
@@ -129,6 +131,7 @@ def test_threads_change_no_edge_of_a_random_dag(threads):
     assert same(one, random_dag(3000, 30, seed=9, threads=threads))
 
 
+@pytest.mark.slow
 def test_a_random_dag_takes_less_than_three_times_its_csr():
     tracemalloc.start()
     graph = random_dag(300_000, 20, threads=2)

@@ -42,6 +42,7 @@ NAMES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", LOOKED_UP)
 def test_a_name_of_nothing_is_one_error_wherever_a_name_is_given(command, capsys, tmp_path, monkeypatch):
     """`compare .` ended in a traceback, and an empty name was that of the only run."""

@@ -88,6 +88,7 @@ def test_answers_are_the_oracles(name, data):
     check(name, data.draw(digraphs()), data.draw(params_of(name)))
 
 
+@pytest.mark.slow
 @ours
 @given(data=st.data())
 def test_second_batch_and_a_batch_of_many_blocks_answer_alike(name, data):

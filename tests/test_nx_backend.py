@@ -98,6 +98,7 @@ def asked(name, draw, graph):
     return ()
 
 
+@pytest.mark.slow
 @given(data=st.data(), graph=odd_graphs())
 def test_answers_are_those_of_networkx_in_its_order(data, graph):
     for name in NAMES:
@@ -147,6 +148,7 @@ VIEWS = (
 )
 
 
+@pytest.mark.slow
 @given(data=st.data(), graph=views())
 def test_answers_on_views_are_those_of_networkx(data, graph):
     """A view of a multigraph with hidden edges was 'iterator too short'."""

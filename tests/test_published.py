@@ -145,6 +145,7 @@ def test_the_first_reason_that_fits_is_said_of_a_ratio_that_is_far_on_its_side()
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["h200/thesis-gpu", "xeon-2core/thesis-cpu"])
 def test_no_recorded_time_is_far_from_print_without_a_reason_nor_set_against_an_erratum(name):
     for table in of_run(of_machine(read(recorded_runs()[name])).cells):

@@ -137,6 +137,7 @@ def test_arrays_grow_past_their_first_room(folder, name, content):
     assert edges_of(roundtrip(folder, content(30_000, edges), name)) == edges
 
 
+@pytest.mark.slow
 def test_arrays_grow_inside_a_hub_line(folder):
     edges = [(1, v % 5) for v in range(300_000)]
     assert edges_of(roundtrip(folder, as_gra(5, edges), "hub.gra")) == edges

@@ -165,6 +165,7 @@ def test_a_table_longer_than_a_page_breaks_across_pages_and_repeats_its_header(c
     assert ("\\endhead" in text) == (environment == "longtable")
 
 
+@pytest.mark.slow
 def test_every_renderer_takes_every_table_of_a_report():
     report = document.make(made(everything()))
     assert len(report.shown) > 3

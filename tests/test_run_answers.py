@@ -74,6 +74,7 @@ def test_a_run_continued_writes_them_while_it_verifies_and_says_when_it_has_noth
     assert len((here / "a.txt").read_text().splitlines()) == 60
 
 
+@pytest.mark.slow
 def test_wrong_answers_are_not_written(capsys, here, toys):
     code, _, err = call(capsys, "run", "--dataset", "listed", "--impl", "toy:wrong", "--trials", "1", "--count", "60",
                         "--out", "run", "--answers", "a.txt")  # fmt: skip

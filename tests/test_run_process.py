@@ -106,6 +106,7 @@ def test_exit_codes_of_run(toys, diamond, tmp_path, capsys, toy, code):
     assert call(capsys, *RUN, "--impl", f"toy:{toy}", "--trials", "1", "--out", tmp_path / "run")[0] == code
 
 
+@pytest.mark.slow
 def test_exit_code_of_verify_and_of_bad_usage(toys, diamond, capsys):
     verify = ("verify", "--dataset", "diamond", "--no-fetch", "--impl")
     assert [call(capsys, *verify, f"toy:{toy}")[0] for toy in ("wrong", "right")] == [1, 0]

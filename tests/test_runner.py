@@ -72,6 +72,7 @@ def test_rows_say_everything_about_their_cell(measured):
     assert row["ms"] > 0
 
 
+@pytest.mark.slow
 def test_every_cell_is_verified_before_any_is_timed_and_trials_are_interleaved(measured, toys):
     done, _ = measured("right", "other", dim=[2, 5], trials=8, warmup=0)
     cells = {"right 2", "right 5", "other 2"}
@@ -150,6 +151,7 @@ def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
     assert "grailbench fetch uniprotenc_150" in row["reason"]
 
 
+@pytest.mark.slow
 def test_time_limit_ends_a_cell_and_keeps_its_trials(measured, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(executor, "monotonic", clock.seconds)
@@ -265,6 +267,7 @@ def test_resume_repairs_a_torn_trial_and_takes_it_again(measured):
     assert any("cut short" in note for note in notes.notes)
 
 
+@pytest.mark.slow
 def test_resume_tries_failures_again_but_not_wrong_cells(measured, toys):
     done, _ = measured("crash", "wrong")
     toys.clear()

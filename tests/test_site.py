@@ -84,6 +84,7 @@ def test_there_is_a_page_for_everything(pages):
     assert len([address for address in pages if address.startswith("runs/")]) == 5, "two machines are two runs"
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file_and_an_element_of_it(site, pages):
     seen = 0
     for address, page in pages.items():

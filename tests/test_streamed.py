@@ -61,6 +61,7 @@ def assert_as_the_twin(index, drawn, dim, seed):
     assert [set(np.flatnonzero(row).tolist()) for row in found] == closure(*drawn)
 
 
+@pytest.mark.slow
 @MANY
 @given(
     drawn=st.one_of(dags(40), digraphs()), dim=st.integers(1, 4), seed=st.integers(0, 9), block=st.integers(1, 40),
@@ -102,6 +103,7 @@ def test_the_harness_gets_the_same_index_of_a_condensed_graph():
     assert index.check_labels(dag) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("items", "slots"), [(1, 4096), (64, 64), (64, 4096)])
 def test_searches_in_rounds_give_the_same_answers(items, slots):
     """`OPEN`, where the set is too small, is no answer."""

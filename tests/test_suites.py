@@ -187,6 +187,7 @@ def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
     assert code == 3
 
 
+@pytest.mark.slow
 def test_every_figure_can_be_drawn():
     for figure in figures.closures(ROWS).values():
         assert [name for name, _ in draw.files(figure, "source", "svg")] == [f"{figure.name}.svg", f"{figure.name}.csv"]

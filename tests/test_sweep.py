@@ -52,6 +52,7 @@ def truth(graph, dag):
     return table.ravel()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("way")
 @given(graph=digraphs(), threads=st.sampled_from([1, 2, 3]), seed=st.integers(0, 99))
 def test_any_batch_of_pairs_is_answered_as_the_oracle_does(graph, threads, seed):
@@ -62,6 +63,7 @@ def test_any_batch_of_pairs_is_answered_as_the_oracle_does(graph, threads, seed)
     np.testing.assert_array_equal(answers, truth(graph, dag)[drawn])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_a_chain_of_many_groups_is_answered_by_rank(threads):

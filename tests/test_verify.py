@@ -31,6 +31,7 @@ def drawn(graph, count=200, seed=1, sha="a"):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("checks", [Checks(), SWEPT], ids=["closure", "sweep"])
 @given(digraphs().filter(lambda graph: graph[0] > 0))
 def test_oracle_agrees_with_plain_python(checks, graph):
