@@ -70,11 +70,14 @@ def test_a_run_judges_what_it_measured():
     few = records["parallel DFS is 2 to 6 times as fast as sequential in most tests"]
     assert few["measured_verdict"] == UNKNOWN  # two threads cannot tell
     assert records["dense graphs are within 270 to 400 ms"]["measured_verdict"] == UNKNOWN
+    judged = [each for each in found.records if each["measured_verdict"] != UNKNOWN]
+    assert len(found.lines) == len(judged) < 25, "a small run shows what it can judge"
+    assert f"This run cannot tell of {50 - len(judged)} more claims." in found.notes
 
 
 def test_a_run_without_the_thesiss_programs_has_no_claims_of_it():
     assert "claims-thesis" not in {each.name for each in document.make(made(trials(impl="core"))).shown}
-    assert table("thesis", []).lines
+    assert (len(table("thesis", []).records), table("thesis", []).lines) == (50, [])
 
 
 @pytest.mark.slow

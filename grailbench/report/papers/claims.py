@@ -129,7 +129,8 @@ def claims(paper: str) -> tuple[Claim, ...]:
 
 
 def table(paper: str, cells: list[Cell]) -> Table:
-    """The table of a paper's claims: the verdict of its own tables, and that of the cells."""
+    """The table of a paper's claims: the verdict of its own tables, and that of the cells. Where the cells judge less
+    than half of them, it shows those alone; the records have all."""
     import pandas
 
     found = [(claim, claim.printed(), claim.measured(cells)) for claim in claims(paper)]
@@ -161,6 +162,10 @@ def table(paper: str, cells: list[Cell]) -> Table:
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
         "claim on milliseconds."
     ]
+    judged = [each for each, record in zip(found, records, strict=True) if record["measured_verdict"] != UNKNOWN]
+    if 2 * len(judged) < len(found):
+        notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")
+        found = judged
     return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
                     file=f"claims-{paper}", data=pandas.DataFrame(records),
                     words=[column.header for column in columns])  # fmt: skip
