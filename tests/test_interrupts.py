@@ -177,50 +177,13 @@ for at, way in enumerate([two_arrays, *WAYS] * 2):
     assert code == 0
 
 
-def test_after_an_interrupt_while_numba_reads_its_registries_kernels_are_still_loaded():
-    code, said = in_python("""
-import signal, sys
-import grailbench as gb
-
-def interrupt(frame, event, argument):  # at each list of functions, once
-    if event == "call" and frame.f_code.co_name == "stream_list" and id(frame) not in seen:
-        seen.append(id(frame))
-        signal.raise_signal(signal.SIGINT)
-
-seen, interrupted = [], 0
-signal.signal(signal.SIGINT, signal.default_int_handler)
-edges = gb.Graph.from_edges([0, 1], [1, 2])
-for turn in range(12):
-    try:
-        sys.setprofile(interrupt)
-        gb.build(edges, ("sequential", "parallel", "core", "sweep")[turn % 4]).reaches_many([0], [2])
-    except KeyboardInterrupt:
-        interrupted += 1
-sys.setprofile(None)
-print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("core", "parallel", "sequential")])
-""")
-    assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
-
-
-def test_an_interrupt_leaves_no_lock_of_a_compiler_locked_and_frees_nothing_twice():
-    code, said = in_python("""
+def in_builds(hook, end):
+    """Runs builds in a process, at each event of which a function `interrupt` is called that may send a signal, and
+    then a program that may use `seen` and `interrupted`; exit code and output."""
+    return in_python(f"""
 import os, signal, sys, threading
 import grailbench as gb
-from llvmlite.binding import ffi
-from numba.core.compiler_lock import global_compiler_lock
-
-PLACES = {("c_return", "acquire", "compiler_lock.py"), ("c_return", "__enter__", "ffi.py"),
-          ("call", "__exit__", "compiler_lock.py"), ("call", "__exit__", "ffi.py"), ("return", "__call__", "ffi.py")}
-
-def interrupt(frame, event, argument):  # once where a lock was just locked, is unlocked, or something was just freed
-    place = event, frame.f_code.co_name, os.path.basename(frame.f_code.co_filename)
-    if place in PLACES and place not in seen and (event != "return" or frame.f_back.f_code.co_name == "close"):
-        seen.add(place)
-        signal.raise_signal(signal.SIGINT)
-
-def free(lock):
-    return lock.acquire(timeout=20)
-
+{hook}
 seen, interrupted = set(), 0
 signal.signal(signal.SIGINT, signal.default_int_handler)
 edges = gb.Graph.from_edges([0, 1], [1, 2])
@@ -231,11 +194,45 @@ for turn in range(12):
     except KeyboardInterrupt:
         interrupted += 1
 sys.setprofile(None)
+{end}
+""")
+
+
+def test_after_an_interrupt_while_numba_reads_its_registries_kernels_are_still_loaded():
+    code, said = in_builds("""
+def interrupt(frame, event, argument):  # at each list of functions, once
+    if event == "call" and frame.f_code.co_name == "stream_list" and id(frame) not in seen:
+        seen.add(id(frame))
+        signal.raise_signal(signal.SIGINT)
+""", """
+print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("core", "parallel", "sequential")])
+""")  # fmt: skip
+    assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
+
+
+def test_an_interrupt_leaves_no_lock_of_a_compiler_locked_frees_nothing_twice_and_is_not_lost_in_an_import():
+    code, said = in_builds("""
+from llvmlite.binding import ffi
+from numba.core.compiler_lock import global_compiler_lock
+
+PLACES = {("c_return", "acquire", "compiler_lock.py"), ("c_return", "__enter__", "ffi.py"),
+          ("call", "__exit__", "compiler_lock.py"), ("call", "__exit__", "ffi.py"), ("return", "__call__", "ffi.py"),
+          ("call", "cb", "<frozen importlib._bootstrap>")}
+
+def interrupt(frame, event, argument):  # once where a lock was just locked, is unlocked, or something was just freed
+    place = event, frame.f_code.co_name, os.path.basename(frame.f_code.co_filename)
+    if place in PLACES and place not in seen and (event != "return" or frame.f_back.f_code.co_name == "close"):
+        seen.add(place)
+        signal.raise_signal(signal.SIGINT)
+""", """
+def free(lock):
+    return lock.acquire(timeout=20)
+
 unlocked = []
 other = threading.Thread(target=lambda: unlocked.extend(map(free, (global_compiler_lock._lock, ffi.lib._lock._lock))))
 other.start(), other.join()
 print(seen == PLACES or PLACES - seen, interrupted > 0, unlocked)
-""")
+""")  # fmt: skip
     assert (code, said) == (0, "True True [True, True]\n"), said
 
 

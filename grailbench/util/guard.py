@@ -31,9 +31,10 @@ _AGAIN_SECONDS = 0.01  #: after this a postponed signal is sent again
 _UNBOXED = os.path.join("numba", "core", "serialize.py")
 _LLVM = os.path.join("llvmlite", "binding", "")
 #: where locks are classes of Python, and how their functions are called
-_LOCKS = os.path.join("numba", "core", "compiler_lock.py"), "threading.py"
+_LOCKS = os.path.join("numba", "core", "compiler_lock.py"), threading.__file__
 _LOCKING = "__enter__", "__exit__", "acquire", "release"
-_IMPORTING = "<frozen importlib._bootstrap>"  #: it has such locks too, and a callback of an object that is gone
+#: it has such locks too, and a callback of an object that is gone; all but the function that runs a module is brief
+_IMPORTING, _RUNS_MODULE = "<frozen importlib._bootstrap>", "_call_with_frames_removed"
 _REGISTRIES = tuple(os.path.join("numba", "core", *name) for name in (("base.py",), ("typing", "context.py")))
 _WEAK = weakref.finalize.__call__.__code__.co_filename
 
@@ -118,7 +119,7 @@ def _must_wait(frame: FrameType | None) -> bool:
             or frame.f_code is _postpone.__code__  # in such a frame, which waits for its timer to start
             or (name == "__del__" or file == _WEAK)
             or _LLVM in file
-            or (depth == 0 and file == _IMPORTING)
+            or (depth < 2 and file == _IMPORTING and name != _RUNS_MODULE)
             or (depth < 2 and name in _LOCKING and file.endswith(_LOCKS))
             or (name == "refresh" and file.endswith(_REGISTRIES))
         ):

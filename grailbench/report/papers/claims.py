@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import numpy as np
-
 from grailbench.harness.cells import Cell
+from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import USUAL
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
@@ -73,14 +72,17 @@ class Claim:
 
         return self._values(cell, self.graphs or [graph for table in tables for graph in table.rows])
 
-    def measured(self, cells: list[Cell]) -> dict[str, float | None]:
-        """The same by graph as a run has it; None where a part of it was not measured."""
+    def measured(self, cells: list[Cell], filled: Callable[[str], dict]) -> dict[str, float | None]:
+        """The same by graph as a run has it; None where a part of it was not measured.
+
+        filled  gives the entries of the paper's table of that name by graph, as the cells fill it
+        """
         if not self.tables:
             expression, where = Expression.parse(self.value, {}), _USUAL if self.problem == USUAL else {}
             source = Source([cell for cell in cells if cell.problem == self.problem], where, "mean")
             graphs = self.graphs or dict.fromkeys(cell.dataset for cell in source.cells if cell.kind == "real")
             return self._over_base(lambda graph: (value := expression.of(source, graph)) and value.number, graphs)
-        rows = [{row.dataset: row.entries for row in build(name, cells).rows} for name in self.tables]
+        rows = [filled(name) for name in self.tables]
 
         def cell(graph: str, column: str) -> float | None:
             entry = next((own[graph][column] for own in rows if column in own.get(graph, ())), missing())
@@ -102,7 +104,7 @@ class Claim:
         base = [value for value in map(one, self.base) if value]
         if self.base and not base:
             return dict.fromkeys(graphs)
-        over = float(np.exp(np.mean(np.log(base)))) if base else 1.0
+        over = geometric_mean(base).value if base else 1.0
         return {graph: value and value / over for graph, value in ((graph, one(graph)) for graph in graphs)}
 
     def verdict(self, found: Mapping[str, float | None]) -> str:
@@ -133,12 +135,12 @@ def table(paper: str, cells: list[Cell]) -> Table:
     than half of them, it shows those alone; the records have all."""
     import pandas
 
-    found = [(claim, claim.printed(), claim.measured(cells)) for claim in claims(paper)]
-    records = [dict(_record(*each)) for each in found]
+    filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
+    found = [(claim, dict(_record(claim, claim.printed(), claim.measured(cells, filled)))) for claim in claims(paper)]
 
-    def span(values: Mapping[str, float | None]) -> str:
-        ends = [value for value in values.values() if value is not None]
-        return " to ".join(dict.fromkeys(map(short, (min(ends), max(ends))))) if ends else BLANK
+    def span(record: dict, side: str) -> str:
+        ends = [record[f"{side}_{end}"] for end in ("least", "most")]
+        return BLANK if None in ends else " to ".join(dict.fromkeys(map(short, ends)))
 
     def bounds(claim: Claim) -> str:
         ends = (f"{claim.low:g}" if claim.low else "", f"{claim.high:g}" if claim.high < math.inf else "")
@@ -148,21 +150,19 @@ def table(paper: str, cells: list[Cell]) -> Table:
     columns = [
         Column("place", lambda each: each[0].place, key=True),
         Column("claim", lambda each: each[0].says, key=True),
-        Column("so", lambda each: bounds(each[0])),
-        Column("print", lambda each: span(each[1]), usual=(BLANK,)),
-        Column(
-            "by print",
-            lambda each: each[0].verdict(each[1]) if each[0].tables else "not printed",
-            usual=("not printed",),
-        ),
-        Column("here", lambda each: BLANK if each[0].absolute else span(each[2])),
-        Column("by this run", lambda each: "of another machine" if each[0].absolute else each[0].verdict(each[2])),
-    ]
+        Column("bounds", lambda each: bounds(each[0])),
+        Column("print", lambda each: span(each[1], "printed"), usual=(BLANK,)),
+        Column("by print", lambda each: each[1]["printed_verdict"] if each[0].tables else "not printed",
+               usual=("not printed",)),
+        Column("here", lambda each: span(each[1], "measured")),
+        Column("by this run", lambda each: "of another machine" if each[0].absolute else each[1]["measured_verdict"]),
+    ]  # fmt: skip
     notes = [
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
         "claim on milliseconds."
     ]
-    judged = [each for each, record in zip(found, records, strict=True) if record["measured_verdict"] != UNKNOWN]
+    records = [record for _, record in found]
+    judged = [each for each in found if each[1]["measured_verdict"] != UNKNOWN]
     if 2 * len(judged) < len(found):
         notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")
         found = judged
