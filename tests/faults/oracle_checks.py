@@ -15,7 +15,7 @@ from naive import closure, distances_from, reachable_from
 
 MOST_PAIRS = 4_000  #: pairs asked of an index on one digraph
 #: pairs asked of implementations that search a group of at most 64 pairs at a time, level by level
-FEW_PAIRS, IN_GROUPS = 70, ("gpu", "gpu-32", "gpu-path")
+FEW_PAIRS, IN_GROUPS = 70, ("gpu", "gpu-32", "gpu-unfiltered", "gpu-path")
 MOST_CLOSED = 1_000  #: vertices of digraphs of which plain Python closes all
 ON_WORKERS = ("dask", "dask-gpu")  #: implementations that are others on worker processes, which have tests of their own
 SEARCHES = ("bfs", "sssp")  #: problems whose answers are distances from some sources

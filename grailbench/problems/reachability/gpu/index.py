@@ -1,4 +1,4 @@
-"""`gpu` and `gpu-32`, the thesis's CUDA pipeline, and `gpu-path`, that of Computation 2020.
+"""`gpu`, `gpu-32` and `gpu-unfiltered`, the thesis's CUDA pipeline, and `gpu-path`, that of Computation 2020.
 
 Importing this module imports no CUDA module, so that the registry works without one.
 """
@@ -19,29 +19,32 @@ MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 class GpuIndex(Index):
     """Labels on host and device, the graph on the device, and a searcher."""
 
-    def __init__(self, dag: Dag, params: Params, built, searcher):
-        self.dag, self.labels, self._searcher = dag, built.labels, searcher
+    def __init__(self, dag: Dag, params: Params, built, searcher, compare: bool):
+        """compare: whether the labels of each query are compared on the CPU before the GPU searches."""
+        self.dag, self.labels, self._searcher, self._compare = dag, built.labels, searcher, compare
         self._counts = built.counts if params.count else None
         self._queries = self._on_gpu = self._positives = 0
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
-        """Filters on the CPU, then searches the open queries on the GPU, group by group. Raises MachineLacks if there
-        are more queries than their places can represent."""
+        """Filters on the CPU, if the index does, then searches the open queries on the GPU, group by group. Raises
+        MachineLacks if there are more queries than their places can represent."""
         if sources.shape[0] > MOST_QUERIES:
             remedy = "ask fewer at once with --count"
             raise MachineLacks(f"up to {MOST_QUERIES:,} queries at once, not {sources.shape[0]:,} ({remedy})")
         from grailbench.problems.reachability.gpu.search import cpu_filter
 
-        answers, left = np.empty(sources.shape[0], np.bool_), np.empty(sources.shape[0] + 1, np.int32)
         with timer.phase("cpu_filter"):
-            lanes, width, pairs = self.labels
-            count = cpu_filter(sources, targets, lanes, width, pairs, answers, left)
-            left = left[:count]
+            if self._compare:
+                answers, left = np.empty(sources.shape[0], np.bool_), np.empty(sources.shape[0] + 1, np.int32)
+                left = left[: cpu_filter(sources, targets, *self.labels, answers, left)]
+            else:
+                answers = sources == targets
+                left = np.flatnonzero(~answers)
         with timer.phase("gpu_search"):
             found, positives = self._searcher.search(sources[left], targets[left])
             answers[left] = found
         self._queries += sources.shape[0]
-        self._on_gpu += count
+        self._on_gpu += left.shape[0]
         self._positives += positives
         return answers
 
@@ -76,12 +79,13 @@ class Pipeline(Implementation):
 
     work      name of the `pipeline.Work` that labels
     searcher  name of the `search.Searcher` that searches groups of `group` queries
+    compare   whether the labels of each query are compared on the CPU before the GPU searches
     """
 
     needs = ("gpu",)
     axes = frozenset({"dim", "order"})
     unfiltered = True
-    work, searcher, group = "ThesisWork", "Searcher", 64
+    work, searcher, group, compare = "ThesisWork", "Searcher", 64, True
     cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
     counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
 
@@ -96,7 +100,7 @@ class Pipeline(Implementation):
         with timer.phase("allocate", excluded=True):
             searcher = getattr(search, cls.searcher)(built.graph.children, built.pairs, built.shape, cls.group)
             cuda.synchronize()
-        return GpuIndex(dag, params, built, searcher)
+        return GpuIndex(dag, params, built, searcher, cls.compare)
 
 
 @register
@@ -125,6 +129,18 @@ class Thesis32(Pipeline):
     name = "gpu-32"
     source = "Caiazza 2019, algorithms 4-12, masks of 32 bits"
     group = 32
+
+
+@register
+class ThesisUnfiltered(Pipeline):
+    """As `gpu`, but the GPU searches every query: what the comparison on the host saves (section 5.2).
+
+    Labels are made as in `gpu`. The host answers only the queries of a vertex with itself.
+    """
+
+    name = "gpu-unfiltered"
+    source = "Caiazza 2019, algorithms 4-12, without the comparison on the host"
+    compare = False
 
 
 @register
