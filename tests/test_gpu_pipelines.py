@@ -21,6 +21,7 @@ from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import parents, pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
+from grailbench.problems.reachability.labels import fault
 
 
 def test_what_is_known_of_gpu_names_the_thresholds_of_its_queues_here_and_in_the_simulator():
@@ -63,6 +64,60 @@ def test_labels_are_the_sequential_dfs_element_by_element(method, graph, params,
     built = by_weights(dag, params, shape, LOW) if low else labelled(method, dag, params, shape)
     assert_as_sequential(built, dag, params)
     assert low or built.counts.get("settled_comparisons", 0) == 0
+
+
+def with_one_tree(dag, params):
+    """Starts and ends of each pair by a tree of all, in plain Python: sections 4.6 and 6.1 of Computation 2020."""
+
+    def rows(offsets, edges):
+        return [edges[a:b].tolist() for a, b in zip(offsets, offsets[1:], strict=False)]
+
+    def ordered(offsets, edges, pair):
+        if params.order == "random" or pair > 1:
+            return rows(offsets, shuffle_rows(offsets, edges, params.seed, pair))
+        return [row[:: -1 if pair else 1] for row in rows(offsets, edges)]
+
+    def walk(of, v, post):
+        for c in of[v]:
+            if c not in post:
+                tree[v].append(c)
+                walk(of, c, post)
+        post[v] = len(post) + 1
+
+    n, down = dag.vertices, rows(dag.offsets, dag.children)
+    reached = {}
+    for v in dag.order[::-1].tolist():
+        reached[v] = {v}.union(*(reached[c] for c in down[v]))
+    tree, post = [[] for _ in range(n)], {}
+    walk(ordered(dag.offsets, dag.children, 0), dag.super_root, post)
+    own = np.append(0, np.cumsum(list(map(len, tree)))), np.array(sum(tree, []), np.int32)
+    for pair in range(params.dim):
+        if pair:
+            tree, post = [[] for _ in range(n)], {}
+            walk(ordered(*own, pair), dag.super_root, post)
+        yield [min(post[w] for w in reached[v]) for v in range(n)], [max(post[w] for w in reached[v]) for v in range(n)]
+
+
+@MANY
+@given(graph=dags(max_vertices=14), params=some_params, shape=shapes)
+def test_one_tree_for_all_pairs_gives_the_labels_of_its_twin(graph, params, shape):
+    dag = dag_of(*graph)
+    built = pipeline.label(pipeline.OneTreeWork, dag, params, NoTimer(), shape)
+    starts, ends = (column.copy_to_host().tolist() for column in built.pairs)
+    assert list(zip(starts, ends, strict=True)) == list(with_one_tree(dag, params))
+    assert fault(built.labels, dag.offsets, dag.children, trees=1) is None
+
+
+def test_later_pairs_take_the_first_pairs_tree_where_that_is_chosen():
+    dag = dag_of(*hubs(12, 4))
+    each, one = (implementation("gpu-path").build(dag, Params(trees=trees), NoTimer()) for trees in ("each", "one"))
+    (first, later), (same, other) = (
+        index.labels.lanes.reshape(dag.vertices, -1)[:, :4].reshape(-1, 2, 2).swapaxes(0, 1) for index in (each, one)
+    )
+    assert np.array_equal(first, same)
+    assert not np.array_equal(later, other)
+    assert (each.check_labels(dag), one.check_labels(dag)) == (None, None)
+    assert "permutation" in fault(one.labels, dag.offsets, dag.children)
 
 
 @pytest.mark.parametrize(

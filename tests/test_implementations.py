@@ -21,6 +21,7 @@ AXES = {
     "search": st.sampled_from(["dfs", "bfs"]),
     "filters": st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS]),
     "order": st.sampled_from(["random", "lexicographic"]),
+    "trees": st.sampled_from(["each", "one"]),
     "threads": st.sampled_from([1, 2, 3]),
     "devices": st.just(1),
     "memory": st.sampled_from([0, 1, 200]),

@@ -76,6 +76,9 @@ AXES = (
          unsaid=(None, 0), blank=0, machine=True, summary=True),
     Axis("order", "order", "Child order", "random", long=lambda name: f"{name} order", unsaid=(None, "random"),
          hidden=(None, "random"), values=("lexicographic", "random")),
+    Axis("trees", "trees", "Of `gpu-path`: a tree of its own for each label pair, or one for all, as its paper counts "
+         "passes", "each", words=lambda name: f"{name} tree", unsaid=(None, "each"), hidden=(None, "each"),
+         values=("each", "one"), late=True),
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
     Axis("memory", "memory", "Bytes, also as 500MB or 8GB: of the closure that `core` keeps, 0 for a quarter of what "

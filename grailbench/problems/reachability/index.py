@@ -23,7 +23,7 @@ __all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer",
            "register"]  # fmt: skip
 
 FILTERS = ("level", "tree", "hubs")
-CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random")}
+CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random"), "trees": ("each", "one")}
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Params(contract.Params):
              'hubs' (which of 64 vertices of large degree a vertex reaches, and which reach it)
     threads  worker threads, 0 for all cores
     order    child order of the traversals: 'lexicographic' or 'random' (seeded)
+    trees    'each': of every label pair a depth-first tree of its own; 'one': that of the first, with its siblings in
+             other orders
     devices  GPUs of this host that share the queries
     memory   bytes that the packed closure of `core` may take at most; 0 for a quarter of the free memory or 64 MiB,
              whichever is more
@@ -47,6 +49,7 @@ class Params(contract.Params):
     search: str = "dfs"
     filters: tuple[str, ...] = ()
     order: str = "random"
+    trees: str = "each"
     devices: int = 1
     memory: int = 0
 

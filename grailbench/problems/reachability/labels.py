@@ -122,11 +122,12 @@ def is_permutation(ranks):
     return True
 
 
-def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | None:
+def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray, trees: int | None = None) -> str | None:
     """Returns what is wrong with the labels of a DAG rooted in its last vertex, or None.
 
-    It checks containment on every edge, that the ends of each pair are a permutation of 1..n, and that the root has the
-    interval [1, n]. Containment alone also holds for intervals that are too wide to be useful.
+    It checks containment on every edge, that the root has the interval [1, n], and that the ends of each pair are a
+    permutation of 1..n, or of the first `trees` pairs where others have the ranks of another pair's tree. Containment
+    alone also holds for intervals that are too wide to be useful.
     """
     n, dim = offsets.shape[0] - 1, len(labels.pairs)
     given = offsets, children, labels.lanes, int(labels.width), dim
@@ -136,7 +137,7 @@ def fault(labels: Labels, offsets: np.ndarray, children: np.ndarray) -> str | No
         return f"edge {u} -> {v}: the labels of {u} do not contain those of {v} ({what})"
     starts, ends = columns(labels)
     for pair in range(dim):
-        if not is_permutation(ends[pair]):
+        if pair < (dim if trees is None else trees) and not is_permutation(ends[pair]):
             return f"pair {pair}: the ends are no permutation of 1..{n}"
         if (starts[pair, n - 1], ends[pair, n - 1]) != (1, n):
             return f"pair {pair}: the root has [{starts[pair, n - 1]}, {ends[pair, n - 1]}], not [1, {n}]"

@@ -22,6 +22,7 @@ class GpuIndex(Index):
     def __init__(self, dag: Dag, params: Params, built, searcher, compare: bool):
         """compare: whether the labels of each query are compared on the CPU before the GPU searches."""
         self.dag, self.labels, self._searcher, self._compare = dag, built.labels, searcher, compare
+        self._trees = built.trees
         self._counts = built.counts if params.count else None
         self._queries = self._on_gpu = self._positives = 0
 
@@ -71,7 +72,7 @@ class GpuIndex(Index):
         return {}
 
     def check_labels(self, dag: Dag) -> str | None:
-        return fault(self.labels, dag.offsets, dag.children)
+        return fault(self.labels, dag.offsets, dag.children, self._trees)
 
 
 class Pipeline(Implementation):
@@ -96,7 +97,8 @@ class Pipeline(Implementation):
         from grailbench.cuda.gateway import cuda
         from grailbench.problems.reachability.gpu import pipeline, search
 
-        built = pipeline.label(getattr(pipeline, cls.work), dag, params, timer)
+        work = "OneTreeWork" if "trees" in cls.axes and params.trees == "one" else cls.work
+        built = pipeline.label(getattr(pipeline, work), dag, params, timer)
         with timer.phase("allocate", excluded=True):
             searcher = getattr(search, cls.searcher)(built.graph.children, built.pairs, built.shape, cls.group)
             cuda.synchronize()
@@ -149,11 +151,13 @@ class Path(Pipeline):
 
     The labels are those of `sequential`. Top-down, each vertex takes as DFS parent the one whose path from the root
     comes first, compared by jump pointers; bottom-up come sizes of subtrees, top-down ranks, bottom-up the least rank
-    that each reaches. Frontiers of the first pair serve the others. Queries that a comparison on the host does not
-    decide are searched 64 at a time; a query visits a vertex once.
+    that each reaches. Frontiers of the first pair serve the others. With `trees` = 'one' later pairs have the tree of
+    the first, with siblings in other orders, and the ends of their intervals are the greatest ranks reached. Queries
+    that a comparison on the host does not decide are searched 64 at a time; a query visits a vertex once.
     """
 
     name = "gpu-path"
+    axes = Pipeline.axes | {"trees"}
     source = "Quer and Calabrese 2020, algorithms 2-7, after Naumov et al. 2017"
     cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
     counts = COUNTS

@@ -18,7 +18,7 @@ from grailbench.cuda.frontier import by_edges, by_sums, trio
 from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import typed
 from grailbench.cuda.primitives import MOST
-from grailbench.problems.reachability.gpu.ranks import ONE, add, start
+from grailbench.problems.reachability.gpu.ranks import ONE, add, mark_all, start
 
 PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`
 
@@ -295,12 +295,6 @@ def _offer_path(edge, own, offers, level):
         offers.status[c] = 1
 
 
-@cuda.jit(cache=True)
-def _all(status):
-    for v in range(cuda.grid(1), status.shape[0], cuda.gridsize(1)):
-        status[v] = 1
-
-
 @cuda.jit(device=True)
 def _in_tree(v, c, tree):
     return int32(tree.parent[c] == v)
@@ -334,6 +328,6 @@ def dag_to_dt(work, children, parents) -> None:
     _start_offers[work.grid](offers, work.vertices - 1)
     for _ in work.down.levels(status, children.cards):
         work.frontier.consume(_offer_to_children, children, offers, 0)
-    _all[work.grid](status)
+    mark_all[work.grid](status)
     for _ in work.everyone.levels(status, children.cards):
         work.frontier.consume(_erase, children, tree)

@@ -25,6 +25,7 @@ from grailbench.problems.reachability.gpu.ranks import (
     CEILING,
     min_post,
     post_order,
+    sibling_sums,
     subsizes_dag,
     subsizes_tree,
     tree_rows,
@@ -37,7 +38,7 @@ from grailbench.problems.reachability.labels import NEVER, Labels, empty, requir
 class Built(NamedTuple):
     """The result of a labeling: labels on host and device, the graph on the device, and work counts.
 
-    pairs: starts and ends, int32[d, n] each, on the device.
+    pairs: starts and ends, int32[d, n] each, on the device; trees: how many pairs have a depth-first tree of their own.
     """
 
     labels: Labels
@@ -45,15 +46,18 @@ class Built(NamedTuple):
     graph: DeviceDag
     counts: dict[str, int]
     shape: Enterprise
+    trees: int
 
 
 class Work:
     """The device arrays of a pipeline, allocated once for all pairs, and how it labels one pair.
 
     order_phase  the phase that times the child order; None to count it as overhead
+    one_tree     whether the first pair's tree is that of all
     """
 
     order_phase: str | None = None
+    one_tree = False
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise, prefix: type = np.uint64):
         """prefix: the type of prefix sums."""
@@ -72,9 +76,14 @@ class Work:
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
         """Returns the device bytes of all arrays of the labeling, or of the searcher after it if that has more."""
 
+    def rows(self, dag: Dag, graph: DeviceDag) -> tuple:
+        """Returns the rows whose children the next pair puts in order: `offsets` and `children` on the host, and the
+        `Rows` on the device."""
+        return dag, graph.children
+
     @abstractmethod
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
-        """Labels one pair. order int32[m]: the children in visiting order, the same as in `graph.children`.
+        """Labels one pair. order int32[m]: the children of `rows` in visiting order, the same as on the device.
 
         labels: least and post, int32[n] each, on the device; they are written. phase: times a step, given its name.
         """
@@ -176,6 +185,50 @@ class PathWork(Work):
             min_post(self, children, parents, post, least, self.up)
 
 
+class HostRows(NamedTuple):
+    """The rows of a tree: offsets int64[n + 1], children int32[n - 1]."""
+
+    offsets: np.ndarray
+    children: np.ndarray
+
+
+class OneTreeWork(PathWork):
+    """As `PathWork` with one tree for all pairs, so that d pairs take 2 + 2 d passes (sections 4.6 and 6.1).
+
+    Siblings are in another order for each pair. Then ranks of the tree no longer fall along every edge of the DAG, so
+    the end of an interval is the greatest rank that is reached; it is found in the pass that finds the least.
+    """
+
+    one_tree = True
+
+    def __init__(self, dag: Dag, dim: int, shape: Enterprise):
+        super().__init__(dag, dim, shape)
+        self.own: HostRows | None = None
+
+    @staticmethod
+    def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
+        return PathWork.bytes(vertices, edges, dim, shape) + rows_bytes(vertices, vertices)
+
+    def rows(self, dag: Dag, graph: DeviceDag) -> tuple:
+        return (dag, graph.children) if self.own is None else (self.own, self.tree)
+
+    def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
+        """Runs the four steps for the first pair, and the last two for others, with new sums over siblings."""
+        if self.own is None:
+            super().label_pair(dag, order, graph, labels, phase)
+            with phase("dag_to_dt"):
+                self.own = HostRows(*tree_rows(dag.offsets, order, self.parent.copy_to_host()))
+                self.tree = upload_rows(*self.own)
+            return
+        (least, post), (children, parents) = labels, graph
+        with phase("sizes"):
+            sibling_sums(self, self.tree, CEILING)
+        with phase("post_order"):
+            post_order(self, self.tree, post)
+        with phase("min_post"):
+            min_post(self, children, parents, post, least, self.up, both=True)
+
+
 def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise) -> int:
     """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
     n, m = dag.vertices, dag.edges
@@ -211,26 +264,27 @@ def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enter
     for pair in range(dim):
         least, post = (column[pair] for column in pairs)
         with phase(work.order_phase) if work.order_phase else nullcontext():
-            order = _ordered(dag, params, pair)
-        if order is not dag.children and order.size:
+            host, device = work.rows(dag, graph)
+            order = _ordered(host, params, pair)
+        if order is not host.children and order.size:
             with phase("transfer", excluded=True):
-                graph.children.edges.copy_to_device(order)
+                device.edges.copy_to_device(order)
         work.label_pair(dag, order, graph, (least, post), phase)
         _write(labels.lanes, int(labels.width), dim, pair, least.copy_to_host(), post.copy_to_host())
     launches = {"label_launches": work.frontier.launches, "label_generations": work.frontier.generations}
     counts = work.counts() | launches
     cuda.synchronize()
     timer.record("overhead", 0.0)  # the timer adds the time outside the phases
-    return Built(labels, pairs, graph, counts, shape)
+    return Built(labels, pairs, graph, counts, shape, 1 if kind.one_tree else dim)
 
 
-def _ordered(dag: Dag, params: Params, pair: int) -> np.ndarray:
+def _ordered(rows: Dag | HostRows, params: Params, pair: int) -> np.ndarray:
     """Returns the children in the order in which pair `pair` visits them, int32[m] (see `cpu.grail`)."""
     if params.order == "lexicographic" and pair == 0:
-        return dag.children
+        return rows.children
     if params.order == "lexicographic" and pair == 1:
-        return _reversed_rows(dag.offsets, dag.children)
-    return shuffle_rows(dag.offsets, dag.children, params.seed, pair, params.workers)
+        return _reversed_rows(rows.offsets, rows.children)
+    return shuffle_rows(rows.offsets, rows.children, params.seed, pair, params.workers)
 
 
 @njit(cache=True, nogil=True)

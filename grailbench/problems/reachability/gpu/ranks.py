@@ -50,6 +50,13 @@ def begin(visits):
         visits.visited[v] = 0
 
 
+@cuda.jit(cache=True)
+def mark_all(status):
+    """Makes every vertex the next frontier."""
+    for v in range(cuda.grid(1), status.shape[0], cuda.gridsize(1)):
+        status[v] = 1
+
+
 @cuda.jit(device=True)
 def visit(v, visits):
     """Counts one more visit of v; after the last one, v is in the next frontier."""
@@ -122,6 +129,13 @@ def subsizes_tree(work, tree, ceiling) -> None:
         work.frontier.consume_by_threads(_visit_only_parent, work.parent, visits)
 
 
+def sibling_sums(work, tree, ceiling) -> None:
+    """Computes the prefix sums over siblings in a tree whose sizes are known, all vertices at once."""
+    mark_all[work.grid](work.status)
+    while work.frontier.generate(work.status, tree.cards):
+        work.frontier.consume(_sum_children, tree, typed(Sums(work.sizes, work.prefix, ceiling)))
+
+
 @njit(cache=True, nogil=True)
 def tree_rows(offsets, children, parent):
     """Returns the CSR form of the tree (the thesis's 'edges RC'), int64[n + 1] and int32[n - 1], in the DAG's order.
@@ -153,6 +167,16 @@ class Ranks(NamedTuple):
     sizes: object
     before: object
     post: object
+    status: object
+
+
+class Bounds(NamedTuple):
+    """As `Least`, with most int32[n], which begins as the post-order ranks and becomes the greatest rank reached."""
+
+    least: object
+    most: object
+    visited: object
+    awaited: object
     status: object
 
 
@@ -210,8 +234,23 @@ def _lower(edge, mine, of, level):
         of.status[p] = 1
 
 
+@cuda.jit(device=True)
+def _bounds_of(v, lane, of, level):
+    return True, (of.least[v], of.most[v])
+
+
+@cuda.jit(device=True)
+def _widen(edge, mine, of, level):
+    """Lowers the least rank of a parent to that of its child, and raises its greatest."""
+    p = edge[1]
+    if of.most[p] < mine[1]:
+        cuda.atomic.max(of.most, p, mine[1])
+    _lower(edge, mine[0], of, level)
+
+
 _post = by_edges(_pass_on, _rank)
 _least = by_edges(_lower, _least_of)
+_bounds = by_edges(_widen, _bounds_of)
 
 
 def post_order(work, tree, post) -> None:
@@ -222,13 +261,14 @@ def post_order(work, tree, post) -> None:
         work.frontier.consume(_post, tree, ranks, 0)
 
 
-def min_post(work, children, parents, post, least, schedule=None) -> None:
-    """Writes the least rank that each vertex reaches in the DAG to `least`, int32[n].
+def min_post(work, children, parents, post, least, schedule=None, both=False) -> None:
+    """Writes the least rank that each vertex reaches in the DAG to `least`, int32[n]; with `both` the greatest to
+    `post`, which is that of the vertex where the tree is a depth-first search of the DAG.
 
     `schedule` (`device.schedule`) keeps the frontiers, which are the same for every pair.
     """
-    visited, awaited, status = start(work, children.cards)
+    visits = start(work, children.cards)
     _copy[work.grid](post, least)
-    of = typed(Least(least, visited, awaited, status))
-    for _ in (schedule or work.frontier).levels(status, parents.cards):
-        work.frontier.consume(_least, parents, of, 0)
+    of, kernels = typed(Bounds(least, post, *visits) if both else Least(least, *visits)), _bounds if both else _least
+    for _ in (schedule or work.frontier).levels(work.status, parents.cards):
+        work.frontier.consume(kernels, parents, of, 0)
