@@ -72,6 +72,13 @@ def test_a_search_down_a_chain_is_counted_vertex_by_vertex():
     assert (found["searches"], found["vertices_expanded"], found["edges_scanned"]) == (2, 4 + 1, 4)
 
 
+def test_a_search_from_both_ends_goes_on_where_less_is_to_be_expanded():
+    dag = dag_of(11, [*((0, v) for v in range(1, 9)), *((v, 9) for v in range(1, 9)), (9, 10)])
+    found, answers = counted("sequential", dag, [0], [10], search="bbfs", order="lexicographic", dim=1)
+    assert answers.tolist() == [True]  # 8 children of 0 wait, so the only parent of 10 is next, and finds one of them
+    assert (found["searches"], found["vertices_expanded"], found["edges_scanned"]) == (1, 3, 8 + 1 + 1)
+
+
 def test_traffic_follows_from_the_counts():
     dag = dag_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
     found, _ = counted("sequential", dag, [0, 4], [4, 0], dim=2)

@@ -18,7 +18,7 @@ from grailbench.problems.reachability.labels import columns
 
 AXES = {
     "dim": st.sampled_from([1, 2, 3, 5]),
-    "search": st.sampled_from(["dfs", "bfs"]),
+    "search": st.sampled_from(["dfs", "bfs", "bbfs"]),
     "filters": st.sampled_from([(), ("level",), ("tree",), ("hubs",), FILTERS]),
     "order": st.sampled_from(["random", "lexicographic"]),
     "trees": st.sampled_from(["each", "one"]),
@@ -157,7 +157,7 @@ def _variants():
     for name in OURS:
         axes = implementations()[name].axes
         several = name != "dask"  # its workers run the kernels of `parallel`
-        for search in ("dfs", "bfs") if "search" in axes and several else ("dfs",):
+        for search in ("dfs", "bfs", "bbfs") if "search" in axes and several else ("dfs",):
             for filters in ((), FILTERS) if "filters" in axes and several else ((),):
                 yield pytest.param(name, search, filters, id=" ".join((name, search, *filters)))
 

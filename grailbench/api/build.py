@@ -32,7 +32,7 @@ def build(
     filters: str | tuple[str, ...] | None = None,
     threads: int = 0,
     device: int | None = None,
-    search: Literal["dfs", "bfs"] = "dfs",
+    search: Literal["dfs", "bfs", "bbfs"] = "dfs",
     order: Literal["lexicographic", "random"] = "lexicographic",
     seed: int = 1,
     devices: int = 1,
@@ -58,7 +58,7 @@ def build(
     filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
     threads  worker threads, 0 for all cores
     device   the number of the GPU, for implementations that need one; None for the first
-    search   how open queries are searched: depth-first or breadth-first
+    search   how open queries are searched: depth-first, breadth-first, or breadth-first from both ends ('bbfs')
     order    the order of children in the traversals that make the labels
     seed     of all that is random; equal arguments give equal labels and answers
     devices  how many GPUs share the queries, from the first on

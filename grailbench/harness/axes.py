@@ -69,7 +69,7 @@ class Axis:
 AXES = (
     Axis("dim", "d", "Label pairs", 2, "D", least=1, words=lambda d: f"d={d}", summary=True),
     Axis("search", "search", "Search order", "dfs", unsaid=(None, ""), hidden=(None, "dfs"), summary=True,
-         values=("dfs", "bfs")),
+         values=("dfs", "bfs", "bbfs")),
     Axis("filters", "filters", "'level,tree,hubs', some of them, or 'none'", "none", "LIST",
          long=lambda names: f"filters {names}", unsaid=(None, "", "none"), blank="", summary=True),
     Axis("threads", "threads", "Worker threads, 0 for all cores", 0, "T", least=0, words=lambda n: count(n, "thread"),

@@ -42,7 +42,7 @@ def ordered(cells: Iterable[Cell]) -> list[Cell]:
 def _rank(cell: Cell) -> tuple:
     return (
         not cell.ours, cell.dim is not None, cell.threads > 0, cell.impl, cell.dim or 0,
-        cell.search == "bfs", cell.filters, cell.order or "", cell.threads, cell.seed or 0,
+        {"bfs": 1, "bbfs": 2}.get(cell.search, 0), cell.filters, cell.order or "", cell.threads, cell.seed or 0,
     )  # fmt: skip
 
 

@@ -192,7 +192,7 @@ def params_of(problem, implementation: type, number: int):
     from grailbench.problems.reachability.index import FILTERS, Params
 
     chosen = Params(
-        dim=DIMS[number % VARIANTS], search=str(random.choice(["dfs", "bfs"])),
+        dim=DIMS[number % VARIANTS], search=str(random.choice(["dfs", "bfs", "bbfs"])),
         filters=tuple(name for name in FILTERS if random.random() < 0.5), threads=int(random.integers(1, 4)),
         order=str(random.choice(["random", "lexicographic"])), seed=number,
         memory=0 if "streamed" in implementation.__module__ else int(random.choice([0, 1, 200])),

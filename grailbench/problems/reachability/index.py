@@ -23,7 +23,7 @@ __all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer",
            "register"]  # fmt: skip
 
 FILTERS = ("level", "tree", "hubs")
-CHOICES = {"search": ("dfs", "bfs"), "order": ("lexicographic", "random"), "trees": ("each", "one")}
+CHOICES = {"search": ("dfs", "bfs", "bbfs"), "order": ("lexicographic", "random"), "trees": ("each", "one")}
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Params(contract.Params):
     """The parameters of a cell. An implementation uses those named in its `axes` and ignores the rest.
 
     dim      number of label pairs d
-    search   'dfs' (thesis algorithm 2) or 'bfs' (algorithm 3)
+    search   'dfs' (thesis algorithm 2), 'bfs' (algorithm 3) or 'bbfs' (breadth first from both ends, section 2.3)
     filters  exact filters in addition to the labels, of `FILTERS`: 'level' (longest-path level), 'tree' (positive cut),
              'hubs' (which of 64 vertices of large degree a vertex reaches, and which reach it)
     threads  worker threads, 0 for all cores

@@ -40,7 +40,8 @@ class GrailIndex(Index):
         self.labels = labels
         self.hubs = hubs
         self.workers = workers
-        self.breadth_first = params.search == "bfs"
+        self.search = params.search
+        self.parents = (dag.parent_offsets, dag.parents) if params.search == "bbfs" else None
         if levels is None:
             narrow = np.int16 if dag.depth < 2**15 else np.int32  # the filter reads them at random places
             levels = dag.levels.astype(narrow, copy=False) if "level" in params.filters else NO_LEVELS
@@ -85,20 +86,23 @@ class GrailIndex(Index):
         return done
 
     def _answer(self, worker: int, share: tuple[int, int, int], batch: tuple) -> None:
-        index = self.rows, self.labels, self.hubs
         with self.scratches.lent() as scratch:
-            answer_blocks(share, batch, *index, scratch, self.breadth_first, self.counts[worker])
+            answer_blocks(share, batch, *self._arrays, scratch, self.search == "bfs", self.counts[worker])
+
+    @property
+    def _arrays(self) -> tuple:
+        return self.rows, self.parents, self.labels, self.hubs
 
     def one_pair(self, component: np.ndarray | None) -> OnePair:
         """Answers by the filters first, then by a search."""
-        return OnePair(component, self.rows, self.labels, self.hubs, self.breadth_first)
+        return OnePair(component, *self._arrays, self.search == "bfs")
 
     def decide(self, source: int, target: int) -> Decision:
         """Asks one query by the counting variant of the kernels, and reads from its counts which step answered it."""
         counts, answers = zeros(), np.empty(1, np.bool_)
         batch = np.array([source], np.int32), np.array([target], np.int32), answers
         with self.scratches.lent() as scratch:
-            answer_blocks((0, 1, 1), batch, self.rows, self.labels, self.hubs, scratch, self.breadth_first, counts)
+            answer_blocks((0, 1, 1), batch, *self._arrays, scratch, self.search == "bfs", counts)
         found, answer = dict(zip(NAMES, counts.tolist(), strict=True)), bool(answers[0])
         if found["excluded_by_level"]:
             u, v = (int(self.dag.levels[end]) for end in (source, target))
@@ -110,10 +114,11 @@ class GrailIndex(Index):
             return Decision(answer, "tree", "{1} is below {0} in the spanning tree of a label pair", (source, target))
         if found["accepted_by_hubs"] or found["excluded_by_hubs"]:
             return _by_hub(self, source, target, answer)
-        order = "breadth-first" if self.breadth_first else "depth-first"
+        search = _SEARCHES[self.search]
         looked = {"vertices expanded": found["vertices_expanded"], "edges scanned": found["edges_scanned"]}
-        end = "it arrived at {1}" if answer else "no vertex was left that could reach {1}"
-        return Decision(answer, "search", f"the filters left it open; a {order} search from {{0}} ended when {end}",
+        met = "they met" if self.parents else "it arrived at {1}"
+        end = met if answer else "no vertex was left that could reach {1}"
+        return Decision(answer, "search", f"the filters left it open; a {search} ended when {end}",
                         (source, target), looked)  # fmt: skip
 
     def check_labels(self, dag: Dag) -> str | None:
@@ -135,6 +140,13 @@ class GrailIndex(Index):
     def index_bytes(self) -> int:
         """Bytes of the label records, the levels and the hubs' words."""
         return self.labels.lanes.nbytes + self.rows[2].nbytes + (0 if self.hubs is None else self.hubs.nbytes)
+
+
+_SEARCHES = {
+    "dfs": "depth-first search from {0}",
+    "bfs": "breadth-first search from {0}",
+    "bbfs": "breadth-first search down from {0} and one up from {1}",
+}
 
 
 def _excluding(index: GrailIndex, source: int, target: int) -> str:
@@ -236,7 +248,8 @@ class Sequential(Grail):
     Each traversal visits the children of a vertex in another order and gives every vertex an interval: the rank at
     which it is left, and the least rank among all that it reaches. A query u -> v is 'no' where an interval of v does
     not lie inside that of u. What the labels (and the filters, where there are some) leave open is searched from u,
-    depth first or breadth first, and a child whose labels exclude v is never entered. Each vertex is visited once a
+    depth first or breadth first, or breadth first from both ends (`search` = 'bbfs'), and a vertex whose labels exclude
+    a path from u to v is never entered. Each vertex is visited once a
     query.
     """
 

@@ -1,4 +1,5 @@
-"""Answers queries on one thread: by the filter, and by searches for the queries left open (thesis algorithms 2 and 3).
+"""Answers queries on one thread: by the filter, and by searches for the queries left open (thesis algorithms 2 and 3,
+and the search from both ends that its section 2.3 names).
 
 Related arguments are plain tuples (numba takes 3 us to dispatch on a NamedTuple):
 
@@ -6,6 +7,7 @@ share  (first, size, step): the blocks of `size` queries, BLOCK at most, that be
 batch  (sources, targets, answers): int32[k] twice, and bool[k], written
 rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or
        int32[n], or of length 0 without it
+parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends; None for searches from the source
 
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
@@ -169,6 +171,67 @@ def search_open(left, batch, rows, labels, hubs, scratch, breadth_first, counts)
 
 
 @njit(cache=True, nogil=True)
+def search_both(left, batch, rows, parents, labels, scratch, counts):
+    """Answers the first `left` opened queries by a breadth-first search down from the source and one up from the target
+    (BBFS), until they meet. The one with fewer vertices to expand goes on.
+
+    Down, a child is visited whose labels contain those of the target; up, a parent whose labels are within those of the
+    source.
+    """
+    (sources, targets, answers), (offsets, children, _), (above, over) = batch, rows, parents
+    stamps, stack, opened, _, marks = scratch
+    lanes, width, pairs = labels
+    for j in range(left):
+        i = opened[j]
+        source, target = np.uint64(sources[i]), np.uint64(targets[i])
+        a, b = source * width, target * width
+        down, up = _next_mark(stamps, marks), _next_mark(stamps, marks)
+        first, last, low, high = 0, 1, stack.shape[0] - 2, stack.shape[0] - 1  # one queue at each end of the stack
+        stack[first], stack[high] = sources[i], targets[i]
+        stamps[source], stamps[target] = down, up
+        found = source == target
+        if counts is not None:
+            counts[SEARCHES] += 1
+        while first < last and low < high and not found:
+            downward = last - first <= high - low
+            if downward:
+                u, mine, other = np.uint64(stack[first]), down, up
+                first += 1
+                start, end = offsets[u], offsets[u + _1]
+            else:
+                u, mine, other = np.uint64(stack[high]), up, down
+                high -= 1
+                start, end = above[u], above[u + _1]
+            if counts is not None:
+                counts[EXPANDED] += 1
+            for k in range(np.uint64(start), np.uint64(end)):
+                v = np.uint64(children[k] if downward else over[k])
+                if counts is not None:
+                    counts[SCANNED] += 1
+                found = stamps[v] == other
+                if found:
+                    break
+                if stamps[v] == mine:
+                    continue
+                x, y = (v * width, b) if downward else (a, v * width)
+                if counts is not None:
+                    counts[LABELS_TESTED] += 1
+                if not contains(lanes, x, lanes, y, pairs):
+                    continue
+                found = cuts(lanes, x, lanes, y, pairs)
+                if found:
+                    break
+                stamps[v] = mine
+                if downward:
+                    stack[last] = np.int32(v)
+                    last += 1
+                else:
+                    stack[low] = np.int32(v)
+                    low -= 1
+        answers[i] = found
+
+
+@njit(cache=True, nogil=True)
 def _filter_by_level(batch, levels, opened, counts):
     """Opens the queries of a block that the levels do not exclude and whose ends differ; returns their number."""
     sources, targets, answers = batch
@@ -228,7 +291,7 @@ def _filter_by_hubs(count, batch, hubs, opened, counts):
 
 
 @njit(cache=True, nogil=True)
-def answer_blocks(share, batch, rows, labels, hubs, scratch, breadth_first, counts):
+def answer_blocks(share, batch, rows, parents, labels, hubs, scratch, breadth_first, counts):
     """Answers a share of a batch: filters, then searches the open queries.
 
     labels: None to search every query without an index. hubs: uint64[2 n], see `hubs`, or None. scratch and counts (see
@@ -252,4 +315,7 @@ def answer_blocks(share, batch, rows, labels, hubs, scratch, breadth_first, coun
             left = _filter_by_labels(left, block, labels, opened, counts)
             if hubs is not None:
                 left = _filter_by_hubs(left, block, hubs, opened, counts)
-        search_open(left, block, rows, labels, hubs, scratch, breadth_first, counts)
+        if parents is None:
+            search_open(left, block, rows, labels, hubs, scratch, breadth_first, counts)
+        else:
+            search_both(left, block, rows, parents, labels, scratch, counts)

@@ -12,14 +12,14 @@ from numba import boolean, carray, int64, njit, optional, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from grailbench.problems.reachability.cpu.search import BLOCK, Scratch, Scratches, search_open
+from grailbench.problems.reachability.cpu.search import BLOCK, Scratch, Scratches, search_both, search_open
 from grailbench.problems.reachability.hubs import joined, parted
 from grailbench.problems.reachability.labels import Labels, contains, cuts
 
 _1, _2 = np.uint64(1), np.uint64(2)
 #: places in a block; those with names of arrays hold addresses, 0 where there is no such array
-(ORIGINALS, COMPONENT, VERTICES, WIDTH, DIM, LEVELED, BREADTH_FIRST, EDGES, LANES, HUBS, OFFSETS, CHILDREN,
- FIELDS) = range(13)  # fmt: skip
+(ORIGINALS, COMPONENT, VERTICES, WIDTH, DIM, LEVELED, BREADTH_FIRST, EDGES, LANES, HUBS, OFFSETS, CHILDREN, ABOVE,
+ PARENTS, FIELDS) = range(15)  # fmt: skip
 QUICK = optional(boolean)(int64, int64, int64)  #: the signature of `OnePair.quick`
 
 
@@ -32,18 +32,19 @@ class OnePair:
         self,
         component: np.ndarray | None,
         rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+        parents: tuple[np.ndarray, np.ndarray] | None,
         labels: Labels,
         hubs: np.ndarray | None,
         breadth_first: bool,
     ):
-        """component: int32[original n], or None if each vertex is its own component; rows as in `search`."""
+        """component: int32[original n], or None if each vertex is its own component; rows, parents as in `search`."""
         offsets, children, levels = rows
         block, vertices = np.zeros(FIELDS, np.int64), offsets.shape[0] - 1
         block[ORIGINALS] = vertices - 1 if component is None else component.shape[0]
         block[VERTICES : EDGES + 1] = (
             vertices, labels.width, len(labels.pairs), levels.shape[0] > 0, breadth_first, children.shape[0]
         )  # fmt: skip
-        arrays = labels.lanes, hubs, offsets, children
+        arrays = labels.lanes, hubs, offsets, children, *(parents or (None, None))
         block[COMPONENT] = 0 if component is None else component.ctypes.data
         block[LANES:] = [0 if array is None else array.ctypes.data for array in arrays]
         self._kept = block, component, *arrays
@@ -140,7 +141,12 @@ def _search(at, scratch_at, source, target):
     )
     scratch.opened[0] = 0
     breadth_first = block[BREADTH_FIRST] != 0
-    if block[HUBS] != 0:
+    if block[PARENTS] != 0:
+        above = carray(pointer(block[ABOVE]), (vertices + 1,), np.int64)
+        search_both(
+            1, batch, rows, (above, carray(pointer(block[PARENTS]), (block[EDGES],), np.int32)), labels, scratch, None
+        )
+    elif block[HUBS] != 0:
         hubs = carray(pointer(block[HUBS]), (2 * vertices,), np.uint64)
         search_open(1, batch, rows, labels, hubs, scratch, breadth_first, None)
     else:

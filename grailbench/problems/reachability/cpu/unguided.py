@@ -24,7 +24,7 @@ class Unguided(Index):
         answers, whole = np.empty(sources.shape[0], np.bool_), (0, BLOCK, BLOCK)
         batch = sources, targets, answers
         with self.scratches.lent() as scratch:
-            answer_blocks(whole, batch, self.rows, None, None, scratch, self.breadth_first, self.counts)
+            answer_blocks(whole, batch, self.rows, None, None, None, scratch, self.breadth_first, self.counts)
         return answers
 
     @property
