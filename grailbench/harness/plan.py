@@ -10,7 +10,7 @@ import hashlib
 import itertools
 import json
 import math
-from dataclasses import dataclass, make_dataclass, replace
+from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -172,7 +172,11 @@ class _File(Config):
     short: Short | None = None
 
 
-_Point = make_dataclass("_Point", [(axis.name, Any) for axis in axes.AXES], frozen=True, kw_only=True)
+_Point = make_dataclass(
+    "_Point",
+    [(axis.name, Any, field(default=None)) if axis.late else (axis.name, Any) for axis in axes.AXES],
+    frozen=True, kw_only=True,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

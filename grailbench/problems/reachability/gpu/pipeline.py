@@ -203,22 +203,24 @@ class OneTreeWork(PathWork):
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise):
         super().__init__(dag, dim, shape)
-        self.own: HostRows | None = None
+        self.pairs, self.first = dim, True
 
     @staticmethod
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
         return PathWork.bytes(vertices, edges, dim, shape) + rows_bytes(vertices, vertices)
 
     def rows(self, dag: Dag, graph: DeviceDag) -> tuple:
-        return (dag, graph.children) if self.own is None else (self.own, self.tree)
+        return super().rows(dag, graph) if self.first else (self.own, self.tree)
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
         """Runs the four steps for the first pair, and the last two for others, with new sums over siblings."""
-        if self.own is None:
+        if self.first:
             super().label_pair(dag, order, graph, labels, phase)
-            with phase("dag_to_dt"):
-                self.own = HostRows(*tree_rows(dag.offsets, order, self.parent.copy_to_host()))
-                self.tree = upload_rows(*self.own)
+            self.first = False
+            if self.pairs > 1:
+                with phase("dag_to_dt"):
+                    self.own = HostRows(*tree_rows(dag.offsets, order, self.parent.copy_to_host()))
+                    self.tree = upload_rows(*self.own)
             return
         (least, post), (children, parents) = labels, graph
         with phase("sizes"):
