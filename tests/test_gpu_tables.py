@@ -16,7 +16,7 @@ GPU = {"impl": "gpu", "search": None, "filters": None, "threads": None}
 def labels(dim=1, **fields):
     """Two trials of `gpu`, a hundredth apart: the thesis's phases, 40 ms in all."""
     parts = {("label", phase): ms for phase, ms in MS.items()}
-    return trials(label=40.0, query=800.0, parts=parts, apart={"transfer": 1.0}, dim=dim, **(GPU | fields))
+    return trials(**{"label": 40.0, "query": 800.0, "apart": {"transfer": 1.0}, **GPU, **fields}, parts=parts, dim=dim)
 
 
 def search(dim=2, **fields):
@@ -56,6 +56,18 @@ def test_each_phase_stands_in_the_column_that_print_gives_it():
 def test_transfers_that_print_counts_as_overhead_stand_beside_the_total():
     assert row(built("6.1", labels())).entries["gpu transfer"].measured == pytest.approx(1.005)
     assert "gpu transfer" not in built("6.4", search()).columns
+    whole = labels(apart={"transfer": 1.0, "allocate": 2.0})
+    assert row(built("6.1", whole)).entries["Total + transfer + allocate"].measured == pytest.approx(43 * 1.005)
+    assert row(built("6.1", labels())).entries["Total + transfer + allocate"].measured is None  # nothing was allocated
+
+
+def test_counts_of_several_seeds_are_means_with_their_least_and_greatest():
+    each = [row_ for seed, found in ((1, 20), (2, 23)) for row_ in search(
+        count=1, planned=1, seed=seed, query_set=f"random-100000-s{seed}", positives=found + 5,
+        counters={"queries_on_gpu": 100 * found, "positives": found})]  # fmt: skip
+    entries = row(built("6.4", each)).entries
+    found = {name: (entries[name].measured, entries[name].spread) for name in ("Queries on GPU", "Positive Queries")}
+    assert found == {"Queries on GPU": (2150, (2000, 2300)), "Positive Queries": (22, (20, 23))}
 
 
 def test_labeling_tables_are_of_one_pair_and_search_tables_of_two():

@@ -106,6 +106,18 @@ def test_a_machine_of_a_run_keeps_all_of_its_own_sessions_and_no_other(tmp_path)
     assert [len(stability.loads(of_machine(run, name * 8).environment)) for name in "123"] == [1, 1, 0]
 
 
+def test_times_of_several_seeds_differ_by_what_they_are_asked_and_may_yet_drift():
+    def over_seeds(ms):
+        (made,) = cells([row for seed, time in enumerate(ms, 1)
+                         for row in cell(ms=[time], planned=1, seed=seed, query_set=f"random-9-s{seed}")])  # fmt: skip
+        return verdict(made)
+
+    assert "two modes" in judged(modes(1)).rules
+    assert over_seeds(modes(1)).word == "stable"
+    slower = [*np.linspace(10, 10.2, 10), *np.linspace(14, 14.2, 10)]
+    assert over_seeds(slower).rules == ("drift",)
+
+
 def test_too_few_trials_are_unknown_and_not_unstable():
     said = judged([1.0, 9.0, 3.0])
     assert (said.stable, said.word, said.few) == (True, "unknown", 3)

@@ -6,6 +6,9 @@ drift      the last third of the trials differs from the first (`statistics.drif
 two modes  the trials fall into groups: Hartigan's dip test (`dip_p_value`), and the groups are `MODES_APART` apart
 wide interval  the interval of the median is wider than `MOST_WIDTH` of it
 
+Trials of several seeds have queries and child orders of their own, by which their times differ: of such a cell only
+load and drift are judged.
+
 Only phases that tables show and that are longer than `LEAST_MS` are judged: shorter ones are noise of the clock. With
 fewer than `LEAST_TRIALS` trials nothing is known but the load.
 """
@@ -109,7 +112,7 @@ def verdict(cell: Cell, environment: Mapping | None = None) -> Verdict:
         return Verdict(tuple(found), f"{count(trials, 'trial')}, {LEAST_TRIALS} are needed to tell", trials)
     for name, stats in long.items():
         if stats.trials >= LEAST_TRIALS:
-            found += _of_phase(name, stats)
+            found += _of_phase(name, stats, alike=cell.seed is not None)
     return Verdict(tuple(found))
 
 
@@ -124,10 +127,13 @@ def loads(environment: Mapping) -> list[str]:
     return [load for each in sessions(environment) if (load := busy(each))]
 
 
-def _of_phase(phase: str, stats: Stats) -> Iterator[Finding]:
+def _of_phase(phase: str, stats: Stats, alike: bool) -> Iterator[Finding]:
+    """What is found of a phase; `alike` is False if its trials differ in what they do."""
     if (by := stats.drift) is not None:
         how = f"{abs(by):.0%} {'slower' if by > 0 else 'faster'}"
         yield Finding(DRIFT, phase, f"{phase} drifts: the last third of its trials is {how} than the first")
+    if not alike:
+        return
     if (modes := two_modes(stats.ms)) is not None:
         yield Finding(MODES, phase, f"{phase} has two modes, the slower takes {fine_ratio(modes)} times the faster")
     if (wide := width(stats)) > MOST_WIDTH:

@@ -29,6 +29,7 @@ ON_DEVICE = "on_device"  #: the part of a phase that an implementation timed wit
 NOT_FROM_EDGES = "not measured, add --from-edges"  #: shown beside a time on the device where there is none from edges
 _LONGEST_REASON = 240  # characters; messages of exceptions can be very long
 _RANDOM = re.compile(r"random(?:-(\d+)(?:-s\d+)?)?")  # names of sets of uniform random pairs, with their size
+_COUNTER = "counter/"
 _SEED = re.compile(r"-s\d+\b")  # the seed in the name of a query set
 
 
@@ -263,10 +264,11 @@ def _over_seeds(groups: Mapping[tuple, list[Mapping]]) -> dict[tuple, list[Mappi
 
 
 def _spread(rows: list[Mapping]) -> dict[str, list[int]]:
-    """The positives and counters of each trial of a cell of several seeds, by name."""
+    """The positives of each trial of a cell of several seeds, and its counters by 'counter/NAME'."""
     found: dict[str, dict[int, int]] = {}
     for row in rows:
-        counted = {"positives": row.get("positives"), **(row.get("counters") or {})}
+        counters = {f"{_COUNTER}{name}": count for name, count in (row.get("counters") or {}).items()}
+        counted = {"positives": row.get("positives"), **counters}
         for name, value in counted.items():
             if value is not None:
                 found.setdefault(name, {})[row["trial"]] = value
@@ -280,7 +282,8 @@ def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
     if first.get("seed") is None and len({row["trial"] for row in rows}) > 1:
         counts = _spread(rows)
         means = {name: round(sum(each) / len(each)) for name, each in counts.items()}
-        values |= {"positives": means.pop("positives", None), "counters": means or None}
+        values |= {"positives": means.pop("positives", None)}
+        values |= {"counters": {name.removeprefix(_COUNTER): mean for name, mean in means.items()} or None}
         values["spread"] = {name: (min(each), max(each)) for name, each in counts.items()}
     return Cell(
         key=key,

@@ -91,7 +91,7 @@ class Feed:
         notes = () if self.counts or cell.status == "ok" else (_reason(cell),)
         if other_queries(cell) and (self.counts or self.value.startswith("query")):
             notes += (f"asked {cell.queries:,} queries, not {PRINTED_QUERIES:,}",)
-        spread = cell.spread.get(self.value.rpartition("/")[2]) if self.counts else None
+        spread = cell.spread.get(self.value) if self.counts else None
         status = "ok" if self.counts else cell.status
         return Entry(value, status=status, measured_notes=notes, cell=cell, spread=spread)
 
@@ -249,6 +249,7 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     if not searching and Series(THESIS_GPU) in found:
         columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1, order=reference.order)
                    for phase in ("transfer", "allocate")}  # fmt: skip
+        columns["Total + transfer + allocate"] = _sum([feeds["Total"], *columns.values()])
     ranked = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
     for series in ranked:
         dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
@@ -272,8 +273,8 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         "Two label pairs: the sequential times printed are those of tables 2.4-2.6. "
         "Positive queries are those found on the GPU.": feeds is GPU_SEARCH,
         "One label pair, of a graph that a GPU has already. Print counts all transfers and allocation as overhead; "
-        "here they are phases of their own, in no total. From edges to an index: phase ready, in the table of all "
-        "cells.":
+        "here they are phases of their own, and a total with both stands beside Total. From edges to an index: phase "
+        "ready, in the table of all cells.":
             not searching,
         "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
         f"{'DFS ' * searching}{over}.": found,
@@ -306,6 +307,18 @@ def _column(feed: Feed, members: frozenset[int]) -> Column:
     def entry(own: list[Cell], why: str) -> Entry:
         fit = [cell for cell in own if id(cell) in members]
         return feed.best(fit) if fit else missing(*([] if own else [why]))
+
+    return entry
+
+
+def _sum(columns: list[Column]) -> Column:
+    """The column of the sum of some columns of one cell."""
+
+    def entry(own: list[Cell], why: str) -> Entry:
+        parts = [column(own, why) for column in columns]
+        if not all(part.measured for part in parts):
+            return missing(*([] if own else [why]))
+        return replace(parts[0], measured=sum(part.measured for part in parts))
 
     return entry
 
