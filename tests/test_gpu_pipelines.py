@@ -108,6 +108,19 @@ def test_one_tree_for_all_pairs_gives_the_labels_of_its_twin(graph, params, shap
     assert fault(built.labels, dag.offsets, dag.children, trees=1) is None
 
 
+@pytest.mark.parametrize("work", [pipeline.PathWork, pipeline.OneTreeWork])
+def test_a_budget_has_finished_pairs_wait_on_the_host_and_changes_no_label(work):
+    dag, params = dag_of(*hubs(12, 4)), Params(dim=3)
+    need = [pipeline.device_bytes(work, dag, 3, SMALLEST, one_pair) for one_pair in (False, True)]
+    assert need[0] - need[1] == 2 * 8 * dag.vertices
+    free, bound = (pipeline.label(work, dag, params, NoTimer(), SMALLEST, budget) for budget in (0, need[1]))
+    assert np.array_equal(free.labels.lanes, bound.labels.lanes)
+    for mine, other in zip(free.pairs, bound.pairs, strict=True):
+        assert np.array_equal(mine.copy_to_host(), other.copy_to_host())
+    with pytest.raises(TooLittleMemory, match=f"needs {need[1]:,} bytes .* with finished pairs on the host .*--memory"):
+        pipeline.label(work, dag, params, NoTimer(), SMALLEST, need[1] - 1)
+
+
 def test_later_pairs_take_the_first_pairs_tree_where_that_is_chosen():
     dag = dag_of(*hubs(12, 4))
     each, one = (implementation("gpu-path").build(dag, Params(trees=trees), NoTimer()) for trees in ("each", "one"))

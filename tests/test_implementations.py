@@ -37,8 +37,14 @@ every = pytest.mark.parametrize("name", mine + peers)
 ours = pytest.mark.parametrize("name", mine)
 
 
+OF_ITS_OWN = {
+    "dask": {"threads": st.sampled_from([1, 2])},  # each is a worker with a core
+    "gpu-path": {"memory": st.just(0)},  # which refuses a budget that is too small
+}
+
+
 def params_of(name):
-    axes = AXES | {"threads": st.sampled_from([1, 2])} if name == "dask" else AXES  # each is a worker with a core
+    axes = AXES | OF_ITS_OWN.get(name, {})
     return st.builds(Params, **{axis: axes[axis] for axis in (*implementations()[name].axes, "seed")})
 
 

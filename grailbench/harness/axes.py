@@ -82,7 +82,8 @@ AXES = (
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
     Axis("memory", "memory", "Bytes, also as 500MB or 8GB: of the closure that `core` keeps, 0 for a quarter of what "
-         "is free, or 64 MiB; of --problem closure, in blocks if it takes more, 0 for no blocks", 0, "SIZE", least=0,
+         "is free, or 64 MiB; of the GPU for `gpu-path`, 0 for all; of --problem closure, in blocks if it takes more, "
+         "0 for no blocks", 0, "SIZE", least=0,
          words=lambda n: f"memory {n:,}", unsaid=(None, 0), hidden=(None, 0), machine=True, late=True, size=True),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)

@@ -40,7 +40,7 @@ class Params(contract.Params):
              other orders
     devices  GPUs of this host that share the queries
     memory   bytes that the packed closure of `core` may take at most; 0 for a quarter of the free memory or 64 MiB,
-             whichever is more
+             whichever is more. Of `gpu-path`: device bytes, 0 for all that are free
     seed     seed of all random choices
     count    build the variant that counts its work (`Index.counters`); it is never timed
     """

@@ -98,7 +98,8 @@ class Pipeline(Implementation):
         from grailbench.problems.reachability.gpu import pipeline, search
 
         work = "OneTreeWork" if "trees" in cls.axes and params.trees == "one" else cls.work
-        built = pipeline.label(getattr(pipeline, work), dag, params, timer)
+        budget = params.memory if "memory" in cls.axes else 0
+        built = pipeline.label(getattr(pipeline, work), dag, params, timer, budget=budget)
         with timer.phase("allocate", excluded=True):
             searcher = getattr(search, cls.searcher)(built.graph.children, built.pairs, built.shape, cls.group)
             cuda.synchronize()
@@ -153,11 +154,12 @@ class Path(Pipeline):
     comes first, compared by jump pointers; bottom-up come sizes of subtrees, top-down ranks, bottom-up the least rank
     that each reaches. Frontiers of the first pair serve the others. With `trees` = 'one' later pairs have the tree of
     the first, with siblings in other orders, and the ends of their intervals are the greatest ranks reached. Queries
-    that a comparison on the host does not decide are searched 64 at a time; a query visits a vertex once.
+    that a comparison on the host does not decide are searched 64 at a time; a query visits a vertex once. Where
+    `memory`, in bytes of the device, is too little for all pairs, finished ones wait on the host.
     """
 
     name = "gpu-path"
-    axes = Pipeline.axes | {"trees"}
+    axes = Pipeline.axes | {"trees", "memory"}
     source = "Quer and Calabrese 2020, algorithms 2-7, after Naumov et al. 2017"
     cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
     counts = COUNTS

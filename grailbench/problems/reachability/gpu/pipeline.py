@@ -18,6 +18,7 @@ from grailbench.cuda.frontier import Enterprise, Frontier, Schedule, usual
 from grailbench.cuda.gateway import cuda, require
 from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_dag, upload_rows
 from grailbench.cuda.launch import typed
+from grailbench.errors import TooLittleMemory
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
@@ -54,9 +55,11 @@ class Work:
 
     order_phase  the phase that times the child order; None to count it as overhead
     one_tree     whether the first pair's tree is that of all
+    searcher     what searches the graph with these labels
     """
 
     order_phase: str | None = None
+    searcher: type[Searcher] = Searcher
     one_tree = False
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise, prefix: type = np.uint64):
@@ -74,7 +77,7 @@ class Work:
     @staticmethod
     @abstractmethod
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
-        """Returns the device bytes of all arrays of the labeling, or of the searcher after it if that has more."""
+        """Returns the device bytes of all arrays of the labeling."""
 
     def rows(self, dag: Dag, graph: DeviceDag) -> tuple:
         """Returns the rows whose children the next pair puts in order: `offsets` and `children` on the host, and the
@@ -111,7 +114,7 @@ class ThesisWork(Work):
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
         n, m = vertices, edges
         arrays = (1 + 4 + 8 + 8 + 4 + 16) * n + (8 + 8 + 4 + 4) * m + rows_bytes(n, n)  # with the paths
-        return max(Frontier.bytes(n, shape) + arrays, Searcher.bytes(n, shape, 64))
+        return Frontier.bytes(n, shape) + arrays
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
         """Runs the five BFS and, between them, makes the rows of the tree on the CPU."""
@@ -149,6 +152,7 @@ class PathWork(Work):
     """
 
     order_phase = "child_order"
+    searcher = PathSearcher
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise):
         super().__init__(dag, dim, shape, np.uint32)
@@ -165,7 +169,7 @@ class PathWork(Work):
     def bytes(vertices: int, edges: int, dim: int, shape: Enterprise) -> int:
         arrays = (1 + 4 + 4 + 8 + 8 + 8 + 16 + 4) * vertices + 8 * edges
         schedules = 3 * Schedule.bytes(vertices) if dim > 1 else 0
-        return max(Frontier.bytes(vertices, shape) + schedules + arrays, PathSearcher.bytes(vertices, shape))
+        return Frontier.bytes(vertices, shape) + schedules + arrays
 
     def label_pair(self, dag: Dag, order: np.ndarray, graph: DeviceDag, labels: tuple, phase: Callable) -> None:
         """Runs the four steps."""
@@ -231,10 +235,15 @@ class OneTreeWork(PathWork):
             min_post(self, children, parents, post, least, self.up, both=True)
 
 
-def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise) -> int:
-    """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards."""
+def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise, one_pair: bool = False) -> int:
+    """Returns the device bytes for labeling `dag` with `dim` pairs and for searching it afterwards.
+
+    one_pair  whether finished pairs are on the host until all are
+    """
     n, m = dag.vertices, dag.edges
-    return 2 * rows_bytes(n, m) + 8 * dim * n + kind.bytes(n, m, dim, shape)
+    labeling, searching, pairs = kind.bytes(n, m, dim, shape), kind.searcher.bytes(n, shape, 64), 8 * dim * n
+    labeling += 8 * n if one_pair else pairs
+    return 2 * rows_bytes(n, m) + max(labeling, pairs + searching)
 
 
 @contextmanager
@@ -245,8 +254,13 @@ def _phase(timer: Timer, name: str, excluded: bool = False):
         cuda.synchronize()
 
 
-def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None) -> Built:
+def label(
+    kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enterprise | None = None, budget: int = 0
+) -> Built:
     """Labels `dag` with `params.dim` pairs in the child orders of `sequential`; tests pass a `shape` of small blocks.
+
+    budget  device bytes that may be taken, 0 for all that are free. If it is too small for all pairs, finished ones are
+            moved to the host, and back for the searches, as in Computation 2020 (section 6.1)
 
     Raises MachineLacks without a device, TooLittleMemory if fewer than `device_bytes` are free there, before allocating
     any, and InputError for a DAG of several roots.
@@ -254,17 +268,23 @@ def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enter
     require()
     shape, dim, n = shape or usual(), params.dim, dag.vertices
     what = f"labeling {n:,} vertices and {dag.edges:,} edges on the GPU, d = {dim},"
-    require_memory(device_bytes(kind, dag, dim, shape), what)
+    need, one_pair = device_bytes(kind, dag, dim, shape), False
+    if budget and need > budget:
+        need, one_pair = device_bytes(kind, dag, dim, shape, True), True
+        if need > budget:
+            raise TooLittleMemory(f"{what} needs {need:,} bytes of device memory with finished pairs on the host (give "
+                                  f"more than --memory {budget:,}, or fewer label pairs)")  # fmt: skip
+    require_memory(need, what)
     require_super_root(dag)
     phase = partial(_phase, timer)
     with phase("allocate", excluded=True):
         work = kind(dag, dim, shape)
-        pairs = tuple(cuda.device_array((dim, n), np.int32) for _ in range(2))
+        pairs = tuple(cuda.device_array((1 if one_pair else dim, n), np.int32) for _ in range(2))
     with phase("transfer", excluded=True):
         graph = upload_dag(dag)
-    labels = empty(n, dim)
+    labels, finished = empty(n, dim), []
     for pair in range(dim):
-        least, post = (column[pair] for column in pairs)
+        least, post = (column[0 if one_pair else pair] for column in pairs)
         with phase(work.order_phase) if work.order_phase else nullcontext():
             host, device = work.rows(dag, graph)
             order = _ordered(host, params, pair)
@@ -272,9 +292,13 @@ def label(kind: type[Work], dag: Dag, params: Params, timer: Timer, shape: Enter
             with phase("transfer", excluded=True):
                 device.edges.copy_to_device(order)
         work.label_pair(dag, order, graph, (least, post), phase)
-        _write(labels.lanes, int(labels.width), dim, pair, least.copy_to_host(), post.copy_to_host())
+        finished.append((least.copy_to_host(), post.copy_to_host()))
+        _write(labels.lanes, int(labels.width), dim, pair, *finished[-1])
     launches = {"label_launches": work.frontier.launches, "label_generations": work.frontier.generations}
     counts = work.counts() | launches
+    if one_pair:
+        del work, pairs, least, post  # their memory is what the pairs take now
+        pairs = tuple(cuda.to_device(np.stack(column)) for column in zip(*finished, strict=True))
     cuda.synchronize()
     timer.record("overhead", 0.0)  # the timer adds the time outside the phases
     return Built(labels, pairs, graph, counts, shape, 1 if kind.one_tree else dim)
