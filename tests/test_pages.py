@@ -42,7 +42,7 @@ def test_no_mark_of_a_page_is_misspelled():
 
 @pytest.fixture
 def page(tmp_path):
-    """Makes a page of one block, beside a run of two implementations on kegg, human and kegg-like."""
+    """Makes a page of one block, beside a run of three implementations on kegg, human and kegg-like."""
     gpu = {"search": None, "filters": "level,tree", "impl": "gpu-fused", "apart": {"ready": 40.0}}
     none = {"counters": {"searches": 0}}
     rows = [
@@ -52,6 +52,7 @@ def page(tmp_path):
         *trials(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu, **none),
         *trials(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu, **none),
         *trials(label=3.0, dataset="kegg-like", apart={"ready": 9.0}),
+        *trials(label=2.0, impl="parallel", threads=16),
     ]
     store(tmp_path / "run", rows)
 
@@ -89,6 +90,13 @@ def test_a_table_has_a_line_a_graph_and_ratios_of_its_columns(page):
         "| kegg | 4.02 | 0.251 | 16.0× | 0.20× |",
         "- [1] sampled: not every answer was checked",
     ]
+
+
+def test_a_name_that_says_other_threads_than_its_values_have_is_refused(page):
+    assert lines(page('graphs = ["kegg"]\n[columns]\n"16 threads" = "parallel label threads=16"'))
+    for said in ("one core", "2 threads"):
+        with pytest.raises(InputError, match=f"'{said}': its value on kegg is of 16 threads .*threads=..."):
+            made(page(f'graphs = ["kegg"]\n[columns]\n"{said}" = "parallel label threads=16"'))
 
 
 def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):

@@ -7,6 +7,7 @@ from commands import ROOT
 
 from grailbench.data.registry import registry
 from grailbench.errors import InputError
+from grailbench.graph.generate.networks import NETWORKS
 from grailbench.harness.cells import of_machine, read
 from grailbench.harness.folder import recorded_runs
 from grailbench.report import published
@@ -43,6 +44,18 @@ CELLS = [
     ("computation-1", "go-uniprot", "# Edges (m)", "34770235"),
     ("computation-2", "dag_11", "# Edges (m)", "149989194"),
 ]
+
+
+@pytest.mark.parametrize("name", published.SLIDES)
+def test_look_alikes_of_the_slides_have_the_printed_counts(name):
+    rows = published.table(name).rows
+    assert [*rows] == [f"{name}-{number}" for number in range(1, 6)]
+    for graph, row in rows.items():
+        model = NETWORKS[f"{graph}-like"]
+        edges = None if model.kind == "geometric" else int(row["# Edges"])  # else they follow from the radius
+        assert (model.vertices, model.edges) == (int(row["# Nodes"]), edges)
+        degree = round(2 * int(row["# Edges"]) / int(row["# Nodes"]))
+        assert (degree == int(row["Average Degree"])) != bool(published.table(name).notes(graph, "Average Degree"))
 
 
 def test_every_table_has_its_printed_number_of_rows():

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -59,11 +59,12 @@ from grailbench.report.table import Footnotes, Table
 from grailbench.report.values import Expression, Lines, Source, Value, read_records, together
 from grailbench.util import settings
 from grailbench.util.files import read_text
-from grailbench.util.words import BLANK, did_you_mean
+from grailbench.util.words import BLANK, did_you_mean, listing
 
 #: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
 _MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 Form = tuple[pandas.DataFrame, Marks | Bars]  #: the data of a figure, and what is drawn
+_THREADS = re.compile(r"(one|\d+) (?:core|thread)s?\b")
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
@@ -229,6 +230,7 @@ class _Values:
                 raise InputError(f"{text!r}: {error}") from None
             if not any(of_graph.values()):
                 raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
+            _check_threads(name, of_graph)
             self.of[name] = of_graph
 
     def table(self) -> Table:
@@ -282,6 +284,17 @@ class _Values:
         if what not in words:
             raise InputError(f"'say' has {{{name}.{what}}}", remedy=f"there are {', '.join(filter(None, words))}")
         return str(words[what])
+
+
+def _check_threads(name: str, of_graph: Mapping[str, Value | None]) -> None:
+    """Raises InputError if the name of a column says on how many cores or threads its values were measured, and some
+    were on others."""
+    said = {1 if number == "one" else int(number) for number in _THREADS.findall(name)}
+    for graph, value in of_graph.items():
+        if said and value is not None and not value.threads <= said:
+            found = listing(sorted(value.threads))
+            raise InputError(f"column {name!r}: its value on {graph} is of {found} threads",
+                             remedy="choose the cells with threads=..., or name the column otherwise")  # fmt: skip
 
 
 def stamp(figure: Figure) -> bytes:

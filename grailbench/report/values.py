@@ -74,9 +74,10 @@ class Source(NamedTuple):
 class Value:
     """A number with its unit: 'ms', 'count', 'bytes', 'J', 'W', '/s', 'x' for a ratio of equal units, or '' for others.
 
-    notes  remarks on the number
-    times  statistics of the times that it is the sum of
-    under  statistics of the times that it was divided by
+    notes    remarks on the number
+    times    statistics of the times that it is the sum of
+    under    statistics of the times that it was divided by
+    threads  of the cells that it is made of, where they have this axis
     """
 
     number: float
@@ -84,6 +85,7 @@ class Value:
     notes: tuple[str, ...] = ()
     times: tuple[Stats, ...] = ()
     under: tuple[Stats, ...] = ()
+    threads: frozenset[int] = frozenset()
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
@@ -105,7 +107,8 @@ class Value:
         number = self.number / other.number * (1000 if unit == "/s" else 1)
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
-        return Value(number, unit, notes, self.times if both else (), other.times if both else ())
+        times = (self.times, other.times) if both else ((), ())
+        return Value(number, unit, notes, *times, self.threads | other.threads)
 
     def __str__(self) -> str:
         if self.unit == "x":
@@ -153,7 +156,8 @@ class Selector(NamedTuple):
                 tried = (self.of(source._replace(where={**source.where, key: each}), dataset) for each in wanted)
                 return next((value for value in tried if value is not None), None)
         found = [cell for cell in source.cells if cell.dataset == dataset and self._fits(cell, source.where)]
-        values = [value for cell in found if (value := self._value(cell, source)) is not None]
+        values = [replace(value, threads=frozenset({cell.threads} - {0})) for cell in found
+                  if (value := self._value(cell, source)) is not None]  # fmt: skip
         if len(values) > 1 and self.impl is not None:
             differing = [key for key in KEYS if len({_choice(cell, key) for cell in found}) > 1]
             remedy = f"they differ in {', '.join(differing)}: name it, as in {differing[0]}=..." if differing else None
