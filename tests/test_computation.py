@@ -157,7 +157,20 @@ def test_a_pipeline_without_child_orders_stands_beside_the_random_one():
     )  # fmt: skip
     ours = {each.series: each.ours for each in computation.checks(found) if each.reading == "device resident"}
     assert ours == {"gpu-path": pytest.approx(5.0), "gpu-fused level,tree,hubs": pytest.approx(10.0)}
-    assert "1 graph, 1 cell" in [line[6] for line in computation.claims_table(computation.checks(found)).lines]
+    assert "1 graph, 1 cell" in [line[7] for line in computation.claims_table(computation.checks(found)).lines]
+
+
+def test_claims_are_over_grail_of_its_authors_too_where_the_run_has_it():
+    of = {"dataset": "dag_01-like", "dim": 1}
+    theirs = {"impl": "program:grail", "search": None, "filters": None, "order": None}
+    rows = [*trials(label=10.0, **of), *trials(label=1.0, **(GPU | of))]
+    alone, both = (
+        computation.checks(measured(rows)),
+        computation.checks(measured(rows, trials(label=40.0, **(theirs | of)))),
+    )
+    assert {each.reference for each in alone} == {"sequential"}
+    ours = {each.reference: each.ours for each in both if each.reading == "device resident"}
+    assert ours == {"sequential": pytest.approx(10.0), "program:grail": pytest.approx(40.0)}
 
 
 def test_all_that_is_timed_apart_is_in_the_share_of_everything_and_the_notes_say_so():
