@@ -76,6 +76,16 @@ def test_a_run_judges_what_it_measured():
     assert f"This run cannot tell of {others} more claims." in found.notes
 
 
+def test_what_a_run_lacks_to_judge_a_claim_is_named():
+    run = made([*trials(query=4.0), *unguided(query=8.0), *trials(impl="parallel", threads=2, query=2.0)])
+    lacks = {each["claim"]: each["measured_lacks"] for each in table("thesis", run.cells).records}
+    assert lacks["searches cut by labels take less time than pure DFS"] is None
+    assert lacks["parallel DFS is 2 to 6 times as fast as sequential in most tests"] == "no cell of 4 threads"
+    assert lacks["sequential BFS is slightly slower than DFS"] == "no Sequential BFS"
+    assert lacks["it is the most expensive phase of cit-Patents"] == "nothing on cit-patents"
+    assert lacks["searches in groups of 32 take twice as long as in groups of 64"] == "no cell of 'gpu-32'"
+
+
 def test_a_run_without_the_thesiss_programs_has_no_claims_of_it():
     assert "claims-thesis" not in {each.name for each in document.make(made(trials(impl="core"))).shown}
     assert (len(table("thesis", []).records), table("thesis", []).lines) == (len(claims("thesis")), [])

@@ -22,7 +22,7 @@ from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.report.values import Expression, Source
 from grailbench.util.paths import shipped
-from grailbench.util.words import BLANK, count, short
+from grailbench.util.words import BLANK, count, listing, short
 
 UNKNOWN = "cannot be told"
 _OF = {
@@ -91,6 +91,21 @@ class Claim:
 
         return self._values(cell, self.graphs or [graph for own in rows for graph in own])
 
+    def lacking(self, cells: list[Cell], filled: Callable[[str], dict]) -> str:
+        """What a run that measured no value of it lacks: graphs, columns of the tables, or cells."""
+        if self.graphs and not any(cell.dataset in self.graphs for cell in cells):
+            return f"nothing on {listing(self.graphs, 2)}"
+        if not self.tables:
+            return Expression.parse(self.value, {}).unmet(cell for cell in cells if cell.problem == self.problem)
+        columns = [column for part in self.value.split(" / ") for column in part.split(" + ")]
+        there = [
+            own for name in self.tables for graph, own in filled(name).items() if graph in (self.graphs or (graph,))
+        ]
+        lost = [column for column in columns if not any(own[column].measured for own in there if column in own)]
+        if lost:
+            return f"no {listing(lost)}"
+        return f"no cell of {self.cores} threads" if self.cores else "not all of it on one graph"
+
     def _values(self, cell: Callable[[str, str], float | None], graphs) -> dict[str, float | None]:
         def one(graph: str) -> float | None:
             sums = [[cell(graph, column) for column in part.split(" + ")] for part in self.value.split(" / ")]
@@ -136,7 +151,11 @@ def table(paper: str, cells: list[Cell]) -> Table:
     import pandas
 
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
-    found = [(claim, dict(_record(claim, claim.printed(), claim.measured(cells, filled)))) for claim in claims(paper)]
+    found = []
+    for claim in claims(paper):
+        record = dict(_record(claim, claim.printed(), claim.measured(cells, filled)))
+        unknown = record["measured_verdict"] == UNKNOWN and not claim.absolute
+        found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}))
 
     def span(record: dict, side: str) -> str:
         ends = [record[f"{side}_{end}"] for end in ("least", "most")]
@@ -147,6 +166,10 @@ def table(paper: str, cells: list[Cell]) -> Table:
         text = " to ".join(ends) if all(ends) else f"at least {ends[0]}" if ends[0] else f"at most {ends[1]}"
         return text + (f", on {claim.share:.0%}" if claim.share < 1 else "")
 
+    def by_run(claim: Claim, record: dict) -> str:
+        lacks = f": {record['measured_lacks']}" if record["measured_lacks"] else ""
+        return "of another machine" if claim.absolute else record["measured_verdict"] + lacks
+
     columns = [
         Column("place", lambda each: each[0].place, key=True),
         Column("claim", lambda each: each[0].says, key=True),
@@ -155,7 +178,7 @@ def table(paper: str, cells: list[Cell]) -> Table:
         Column("by print", lambda each: each[1]["printed_verdict"] if each[0].tables else "not printed",
                usual=("not printed",)),
         Column("here", lambda each: span(each[1], "measured")),
-        Column("by this run", lambda each: "of another machine" if each[0].absolute else each[1]["measured_verdict"]),
+        Column("by this run", lambda each: by_run(*each)),
     ]  # fmt: skip
     notes = [
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
