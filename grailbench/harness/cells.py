@@ -282,8 +282,8 @@ def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
     if first.get("seed") is None and len({row["trial"] for row in rows}) > 1:
         counts = _spread(rows)
         means = {name: round(sum(each) / len(each)) for name, each in counts.items()}
-        values |= {"positives": means.pop("positives", None)}
-        values |= {"counters": {name.removeprefix(_COUNTER): mean for name, mean in means.items()} or None}
+        counters = {name.removeprefix(_COUNTER): mean for name, mean in means.items() if name.startswith(_COUNTER)}
+        values |= {"positives": means.get("positives"), "counters": counters or None}
         values["spread"] = {name: (min(each), max(each)) for name, each in counts.items()}
     return Cell(
         key=key,

@@ -249,8 +249,7 @@ class Sequential(Grail):
     which it is left, and the least rank among all that it reaches. A query u -> v is 'no' where an interval of v does
     not lie inside that of u. What the labels (and the filters, where there are some) leave open is searched from u,
     depth first or breadth first, or breadth first from both ends (`search` = 'bbfs'), and a vertex whose labels exclude
-    a path from u to v is never entered. Each vertex is visited once a
-    query.
+    a path from u to v is never entered. Each vertex is visited once a query.
     """
 
     name = "sequential"

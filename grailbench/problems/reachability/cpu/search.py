@@ -3,11 +3,11 @@ and the search from both ends that its section 2.3 names).
 
 Related arguments are plain tuples (numba takes 3 us to dispatch on a NamedTuple):
 
-share  (first, size, step): the blocks of `size` queries, BLOCK at most, that begin at first, first + step, ...
-batch  (sources, targets, answers): int32[k] twice, and bool[k], written
-rows   (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or
-       int32[n], or of length 0 without it
-parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends; None for searches from the source
+share    (first, size, step): the blocks of `size` queries, BLOCK at most, that begin at first, first + step, ...
+batch    (sources, targets, answers): int32[k] twice, and bool[k], written
+rows     (offsets, children, levels): int64[n + 1], int32[m], and the levels for the level filter: int16[n] or int32[n],
+         or of length 0 without it
+parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends; None for those from the source
 
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """

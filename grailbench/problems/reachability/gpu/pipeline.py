@@ -292,8 +292,9 @@ def label(
             with phase("transfer", excluded=True):
                 device.edges.copy_to_device(order)
         work.label_pair(dag, order, graph, (least, post), phase)
-        finished.append((least.copy_to_host(), post.copy_to_host()))
-        _write(labels.lanes, int(labels.width), dim, pair, *finished[-1])
+        columns = least.copy_to_host(), post.copy_to_host()
+        _write(labels.lanes, int(labels.width), dim, pair, *columns)
+        finished += [columns] if one_pair else []
     launches = {"label_launches": work.frontier.launches, "label_generations": work.frontier.generations}
     counts = work.counts() | launches
     if one_pair:

@@ -130,7 +130,8 @@ def subsizes_tree(work, tree, ceiling) -> None:
 
 
 def sibling_sums(work, tree, ceiling) -> None:
-    """Computes the prefix sums over siblings in a tree whose sizes are known, all vertices at once."""
+    """Computes the prefix sums over siblings in a tree whose sizes are known, all vertices at once; sizes are written
+    again as they are."""
     mark_all[work.grid](work.status)
     while work.frontier.generate(work.status, tree.cards):
         work.frontier.consume(_sum_children, tree, typed(Sums(work.sizes, work.prefix, ceiling)))
