@@ -200,6 +200,24 @@ def test_undirected_edge_lists_give_both_directions_and_loops_once(folder, text)
     assert sorted(edges_of(roundtrip(folder, text, "u.txt"))) == [(0, 1), (1, 0), (2, 2)]
 
 
+@pytest.mark.parametrize(("text", "vertices", "edges", "weights", "counts"), [
+    ("3 2\n1 2\n2 3\n", 3, [(0, 1), (1, 2)], None, True),
+    ("# course\n4 3\n0 1 5\n2 3 7\n1 2 9\n\n", 4, [(0, 1), (2, 3), (1, 2)], [5, 7, 9], True),
+    ("5 1\n0 1\n", 5, [(0, 1)], None, True),
+    ("3 2\n1 2\n2 9\n", 10, [(3, 2), (1, 2), (2, 9)], None, False),  # an id beyond the vertices
+    ("3 2\n1 2\n2 3\n3 1\n", 4, [(3, 2), (1, 2), (2, 3), (3, 1)], None, False),  # more edges
+    ("3 3\n1 2\n# a comment\n2 3\n", 4, [(3, 3), (1, 2), (2, 3)], None, False),  # fewer
+])  # fmt: skip
+def test_a_first_line_of_counts_is_no_edge_and_is_noted(folder, text, vertices, edges, weights, counts):
+    (folder / "counts.txt").write_text(text)
+    found = read(folder / "counts.txt")
+    assert (found.graph.vertices, edges_of(found.graph)) == (vertices, edges)
+    assert (None if found.graph.weights is None else found.graph.weights.tolist()) == weights
+    assert any("its first line counts" in note for note in found.notes) is counts
+    stated = read(folder / "counts.txt", "edges", vertices=10)
+    assert stated.graph.sources.size == len(edges) + counts
+
+
 def test_what_is_known_of_the_ids_is_said(folder):
     (folder / "one.txt").write_text("1 2\n")
     (folder / "k.txt").write_text("% asym unweighted\n% 1 2 2\n1 2\n")

@@ -116,6 +116,15 @@ def test_an_empty_or_broken_repository_is_said_to_be_so(tmp_path):
         read(tmp_path / "broken")
 
 
+def test_a_shallow_clone_is_noted(bare, tmp_path):
+    git("clone", "-q", "--depth", "1", f"file://{bare}", tmp_path / "shallow")
+    git("clone", "-q", f"file://{bare}", tmp_path / "full")
+    shallow, full = (read(tmp_path / name) for name in ("shallow", "full"))
+    assert (shallow.graph.vertices, full.graph.vertices) == (1, 4)
+    assert ["its history is cut" in note for note in shallow.notes] == [True]
+    assert full.notes == ()
+
+
 def test_without_git_that_is_said(bare, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(MachineLacks, match="there is no program git"):

@@ -13,6 +13,11 @@ def is_repository(folder: Path) -> bool:
     return (folder / ".git").exists() or ((folder / "HEAD").is_file() and (folder / "objects").is_dir())
 
 
+def is_shallow(folder: Path) -> bool:
+    """Whether a repository is a clone with a part of the history, as CI makes it. Raises as `commits`."""
+    return _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true"
+
+
 def commits(folder: Path) -> bytes:
     """A line for each commit that a branch or tag reaches: its hash and those of its parents.
 

@@ -86,6 +86,18 @@ class EdgeList:
             self.edges.append((int(words[0]), int(words[1])))
             self.columns.append(words[2:])
 
+    def counted(self) -> bool:
+        """Takes a first line `vertices edges` off, if as many edges follow whose ids are 0 to vertices - 1 or 1 to
+        vertices; whether there was one."""
+        if self.konect or self.undirected or self.stated is not None or len(self.edges) < 2 or self.columns[0]:
+            return False
+        (vertices, edges), *others = self.edges
+        ends = {end for edge in others for end in edge}
+        if edges != len(others) or not (max(ends) < vertices or (min(ends) > 0 and max(ends) <= vertices)):
+            return False
+        self.stated, self.edges, self.columns = vertices, others, self.columns[1:]
+        return True
+
     def _header(self, line: bytes) -> None:
         if found := _STATED.fullmatch(line):
             self.stated = int(found[1])

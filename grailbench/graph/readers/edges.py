@@ -10,6 +10,9 @@ A header is one of these comments before the first edge:
     % asym unweighted                     KONECT, first line: asym, sym or bip (an error)
     % 16518947 3774768 3774768            KONECT, second line: edges, vertices, vertices
 
+A first line `vertices edges`, after which as many lines follow as it says and no id is beyond the vertices, is no edge:
+so course and contest files begin. It is noted; where the caller states the number of vertices it is an edge.
+
 Without a stated number of vertices, the ids are 0 to the greatest id. If a header or the caller states the number N,
 the first rule that applies decides: if all ids are below N, the ids are 0 to N - 1; if they are in 1..N, they are
 1 to N; if exactly N different ids occur (as in SNAP's patents), they are these; otherwise it is an error. The ids of
@@ -28,7 +31,7 @@ are usable (see `weights`). The number of edges must be that of the first line, 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +50,7 @@ from grailbench.graph.readers.text import (
     zeros_left_out,
 )
 from grailbench.graph.weights import NEEDED, WEIGHT
+from grailbench.util.words import count
 
 _SNAP = re.compile(rb"[#%]\s*Nodes:?\s*(\d+)[,;\s]+Edges:?\s*(\d+)\s*$", re.IGNORECASE)
 _SNAP_UNDIRECTED = re.compile(rb"[#%]\s*Undirected graph\b", re.IGNORECASE)
@@ -97,6 +101,10 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
     renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
     """
     header = edge_header(text)
+    if vertices is None and not (renumber or header.konect or header.undirected or header.vertices is not None):
+        found = _after_counts(text, named)
+        if found is not None:
+            return found
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
@@ -130,6 +138,37 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
         sources, targets, weights = both_ways(sources, targets, weights)
         notes.append("undirected: each edge in both directions")
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
+
+
+def _after_counts(text: np.ndarray, named: bool) -> Found | None:
+    """The graph after a first line `vertices edges`; None if there is no such line."""
+    begin = 0
+    for _, after, content in lines(text, _HEADER_BYTES):
+        if content and content[:1] not in b"#%":
+            break
+        begin = after
+    else:
+        return None
+    words, rest = content.split(), text[after:]
+    if len(words) != 2 or not are_counts(words) or not 0 < int(words[1]) <= rest.size:
+        return None
+    vertices, edges = map(int, words)
+    end = rest.size
+    while end and rest[end - 1] in b"\n\r\t ":
+        end -= 1
+    if np.count_nonzero(rest[:end] == parsers.NEWLINE) + 1 != edges or not 0 < vertices <= MAX_VERTICES:
+        return None
+    without = text.copy()
+    without[begin : after - 1] = ord("#")  # a comment, so that lines have their numbers
+    try:
+        found = read_edges(without, named, vertices)
+    except InputError:
+        return None  # an id beyond the vertices, or a line that is no edge, which the caller names
+    note = (
+        f"its first line counts {count(vertices, 'vertex')} and {count(edges, 'edge')} (with --vertices it is an edge)"
+    )
+    fits = isinstance(found.ids, Counted) and found.graph.sources.size == edges  # lines may be blank or comments
+    return replace(found, notes=(note, *found.notes)) if fits else None
 
 
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:

@@ -26,13 +26,16 @@ import numpy as np
 from grailbench.errors import InputError, in_file
 from grailbench.graph.readers.cells import decoded, found_of
 from grailbench.graph.readers.text import Found
-from grailbench.graph.revisions import is_repository
+from grailbench.graph.revisions import is_repository, is_shallow
 from grailbench.util import outputs
 from grailbench.util.words import count
 
 # ---------------------------------------------------------------------------------------- git
 
 
+_SHALLOW = (
+    "a shallow clone: its history is cut, so that a commit may have ancestors that are not here (git fetch --unshallow)"
+)
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
@@ -50,7 +53,8 @@ def read_git(text: np.ndarray, path: Path) -> Found:
             sources += hashes[:1] * (len(hashes) - 1)
             targets += hashes[1:]
     repository = str(path.resolve()) if is_repository(path) else None
-    return found_of(sources, targets, list(dict.fromkeys(known)), repository)
+    found = found_of(sources, targets, list(dict.fromkeys(known)), repository)
+    return replace(found, notes=(*found.notes, _SHALLOW)) if repository and is_shallow(path) else found
 
 
 # ---------------------------------------------------------------------------------------- Python
