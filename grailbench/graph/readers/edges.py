@@ -10,8 +10,9 @@ A header is one of these comments before the first edge:
     % asym unweighted                     KONECT, first line: asym, sym or bip (an error)
     % 16518947 3774768 3774768            KONECT, second line: edges, vertices, vertices
 
-A first line `vertices edges`, after which as many lines follow as it says and no id is beyond the vertices, is no edge:
-so course and contest files begin. It is noted; where the caller states the number of vertices it is an edge.
+A first line `vertices edges`, after which as many edges follow as it says and no id is beyond the vertices, is no edge:
+so course and contest files begin. That is noted; with fewer than `COUNTED` edges it is only noted, as an edge may look
+so. Where the caller states the number of vertices it is an edge.
 
 Without a stated number of vertices, the ids are 0 to the greatest id. If a header or the caller states the number N,
 the first rule that applies decides: if all ids are below N, the ids are 0 to N - 1; if they are in 1..N, they are
@@ -69,6 +70,8 @@ _COLUMN_FAULTS = {
     0: "something that is no number follows the edge",
     1: "more than a weight and a time follow the edge",
 }
+COUNTED = 10  #: edges from which on a first line of counts is none of them
+_MAY_COUNT = "its first line, read as an edge, counts vertices and edges if it is none: then begin it with #"
 UNSTATED, AN_EDGE = 1_000_000, 64  #: vertices allowed without a stated number: in all, or for each edge
 
 
@@ -101,10 +104,16 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
     renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
     """
     header = edge_header(text)
-    if vertices is None and not (renumber or header.konect or header.undirected or header.vertices is not None):
-        found = _after_counts(text, named)
-        if found is not None:
-            return found
+    alone = vertices is None and not (renumber or header.konect or header.undirected or header.vertices is not None)
+    counted = _after_counts(text, named) if alone else None
+    if counted is not None and (counted.graph.sources.size >= COUNTED or counted.weights is not None):
+        return counted
+    found = _read(text, header, named, vertices, renumber)
+    return found if counted is None else replace(found, notes=(_MAY_COUNT, *found.notes))
+
+
+def _read(text: np.ndarray, header: _Header, named: bool, vertices: int | None, renumber: bool) -> Found:
+    """As `read_edges`, with each line an edge."""
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
@@ -164,9 +173,7 @@ def _after_counts(text: np.ndarray, named: bool) -> Found | None:
         found = read_edges(without, named, vertices)
     except InputError:
         return None  # an id beyond the vertices, or a line that is no edge, which the caller names
-    note = (
-        f"its first line counts {count(vertices, 'vertex')} and {count(edges, 'edge')} (with --vertices it is an edge)"
-    )
+    note = f"its first line counts {vertices:,} vertices and {count(edges, 'edge')} (with --vertices it is an edge)"
     fits = isinstance(found.ids, Counted) and found.graph.sources.size == edges  # lines may be blank or comments
     return replace(found, notes=(note, *found.notes)) if fits else None
 
