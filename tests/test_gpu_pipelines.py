@@ -214,6 +214,15 @@ def test_batches_larger_than_a_group_are_answered_and_counted(name):
     assert index.query_batch(sources[:0], targets[:0], NoTimer()).tolist() == []
 
 
+def test_without_a_comparison_on_the_host_the_gpu_searches_every_query_of_two_vertices():
+    size, dag = 10, dag_of(*hubs(10, 3))
+    sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
+    made = [implementation(name).build(dag, Params(dim=1, count=True), NoTimer()) for name in ("gpu", "gpu-unfiltered")]
+    answers = [index.query_batch(sources, targets, NoTimer()).tolist() for index in made]
+    assert answers[0] == answers[1]
+    assert made[0].counters["queries_on_gpu"] < made[1].counters["queries_on_gpu"] == size * (size - 1)
+
+
 def test_more_queries_than_their_places_can_represent_are_refused(monkeypatch):
     index = implementation("gpu").build(dag_of(3, [(0, 1), (1, 2)]), Params(dim=1), NoTimer())
     monkeypatch.setattr(gpu_index, "MOST_QUERIES", 4)
