@@ -413,6 +413,22 @@ INSIDE = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("root", ["", "src"])
+def test_a_folder_without_init_inside_of_a_package_belongs_to_it(tmp_path, root):
+    files = {
+        "src/app/__init__.py": "", "src/app/models.py": "", "src/app/cli.py": "import app.management.commands.run",
+        "src/app/management/commands/run.py": "from app.models import M\nimport tools.used",
+        "src/app/vendored/tools/__init__.py": "", "src/app/vendored/tools/used.py": "",
+    }  # fmt: skip
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    edges = set(named_edges(read(tmp_path / root, "python")))
+    run = "app.management.commands.run"
+    assert edges == {("app.cli", run), (run, "app.models"), (run, "app.vendored.tools.used")}
+
+
 def test_imports_of_a_python_tree(tree):
     found = read(tree)
     assert (found.format, set(named_edges(found))) == ("python", INSIDE)

@@ -143,19 +143,24 @@ def _split(raw: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _named(root: str, files: list[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """The name of the module in each file, and the name for every dotted path by which a statement may import it."""
+    """The name of the module in each file, and the name for every dotted path by which a statement may import it: its
+    name, that from the root, and that from the outermost of the packages that follow one another up to it."""
     packages = {str(PurePosixPath(file).parent) for file in files if PurePosixPath(file).name == "__init__.py"}
-    short, long = {}, {}
+    short, long, near = {}, {}, {}
     for file in files:
         folder = PurePosixPath(file).parent
         parts = [] if PurePosixPath(file).name == "__init__.py" else [PurePosixPath(file).stem]
         whole = [root] * ("." in packages) + [*folder.parts, *parts]
-        depth = sum(1 for _ in takewhile(lambda each: str(each) in packages, (folder, *folder.parents)))
+        inside = [str(each) in packages for each in (folder, *folder.parents)]  # a folder between may have none
+        depth = max((above + 1 for above, package in enumerate(inside) if package), default=0)
         short[file] = ".".join(whole[-depth - len(parts) :])
         long[file] = ".".join(whole)
+        near[file] = ".".join(whole[-sum(takewhile(bool, inside)) - len(parts) :])
     twice = {name for name, times in Counter(short.values()).items() if times > 1}
     names = {file: long[file] if short[file] in twice else short[file] for file in files}
-    return names, {long[file]: names[file] for file in files} | {name: name for name in names.values()}
+    times = Counter(near.values())
+    places = {near[file]: names[file] for file in files if times[near[file]] == 1}
+    return names, places | {long[file]: names[file] for file in files} | {name: name for name in names.values()}
 
 
 def _is_text(name: str) -> bool:
