@@ -105,15 +105,6 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
     """
     header = edge_header(text)
     alone = vertices is None and not (renumber or header.konect or header.undirected or header.vertices is not None)
-    counted = _after_counts(text, named) if alone else None
-    if counted is not None and (counted.graph.sources.size >= COUNTED or counted.weights is not None):
-        return counted
-    found = _read(text, header, named, vertices, renumber)
-    return found if counted is None else replace(found, notes=(_MAY_COUNT, *found.notes))
-
-
-def _read(text: np.ndarray, header: _Header, named: bool, vertices: int | None, renumber: bool) -> Found:
-    """As `read_edges`, with each line an edge."""
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
@@ -129,6 +120,9 @@ def _read(text: np.ndarray, header: _Header, named: bool, vertices: int | None, 
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
     if status != DONE:
         raise edge_fault(text, state, status, header.first)
+    others = _after_counts(text, named, sources, targets) if alone and first[parsers.MOST] == 0 else None
+    if others is not None and (sources.size > COUNTED or others.weights is not None):
+        return others
     if state[parsers.VARIED] and not named:
         message = "this line has another number of columns than those before"
         remedy = f"--format edges if they are edges, some with a weight; {_ADJACENCY}"
@@ -140,6 +134,7 @@ def _read(text: np.ndarray, header: _Header, named: bool, vertices: int | None, 
         raise InputError("the file holds no edge", line=int(state[parsers.LINE]))
     numbered = _occurring(header, sources, targets) if renumber else _numbered(text, header, sources, targets)
     ids, sources, targets, notes = numbered
+    notes = notes if others is None else [_MAY_COUNT, *notes]
     weights, description = _weights_of(text, state, weights)
     if state[parsers.MOST] == 2:
         notes.append("column 4 (a time) is not used")
@@ -149,33 +144,25 @@ def _read(text: np.ndarray, header: _Header, named: bool, vertices: int | None, 
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
 
 
-def _after_counts(text: np.ndarray, named: bool) -> Found | None:
-    """The graph after a first line `vertices edges`; None if there is no such line."""
+def _after_counts(text: np.ndarray, named: bool, sources: np.ndarray, targets: np.ndarray) -> Found | None:
+    """The graph after a first line `vertices edges`; None if the first of these edges cannot be one. They are the lines
+    of a file without a header, by the ids in it."""
+    if sources.size < 2 or targets[0] != sources.size - 1 or max(sources.max(), targets[1:].max()) > sources[0]:
+        return None
     begin = 0
-    for _, after, content in lines(text, _HEADER_BYTES):
+    for _, after, content in lines(text):
         if content and content[:1] not in b"#%":
             break
         begin = after
-    else:
-        return None
-    words, rest = content.split(), text[after:]
-    if len(words) != 2 or not are_counts(words) or not 0 < int(words[1]) <= rest.size:
-        return None
-    vertices, edges = map(int, words)
-    end = rest.size
-    while end and rest[end - 1] in b"\n\r\t ":
-        end -= 1
-    if np.count_nonzero(rest[:end] == parsers.NEWLINE) + 1 != edges or not 0 < vertices <= MAX_VERTICES:
-        return None
     without = text.copy()
     without[begin : after - 1] = ord("#")  # a comment, so that lines have their numbers
     try:
-        found = read_edges(without, named, vertices)
+        found = read_edges(without, named, int(sources[0]))
     except InputError:
-        return None  # an id beyond the vertices, or a line that is no edge, which the caller names
-    note = f"its first line counts {vertices:,} vertices and {count(edges, 'edge')} (with --vertices it is an edge)"
-    fits = isinstance(found.ids, Counted) and found.graph.sources.size == edges  # lines may be blank or comments
-    return replace(found, notes=(note, *found.notes)) if fits else None
+        return None  # a line that is no edge, which the caller names
+    counts = f"{sources[0]:,} vertices and {count(int(targets[0]), 'edge')}"
+    note = f"its first line counts {counts} (with --vertices it is an edge)"
+    return replace(found, notes=(note, *found.notes)) if isinstance(found.ids, Counted) else None
 
 
 def _weights_of(text: np.ndarray, state: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray | None, str | None]:
