@@ -82,7 +82,7 @@ def test_the_installed_example_is_listed_and_verified_by_the_commands_of_the_pag
 @pytest.mark.slow
 def test_the_program_of_its_page_is_verified_and_run_as_the_page_says(tmp_path, monkeypatch, capsys, diamond):
     page = "docs/adding-a-program.md"
-    monkeypatch.setitem(contract._registry, "reachability", contract.implementations())
+    monkeypatch.setattr(contract, "programs", {})
     (code,), (toml,) = blocks(page, "python"), blocks(page, "toml")
     (tmp_path / "reach.py").write_text(code)
     (tmp_path / "reach.toml").write_text(toml)

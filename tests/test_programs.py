@@ -98,7 +98,7 @@ COUNT = "count = { match = '^(\\d+) reachable' }"
 @pytest.fixture
 def described(tmp_path, monkeypatch):
     """A function that describes the fake program in a file and gives its path."""
-    monkeypatch.setitem(contract._registry, "reachability", contract.implementations())
+    monkeypatch.setattr(contract, "programs", {})
     fake = tmp_path / "fake"
     fake.write_text(FAKE.format(python=sys.executable))
     fake.chmod(fake.stat().st_mode | stat.S_IXUSR)

@@ -97,15 +97,11 @@ def made(name: str) -> dict:
 
 
 def implementations() -> Iterator[dict]:
-    """Every implementation but programs, of which there are as many as this process has asked for. Keys: problem, name,
-    needs (extras or hardware), source, axes (those it obeys)."""
+    """Every implementation. Keys: problem, name, needs (extras or hardware), source, axes (those it obeys)."""
     from grailbench.problems import contract
 
-    _, program = contract.OTHERS
     for problem in contract.PROBLEMS:
         for name, found in contract.implementations(problem).items():
-            if name.startswith(program):
-                continue
             yield {
                 "problem": problem, "name": name, "needs": list(found.needs), "source": found.source,
                 "axes": sorted(found.axes),

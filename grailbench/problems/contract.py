@@ -159,6 +159,7 @@ class Prepared(Implementation):
 
 
 _registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name
+programs: dict[tuple[str, str], type[Implementation]] = {}  #: those that files describe, by problem and name
 _loaded: set[str] = set()
 _loading = RLock()  #: held while implementations are loaded, so that no thread sees half of them
 
@@ -194,8 +195,9 @@ def implementations(solved: str = USUAL) -> dict[str, type[Implementation]]:
 
 
 def registered(name: str, solved: str) -> type[Implementation] | None:
-    """The implementation of exactly that name; None if this installation has none, as of runs made elsewhere."""
-    return implementations(solved).get(name)
+    """The implementation of exactly that name, or the program; None if this installation has none, as of runs made
+    elsewhere."""
+    return implementations(solved).get(name) or programs.get((solved, name))
 
 
 def neutral(solved: str) -> frozenset[str]:
@@ -206,12 +208,11 @@ def neutral(solved: str) -> frozenset[str]:
 def implementation(name: str, solved: str = USUAL) -> type[Any]:
     """The implementation of that name, or that a file describes. Raises InputError, with similar names, if there is
     none."""
-    known = implementations(solved)
-    if name.lower() in known:
-        return known[name.lower()]
+    if (known := registered(name.lower(), solved)) is not None:
+        return known
     if (found := problem(solved).described(name)) is not None:
         return found
-    hint = did_you_mean(name, known, "'grailbench list implementations' shows them")
+    hint = did_you_mean(name, implementations(solved), "'grailbench list implementations' shows them")
     elsewhere = [other for other in PROBLEMS if other != solved and name.lower() in implementations(other)]
     if elsewhere:
         hint = f"it belongs to --problem {' or '.join(elsewhere)}"

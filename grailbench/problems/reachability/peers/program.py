@@ -238,8 +238,8 @@ def described(name: str) -> type[Program] | None:
         return None
     path = path.resolve()
     does = description.read(path)
-    filed = contract._registry.setdefault(Implementation.problem, {})
-    before = filed.get(PREFIX + does.name)
+    key = Implementation.problem, PREFIX + does.name
+    before = contract.programs.get(key)
     if before is not None and before.described_by == path and before.does == does:
         return before
     if before is not None and before.described_by != path:
@@ -257,5 +257,5 @@ def described(name: str) -> type[Program] | None:
         "__module__": __name__,
     }
     found = type(f"Program_{does.name}", (Program,), body)
-    filed[found.name] = found
+    contract.programs[key] = found
     return found
