@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import grailbench
+from grailbench import api
 
 HEAD = """\
 # The library
@@ -42,9 +42,9 @@ def page() -> str:
     """The whole page, which ends with a newline."""
     lines = [HEAD]
     for name in _FUNCTIONS:
-        lines += [f"## gb.{name}", "", *_described(f"gb.{name}", getattr(grailbench, name))]
+        lines += [f"## gb.{name}", "", *_described(f"gb.{name}", getattr(api, name))]
     for name in _CLASSES:
-        shown = getattr(grailbench, name)
+        shown = getattr(api, name)
         lines += [f"## gb.{name}", "", *_paragraphs(inspect.getdoc(shown) or "")]
         for method, member in vars(shown).items():
             # None has a docstring of its own from Python 3.13 on: that of a field is none
