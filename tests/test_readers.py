@@ -360,7 +360,7 @@ FAULTY = {
     ],
     "g.mtx": [
         (f"{_MTX}\n2 2 1\n1 2\n", 1, "no '%%MatrixMarket"),
-        ("%%MatrixMarket matrix array real general\n2 2\n", 1, "of kind 'array real general'"),
+        ("%%MatrixMarket matrix elemental real general\n2 2\n", 1, "of kind 'elemental real general'"),
         (f"{_MTX} quaternion general\n", 1, "quaternion"),
         (f"{_MTX} pattern general\n% only\n", 2, "ends before the size line"),
         (f"{_MTX} pattern general\n2 2\n1 2\n", 2, "size line"),

@@ -7,8 +7,8 @@ from grailbench.cli.printing import sheet, show
 from grailbench.util.visible import quoted
 
 READ = (
-    "gra", "edges", "names", "csv", "tsv", "parquet", "adjlist", "mtx", "metis", "tuwien", "npz", "dot", "graphml",
-    "obo", "git", "python",
+    "gra", "edges", "names", "csv", "tsv", "parquet", "adjlist", "mtx", "metis", "tuwien", "dimacs", "npz", "dot",
+    "gml", "graphml", "gexf", "pajek", "tgf", "sif", "ntriples", "json", "lock", "obo", "git", "python",
 )  # fmt: skip
 
 
@@ -17,8 +17,9 @@ READ = (
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
 @click.option("--format", type=click.Choice(READ), help="[default: detected from content and name]")
 @click.option("--source", metavar="COLUMN",
-              help="Of a table: where an edge begins; its name, or its number from 1 with --no-header.")  # fmt: skip
-@click.option("--target", metavar="COLUMN", help="Of a table: where an edge ends.")
+              help="Of a table: where an edge begins; its name, or its number from 1 with --no-header. Of names: which "
+                   "word of a line.")  # fmt: skip
+@click.option("--target", metavar="COLUMN", help="Of a table, or of names: where an edge ends.")
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
 @options.many("--relation", None, "Of an ontology; may repeat. [default: is_a]", "relations", metavar="NAME")
@@ -29,8 +30,8 @@ READ = (
 @click.option("--replace", is_flag=True, help="Replace another graph imported under this name.")
 @options.as_json
 def import_(path, name, format, replace, as_json, no_header, **how):
-    """Import the graph in the file or folder PATH (also .gz; - is the standard input), so that it can be run under
-    NAME.
+    """Import the graph in the file or folder PATH, so that it can be run under NAME. A file may be compressed or alone
+    in an archive (.gz, .bz2, .xz, .zst, .tar, .zip); - is the standard input.
 
     \b
     Formats:
@@ -41,12 +42,21 @@ def import_(path, name, format, replace, as_json, no_header, **how):
       tsv     the same with tabs
       parquet the same in Parquet
       adjlist a line a vertex: its id, then all that it has edges to (networkx.write_adjlist)
-      mtx     Matrix Market, coordinate; symmetric gives both directions
+      mtx     Matrix Market; symmetric gives both directions
       metis   METIS, undirected: both directions
       tuwien  'vertices edges directed' on the first line, then 'source destination weight' a line
+      dimacs  'p sp' and arcs 'a u v weight', or 'p edge' and edges 'e u v', which give both directions
       npz     CSR arrays 'offsets' and 'targets', or scipy.sparse.save_npz
       dot     Graphviz; 'graph' gives both directions
+      gml     GML, by labels if each node has its own; undirected edges give both directions
       graphml GraphML, with what groups hold; undirected edges give both directions
+      gexf    GEXF, of Gephi, likewise
+      pajek   Pajek: arcs, edges in both directions, by labels if each vertex has its own
+      tgf     Trivial Graph Format, likewise
+      sif     'source relation target ...' a line, of Cytoscape
+      ntriples N-Triples, N-Quads: from subject to object, but for literals
+      json    node-link, JSON Graph Format, Cytoscape.js, CycloneDX, SPDX, npm's package-lock.json
+      lock    lock files of Cargo, uv and Poetry: from a package to what it depends on
       obo     an ontology: from child to parent
       git     a folder with a git repository: from commit to parent; all that git calls a revision is an id
       python  a folder with Python sources: from importer to imported module
@@ -54,7 +64,7 @@ def import_(path, name, format, replace, as_json, no_header, **how):
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
     and messages use the ids of the file, which are numbers or names. Weights that are whole and positive are used for
-    shortest paths; a message says so where others are not. parquet, dot and obo need 'grailbench[formats]'.
+    shortest paths; a message says so where others are not. parquet and dot need 'grailbench[formats]'.
 
     \b
     Examples:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from grailbench.errors import InputError
+from grailbench.util.files import PACKED
 from grailbench.util.visible import quoted
 
 if TYPE_CHECKING:
@@ -164,7 +165,8 @@ def stem(path: str) -> str:
     own = os.path.basename(os.path.abspath(path))
     if not os.path.isdir(path):
         konect = own.startswith("out.")
-        own = own.removesuffix(".gz")
+        while own.endswith(PACKED):
+            own = own.rpartition(".")[0]
         own = own.removeprefix("out.") if konect else Path(own).stem
     return re.sub(r"[^A-Za-z0-9._-]+", "-", own).strip("._-")[:100]
 

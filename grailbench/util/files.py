@@ -3,18 +3,22 @@
 Format, checksum and content all come from the same bytes, so a file cannot change in between, and a pipe works as well.
 """
 
+import bz2
 import errno
 import gzip
 import hashlib
 import io
+import lzma
 import mmap
 import os
+import re
 import select
 import stat
 import struct
+import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 
-from grailbench.errors import InputError, TooLittleMemory
+from grailbench.errors import InputError, MachineLacks, TooLittleMemory
 from grailbench.util import memory, outputs
 
 REFETCH = "the file is not whole: fetch or copy it again"
@@ -34,6 +38,15 @@ FAULTS = (
 )  # fmt: skip
 SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
 RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
+#: the name and what opens compressed data, by its first bytes
+_UNPACKERS = {
+    b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
+    b"BZh": ("bzip2", bz2.BZ2File),
+    b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
+    b"\x28\xb5\x2f\xfd": ("zstd", lambda file: _zstd(file)),
+}
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".zip")  #: endings of what `Source.text` unpacks
+_ASIDE = re.compile(r"(?i:\.|readme|licen[cs]e|copying|_+macosx)|.*\.html?$")  # files beside the one of an archive
 _SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest
 _BLOCK = 1 << 20
 _KINDS = {
@@ -61,41 +74,84 @@ class Source:
         """SHA-256 of `raw`, as 64 hex digits."""
         return hashlib.sha256(self.raw).hexdigest()
 
-    @cached_property
+    @property
     def text(self) -> np.ndarray:
-        """uint8[size]: the content, decompressed if it is gzip data.
+        """uint8[size]: the content, decompressed, and taken out of a tar or zip archive that has one file alone.
 
-        Raises InputError if the data is damaged or unpacks to implausibly many bytes, TooLittleMemory if it does not
-        fit the memory.
+        Raises InputError if the data is damaged, unpacks to implausibly many bytes, or is an archive of several files;
+        TooLittleMemory if it does not fit the memory.
         """
-        if not self._zipped:
-            return self.raw
-        most, plausible = memory.available() // _SHARE, max(SLACK, RATIO * self.raw.size)
-        many = f"the gzip data unpacks to more than {plausible:,} bytes, too many for its size"
-        implausible = InputError(many, path=self.path, remedy="unpack it first, if it is meant to")
-        error = implausible if plausible <= most else _too_much(self.path, "unpacks to", most)
-        with self._unzipped() as stream:
-            return _gathered(lambda: stream.read1(_BLOCK), min(plausible, most), error)
-
-    def head(self, size: int) -> bytes:
-        """At most `size` bytes from the beginning of `text`. Raises InputError if the data is damaged."""
-        if not self._zipped:
-            return self.raw[:size].tobytes()
-        with self._unzipped() as stream:
-            return stream.read1(size)
+        return self._unpacked[0]
 
     @property
-    def _zipped(self) -> bool:
-        return self.raw[:2].tobytes() == b"\x1f\x8b"
+    def named(self) -> Path:
+        """The path by whose ending the format is recognised: of the file in an archive, else of the file."""
+        return Path(self._unpacked[1] or self.path)
+
+    def head(self, size: int) -> bytes:
+        """At most `size` bytes from the beginning of `text`. Raises InputError as `text` does."""
+        return self.text[:size].tobytes()
+
+    @cached_property
+    def _unpacked(self) -> tuple[np.ndarray, str | None]:
+        """The content, and the name that it has in an archive."""
+        content = self.raw
+        start = content[:6].tobytes()
+        for magic, (name, unpacker) in _UNPACKERS.items():
+            if start.startswith(magic):
+                with self._whole(name), unpacker(io.BufferedReader(Bytes(content))) as stream:
+                    content = self._all_of(stream, name)
+        if content[257:262].tobytes() == b"ustar":
+            with self._whole("tar"), tarfile.open(fileobj=io.BufferedReader(Bytes(content))) as archive:
+                files = {each.name: each for each in archive.getmembers() if each.isfile()}
+                if name := self._only(files):
+                    return self._all_of(archive.extractfile(files[name]), "tar"), name
+        if start.startswith(b"PK\x03\x04"):
+            try:
+                archive = zipfile.ZipFile(io.BufferedReader(Bytes(content)))
+            except FAULTS:
+                return content, None  # what reads arrays of numpy says what is wrong with it
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            ours = any(name.endswith(".npy") or name == "[Content_Types].xml" for name in names)  # .npz, or .xlsx
+            if not ours and (name := self._only(names)):
+                with self._whole("zip"), archive.open(name) as stream:
+                    return self._all_of(stream, "zip"), name
+        return content, None
+
+    def _only(self, names: Iterable[str]) -> str | None:
+        """The one file of an archive. Raises InputError if there are several, but for notes beside one."""
+        files = [name for name in names if not _ASIDE.match(name.rpartition("/")[2])]
+        if len(files) > 1:
+            shown = ", ".join(files[:3]) + ", ..." * (len(files) > 3)
+            raise InputError(f"an archive of {len(files)} files: {shown}", path=self.path, remedy="unpack it")
+        return files[0] if files else None
+
+    def _all_of(self, stream, kind: str) -> np.ndarray:
+        """All that a stream gives. Raises InputError or TooLittleMemory if it is too much."""
+        most, plausible = memory.available() // _SHARE, max(SLACK, RATIO * self.raw.size)
+        many = f"the {kind} data unpacks to more than {plausible:,} bytes, too many for its size"
+        implausible = InputError(many, path=self.path, remedy="unpack it first, if it is meant to")
+        error = implausible if plausible <= most else _too_much(self.path, "unpacks to", most)
+        return _gathered(lambda: stream.read1(_BLOCK), min(plausible, most), error)
 
     @contextmanager
-    def _unzipped(self) -> Iterator[gzip.GzipFile]:
-        """The decompressed data; in the block, damage becomes an InputError."""
+    def _whole(self, kind: str) -> Iterator[None]:
+        """In the block, damage becomes an InputError."""
         try:
-            with gzip.GzipFile(fileobj=io.BufferedReader(Bytes(self.raw))) as stream:
-                yield stream
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InputError(f"the gzip data is cut off or damaged: {error}", path=self.path, remedy=REFETCH) from None
+            yield
+        except (*FAULTS, lzma.LZMAError, tarfile.TarError) as error:
+            raise InputError(
+                f"the {kind} data is cut off or damaged: {error}", path=self.path, remedy=REFETCH
+            ) from None
+
+
+def _zstd(file: io.BufferedReader):
+    """A stream of what zstd compressed. Raises MachineLacks without pyarrow."""
+    try:
+        from pyarrow import input_stream
+    except ImportError as error:
+        raise MachineLacks(f"zstd is unpacked by pyarrow, which cannot be imported ({error}): unzstd it") from error
+    return input_stream(file, compression="zstd")
 
 
 @contextmanager

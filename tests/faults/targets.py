@@ -20,6 +20,7 @@ from judge import Place, Target
 from grailbench.errors import InputError
 from grailbench.graph import readers, writers
 from grailbench.graph.csr import MAX_VERTICES, VERTEX
+from grailbench.graph.readers import FORMATS
 from grailbench.graph.weights import MOST_WEIGHT
 from grailbench.graph.writers import write_tuwien
 from grailbench.util.files import Source
@@ -190,6 +191,13 @@ def _mtx_oracle(data: bytes, asked: dict, found, error) -> None:
         return
     lines = [line for line in slow_readers.lines_of(data) if line.strip() and line.lstrip()[:1] not in b"%#"]
     size = int(lines[0].split()[0])
+    if len(lines[0].split()) == 2:  # an array, column after column
+        general = b"general" in data.lower().split(b"\n")[0]
+        values = [slow_readers.is_zero(line.strip()) for line in lines[1:]]
+        edges = {(k % size + 1, k // size + 1) for k, zero in enumerate(values) if not zero}
+        assert found.graph.vertices == size
+        assert not general or set(labelled(found)) == edges
+        return
     entries = [tuple(map(int, line.split()[:2])) for line in lines[1:]]
     assert found.graph.vertices == size
     values = [line.split()[2:] for line in lines[1:]]
@@ -272,10 +280,12 @@ TARGETS = (
     Target("metis", graph_target("metis"), "METIS"),
     Target("tuwien", graph_target("tuwien"), "the closure report's format"),
     Target("npz", graph_target("npz", None, made=zipped_arrays), "arrays of numpy and scipy", 800, lines=False),
-    Target("dot", graph_target("dot"), "Graphviz DOT", 120, prepare=_needs("pydot.dot_parser"), few=40),
+    Target("dot", graph_target("dot"), "Graphviz DOT", 120, prepare=_needs("lark"), few=80),
     Target("graphml", graph_target("graphml"), "GraphML", 600, prepare=_needs("networkx"), few=150),
     Target("obo", graph_target("obo", None, lambda number: {0: {"relations": ("part_of",)}}.get(number % 8, {})),
-           "ontologies", prepare=_needs("obonet.read"), few=150),
+           "ontologies", few=150),
+    *(Target(name, graph_target(name), FORMATS[name], 600, few=80)
+      for name in ("gml", "gexf", "pajek", "tgf", "sif", "ntriples", "json", "lock", "dimacs")),
     Target("parquet", graph_target("parquet", None, lambda number: {} if number else {"weight": "w"}), "Parquet",
            3_000, lines=False, prepare=_needs("pyarrow.parquet"), few=150),
     Target("git", graph_target("git"), "what git prints of commits"),

@@ -18,7 +18,7 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.readers.cells import readings
 from grailbench.graph.readers.text import BOM, Found, refuse_wide, with_line_feeds, without_bom
 from grailbench.graph.revisions import commits, is_repository
-from grailbench.util.files import Source
+from grailbench.util.files import PACKED, Source
 from grailbench.util.files import opened as opened_file
 
 
@@ -47,8 +47,9 @@ _FORMATS = {
                    rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:", True),
     "edges": _Format("edge list of numbers: plain, SNAP or KONECT", "edges", (".edges", ".edgelist", ".el"),
                      None, True, ("vertices", "renumber")),
-    "names": _Format("edge list of names: two words a line, or two texts with a tab between them", "tables",
-                     lines=True),
+    # `go mod graph`: module@version, of which the main module has none
+    "names": _Format("edge list of names: two words a line, or two texts with a tab between them", "tables", (),
+                     rb"[^\s#%]+ [^\s@]+@v\d[^\s]*\s*\n", True, ("source", "target")),
     "csv": _Format("table with an edge a line, columns by name", "tables", (".csv",),
                    rb'(?i:[ \t]*"?sep=[^\n]"?[ \t]*\n)', options=(*_COLUMNS, "header")),
     "tsv": _Format("the same with tabs", "tables", (".tsv",), options=(*_COLUMNS, "header")),
@@ -57,14 +58,27 @@ _FORMATS = {
     "adjlist": _Format("adjacency list of networkx: a vertex and all that it has edges to on a line", "rows",
                        (".adjlist",), rb"(?:\s*#[^\n]*\n)*?\s*#[ \t]*GMT \w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\s",
                        True),
-    "mtx": _Format("Matrix Market, coordinate", "edges", (".mtx", ".mm"), rb"(?i:\s*%%MatrixMarket)", True),
+    "mtx": _Format("Matrix Market, coordinate", "edges", (".mtx", ".mm"), rb"(?i:\s*%%?MatrixMarket)", True),
     "metis": _Format("METIS, undirected", "rows", (".graph", ".metis"), None, True),
     "tuwien": _Format("the closure report's: 'vertices edges directed', then 'source destination weight' a line",
                       "edges", (".tuwien",), rb"(?i:\s*\d+[ \t]+\d+[ \t]+(?:un)?directed\s)", True),
+    "dimacs": _Format("DIMACS: shortest paths 'p sp' and arcs, or 'p edge' and edges", "edges", (".gr", ".col"),
+                      rb"(?:c[^\n]*\n|\s)*p[ \t]+(?:sp|edge|col)[ \t]", True),
     "npz": _Format("CSR arrays offsets and targets, or scipy.sparse.save_npz", "npz", (".npz",), rb"PK\x03\x04"),
     "dot": _Format("Graphviz DOT", "languages", (".dot", ".gv"),
-                   rb"(?i:\s*(?:strict\s+)?(?:di)?graph\b[^\n{]{0,200}\{)", True),
+                   rb"(?is:(?:\s|//[^\n]*+\n|/\*.*?\*/|#[^\n]*+\n)*(?:strict\s+)?(?:di)?graph\b[^{\[]{0,200}\{)", True),
+    "gml": _Format("GML", "languages", (".gml",), rb"(?i:(?:\s|#[^\n]*+\n|[a-z]+[ \t]+[^\n\[]*\n)*?graph\s*\[)"),
     "graphml": _Format("GraphML", "languages", (".graphml",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<graphml\b)"),
+    "gexf": _Format("GEXF, of Gephi", "languages", (".gexf",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<gexf\b)"),
+    "pajek": _Format("Pajek", "listings", (".net", ".paj"), rb"(?i:(?:\s|%[^\n]*+\n)*\*(?:vertices|network)\b)", True),
+    "tgf": _Format("Trivial Graph Format: vertices, a line #, edges", "listings", (".tgf",), None, True),
+    "sif": _Format("Cytoscape's: source, relation, targets", "listings", (".sif",), None, True),
+    "ntriples": _Format("N-Triples and N-Quads: from subject to object", "listings", (".nt", ".nq"),
+                        rb"(?:\s|#[^\n]*+\n)*(?:<[^<>\s]+>|_:\w+)[ \t]+<[^<>\s]*:[^<>\s]*>[ \t]+[<_\"]", True),
+    "json": _Format("JSON: node-link, JSON Graph Format, Cytoscape.js, CycloneDX, SPDX, package-lock.json",
+                    "documents", (".json",), rb"\s*\{\s*\""),
+    "lock": _Format("lock file of Cargo, uv or Poetry: from package to dependency", "documents", (".lock",),
+                    rb"(?s:(?:\s|#[^\n]*+\n).{0,2000}?\n|(?:version|revision)\b.{0,2000}?\n)?\[\[package\]\]"),
     "obo": _Format("ontology in OBO format: from child to parent", "languages", (".obo",), rb"\s*format-version\s*:",
                    True, ("relations",)),
     "git": _Format("git repository: from commit to parent", "folders"),
@@ -73,6 +87,19 @@ _FORMATS = {
 FORMATS = {name: each.about for name, each in _FORMATS.items()}
 FOLDERS = ("git", "python")  #: formats of folders
 _SUFFIXES = {suffix: name for name, each in _FORMATS.items() for suffix in each.suffixes}
+#: formats that are recognised by the name of a file, and what makes a graph of them
+_OTHERS = {
+    (".gt",): "graph-tool's: its Graph.save writes GraphML",
+    (".h5", ".hdf5"): "HDF5: gb.Graph.from_edges takes its arrays",
+    (".xlsx", ".xls", ".ods"): "a spreadsheet: save it as CSV",
+    (".ttl", ".rdf", ".owl", ".n3", ".jsonld"): "RDF: 'rapper -o ntriples' or 'riot --output=nt' writes N-Triples",
+    (".pickle", ".pkl", ".gpickle"): "pickled: load it in Python, and gb.Graph.from_networkx takes a graph",
+    (".mat",): "MATLAB's: scipy.io.loadmat reads it, and gb.Graph.from_scipy takes its matrix",
+    (".g6", ".s6", ".graph6", ".sparse6", ".d6"): "graph6: networkx.read_graph6 reads it, then gb.Graph.from_networkx",
+    (".yaml", ".yml"): "YAML: a table of edges is read as CSV",
+    (".7z", ".rar"): "an archive: unpack it",
+}  # fmt: skip
+_REMEDIES = {suffix: remedy for suffixes, remedy in _OTHERS.items() for suffix in suffixes}
 _BEGINNINGS = {name: re.compile(each.beginning) for name, each in _FORMATS.items() if each.beginning}
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
 _HEAD = 1 << 16
@@ -134,7 +161,7 @@ class Reading(Found):
 
 
 def read_graph(path: str | os.PathLike, format: str | None = None) -> Graph:
-    """Reads the directed graph in a file, which may be compressed by gzip, or in a folder.
+    """Reads the directed graph in a file, which may be compressed or alone in an archive, or in a folder.
 
     `format` is one of FORMATS, or None to recognise it. Each format is described in the module that reads it. Raises
     InputError with file, line and remedy if the file is malformed, and MachineLacks if the memory does not suffice or
@@ -184,9 +211,9 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         head = text[:_HEAD].tobytes()
         _check_filled(text.size, head, path, wanted)
         named = format is not None
-        format = format or (_format_of_folder(path) if path.is_dir() else _format_of(head, path))
-        if not named and format == "edges" and wanted.source and b"\t" in head:
-            format = "tsv"  # numbers with tabs between them are both; the columns decide
+        format = format or (_format_of_folder(path) if path.is_dir() else _format_of(head, source.named))
+        if not named and format == "edges" and wanted.source:
+            format = "tsv" if b"\t" in head else "names"  # numbers with tabs between them are both; the columns decide
         text = with_line_feeds(text) if _FORMATS[format].lines else text
         taken = wanted.of(format) | (
             {"named": named} if format == "edges" else {"path": path} if format in FOLDERS else {}
@@ -236,7 +263,7 @@ def guess_format(path: str | os.PathLike) -> str:
     if os.path.isdir(path):
         return _format_of_folder(Path(path))
     with opened_file(path) as source, in_file(source.path):
-        return _format_of(source.head(_HEAD), source.path)
+        return _format_of(source.head(_HEAD), source.named)
 
 
 def _format_of_folder(folder: Path) -> str:
@@ -255,13 +282,15 @@ def _format_of(head: bytes, path: Path) -> str:
     for format, beginning in _BEGINNINGS.items():
         if beginning.match(head):
             return format
-    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (".gz", ".txt")]
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in (*PACKED, ".txt")]
     numbers = _EDGE_LINE.match(head) is not None
     if suffixes and suffixes[-1] in _SUFFIXES:
         format = _SUFFIXES[suffixes[-1]]
         return "edges" if format == "tsv" and (numbers or not head.strip()) else format
     if numbers or path.name.startswith("out."):
         return "edges"
+    if suffixes and suffixes[-1] in _REMEDIES:
+        raise InputError(f"not read here, {_REMEDIES[suffixes[-1]]}")
     first = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").lstrip("#% ")
     for format, delimiter in (("csv", ","), ("csv", ";"), ("tsv", "\t")):
         if readings(first.replace('"', "").split(delimiter)):

@@ -31,6 +31,7 @@ The format of the closure report (Fenz et al., TU Wien 2022, section 1.1): a fir
 are usable (see `weights`). The number of edges must be that of the first line, so that a truncated file is detected.
 """
 
+import io
 import re
 from dataclasses import dataclass, replace
 
@@ -40,7 +41,17 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted, Ids, ids_from
 from grailbench.graph.readers import parsers
-from grailbench.graph.readers.parsers import DONE, check_stated, fault, new_state, parse, parse_edges, usable_weights
+from grailbench.graph.readers.cells import parsing
+from grailbench.graph.readers.parsers import (
+    DONE,
+    NEWLINE,
+    check_stated,
+    fault,
+    new_state,
+    parse,
+    parse_edges,
+    usable_weights,
+)
 from grailbench.graph.readers.text import (
     Found,
     are_counts,
@@ -50,16 +61,31 @@ from grailbench.graph.readers.text import (
     lines,
     zeros_left_out,
 )
-from grailbench.graph.weights import NEEDED, WEIGHT
+from grailbench.graph.weights import NEEDED, WEIGHT, of_values
+from grailbench.util.files import REFETCH
 from grailbench.util.words import count
 
 _SNAP = re.compile(rb"[#%]\s*Nodes:?\s*(\d+)[,;\s]+Edges:?\s*(\d+)\s*$", re.IGNORECASE)
 _SNAP_UNDIRECTED = re.compile(rb"[#%]\s*Undirected graph\b", re.IGNORECASE)
 _KONECT = re.compile(rb"%\s*(sym|asym|bip)\s+\w+", re.IGNORECASE)
 _KONECT_COUNTS = re.compile(rb"%\s*(\d+)\s+(\d+)\s+(\d+)\s*$")
-_BANNER = re.compile(rb"%%MatrixMarket\s+matrix\s+(\w+)\s+(\w+)\s+([\w-]+)\s*$", re.IGNORECASE)
-_VALUES = {b"pattern": 0, b"integer": 1, b"real": 1, b"complex": 2}  # columns after the two indices
+_BANNER = re.compile(rb"%%?MatrixMarket\s+matrix\s+(\w+)\s+([\w-]+)\s+([\w-]+)\s*$", re.IGNORECASE)
+_VALUES = {
+    b"pattern": 0,
+    b"integer": 1,
+    b"unsigned-integer": 1,
+    b"real": 1,
+    b"double": 1,
+    b"complex": 2,
+}  # columns after the two indices
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
+#: the numbers of an edge, the one attribute `weight` that networkx.write_edgelist may write after it, or other words
+_WORDS_AFTER = re.compile(
+    rb"^(?P<edge>[ \t]*\d+[ \t]+\d+(?:[ \t]+[-+.\deE]+){0,2}[ \t]+)"
+    rb"(?:\{'weight': (?P<weight>[-+.\deE]+)\}|(?P<words>[^\s\d.+-][^\n]*))[ \t\r]*$",
+    re.MULTILINE,
+)
+_EDGE_LINES = re.compile(rb"^[ \t]*\d[^\n]*$", re.MULTILINE)
 _HEADER_BYTES = 1 << 16  # a header is searched only in this many bytes of leading comments
 _ADJACENCY = "--format adjlist if a line is a vertex and all that it has edges to"
 _NAMES = "--format names if the ids are words or negative, csv or tsv if this is a table"
@@ -95,16 +121,25 @@ class _Header:
         return int(self.konect)
 
 
-def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None, renumber: bool = False) -> Found:
+def read_edges(
+    text: np.ndarray,
+    named: bool = True,
+    vertices: int | None = None,
+    renumber: bool = False,
+    words: bool = False,
+) -> Found:
     """Reads a graph from an edge list (uint8[size]). Raises InputError if it is malformed, and TooLittleMemory.
 
     named     whether the user named the format; if not, and without a header, lines with different numbers of columns
               are an error, because the file may be an adjacency list
     vertices  the number of vertices, which replaces that of a header
     renumber  whether exactly the ids that occur are the vertices, in ascending order; stated numbers are ignored
+    words     whether words followed each edge, so that the first line is one too
     """
     header = edge_header(text)
-    alone = vertices is None and not (renumber or header.konect or header.undirected or header.vertices is not None)
+    alone = vertices is None and not (
+        renumber or words or header.konect or header.undirected or header.vertices is not None
+    )
     named |= header.konect or header.vertices is not None
     if vertices is not None or renumber:
         header.vertices, header.counted = None if renumber else vertices, "--vertices"
@@ -118,6 +153,9 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
     parse_edges(text, first, room, room.copy(), np.empty(0, WEIGHT), *columns)  # of the first edge, for its columns
     weighted = first[parsers.MOST] >= 1
     status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=weighted)
+    if status == parsers.COLUMNS and state[parsers.VALUE] == 0 and (bare := _without_words(text)) is not None:
+        found = read_edges(bare[0], True, vertices, renumber, words=True)
+        return replace(found, notes=(*found.notes, bare[1]))
     if status != DONE:
         raise edge_fault(text, state, status, header.first)
     others = _after_counts(text, named, sources, targets) if alone and first[parsers.MOST] == 0 else None
@@ -142,6 +180,27 @@ def read_edges(text: np.ndarray, named: bool = True, vertices: int | None = None
         sources, targets, weights = both_ways(sources, targets, weights)
         notes.append("undirected: each edge in both directions")
     return Found(Graph(ids.vertices, sources, targets, weights), ids, tuple(notes), description)
+
+
+def _without_words(text: np.ndarray) -> tuple[np.ndarray, str] | None:
+    """The text with blanks for what follows the numbers of an edge, if words do so in every line of an edge, and a note
+    on it; an attribute `weight` alone becomes a column. None if they do not."""
+    raw, first = text.tobytes(), []
+
+    def blanked(line: re.Match) -> bytes:
+        if line["words"] is not None and not first:
+            first.append(line["words"].strip()[:40].decode("utf-8", "backslashreplace"))
+        return line["edge"] + (line["weight"] or b"").ljust(line.end() - line.end("edge"))
+
+    bare, changed = _WORDS_AFTER.subn(blanked, raw)
+    if changed < len(_EDGE_LINES.findall(raw)):
+        return None
+    note = (
+        f"what follows the numbers of an edge is not used, such as {first[0]!r}"
+        if first
+        else "weights are the attribute 'weight'"
+    )
+    return np.frombuffer(bytearray(bare), np.uint8), note
 
 
 def _after_counts(text: np.ndarray, named: bool, sources: np.ndarray, targets: np.ndarray) -> Found | None:
@@ -315,7 +374,9 @@ def edge_fault(text: np.ndarray, state: np.ndarray, status: int, first: int) -> 
 
 def read_mtx(text: np.ndarray) -> Found:
     """Reads a graph from a Matrix Market text (uint8[size]). Raises InputError if it is malformed."""
-    columns, symmetry = _banner(text)
+    layout, columns, symmetry = _banner(text)
+    if layout == b"array":
+        return _dense(text)
     vertices, entries, pos, line = _sizes(text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
@@ -334,6 +395,20 @@ def read_mtx(text: np.ndarray) -> Found:
     return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, description)
 
 
+def _dense(text: np.ndarray) -> Found:
+    """The graph of a matrix whose values are all written, which scipy reads."""
+    from scipy.io import mmread
+
+    with parsing("a Matrix Market array", REFETCH):
+        matrix = mmread(io.BytesIO(text.tobytes()))
+    rows, columns = matrix.shape
+    if rows != columns:
+        raise InputError(f"a matrix of {rows} by {columns} is no graph: not square")
+    sources, targets = (ends.astype(VERTEX) for ends in np.nonzero(matrix))
+    weights, description = of_values(matrix[sources, targets], "values")
+    return Found(Graph(rows, sources, targets, weights), Counted(rows, 1), (), description)
+
+
 def _values_of(
     text: np.ndarray, state: np.ndarray, weights: np.ndarray, symmetry: bytes
 ) -> tuple[np.ndarray | None, str | None]:
@@ -347,18 +422,18 @@ def _values_of(
     return usable_weights(text, state, weights, "values")
 
 
-def _banner(text: np.ndarray) -> tuple[int, bytes]:
-    """The number of value columns of an entry, and the word for the symmetry."""
+def _banner(text: np.ndarray) -> tuple[bytes, int, bytes]:
+    """The layout, the number of value columns of an entry, and the word for the symmetry."""
     content = next((content for _, _, content in lines(text, 4096)), b"")
     found = _BANNER.match(content)
     if not found:
         raise InputError("no '%%MatrixMarket matrix FORMAT FIELD SYMMETRY' line", line=1)
     layout, field, symmetry = (word.lower() for word in found.groups())
-    if layout != b"coordinate" or field not in _VALUES or symmetry not in _BOTH_WAYS:
+    if layout not in (b"coordinate", b"array") or field not in _VALUES or symmetry not in _BOTH_WAYS:
         message = f"a Matrix Market file of kind {' '.join(word.decode() for word in found.groups())!r}"
-        remedy = "'coordinate', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS))
+        remedy = "'coordinate' or 'array', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS))
         raise InputError(message, line=1, remedy=remedy)
-    return _VALUES[field], symmetry
+    return layout, _VALUES[field], symmetry
 
 
 def _sizes(text: np.ndarray) -> tuple[int, int, int, int]:
@@ -373,6 +448,46 @@ def _sizes(text: np.ndarray) -> tuple[int, int, int, int]:
     check_vertices(rows, line)
     check_memory(rows, line)
     return rows, entries, after, line + 1
+
+
+# ---------------------------------------------------------------------------------------- DIMACS
+
+
+_PROBLEM = re.compile(rb"p[ \t]+(sp|edge|col)[ \t]+(\d{1,18})[ \t]+(\d{1,18})$")
+_LINES_OF = {b"sp": (b"a", 1), b"edge": (b"e", 0), b"col": (b"e", 0)}  #: the letter of an edge, the values after it
+
+
+def read_dimacs(text: np.ndarray) -> Found:
+    """Reads a graph from a DIMACS text (uint8[size]): `a u v weight` a line after `p sp vertices arcs`, or the
+    undirected `e u v` after `p edge vertices edges`. Raises InputError if it is malformed."""
+    for line, _, content in lines(text):  # noqa: B007 - of the problem
+        if content and not content.startswith(b"c"):
+            break
+    else:
+        content = b""
+    if not (problem := _PROBLEM.match(content)):
+        raise InputError("'p sp vertices arcs' or 'p edge vertices edges' expected", line=line)
+    (letter, values), vertices = _LINES_OF[problem[1]], int(problem[2])
+    check_vertices(vertices, line)
+    check_memory(vertices, line)
+    text = text.copy()
+    starts = np.concatenate(([0], np.flatnonzero(text[:-1] == NEWLINE) + 1))
+    firsts = text[starts]
+    text[starts[firsts == ord(letter)]] = ord(" ")
+    text[starts[np.isin(firsts, (ord("c"), ord("p")))]] = ord("%")
+    state = new_state(0, 1)
+    columns = (1, vertices, values, values, False)
+    status, sources, targets, weights = parse(parse_edges, text, state, *columns, weighted=bool(values))
+    if status != DONE:
+        form = f"{letter.decode()} source target{' weight' * values}"
+        raise fault(text, state, status, "a vertex id", vertices, 1, {parsers.COLUMNS: f"{form!r} expected"}, form)
+    check_stated(state, sources.size, int(problem[3]), "edges", line, "correct the line 'p'")
+    weights, description = usable_weights(text, state, weights, "of arcs") if values else (None, None)
+    notes: tuple[str, ...] = ()
+    if not values:
+        sources, targets, _ = both_ways(sources, targets)
+        notes = ("undirected: each edge in both directions",)
+    return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, description)
 
 
 # ---------------------------------------------------------------------------------------- the closure report

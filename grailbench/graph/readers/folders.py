@@ -23,7 +23,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
-from grailbench.errors import InputError, in_file
+from grailbench.errors import InputError
 from grailbench.graph.readers.cells import decoded, found_of
 from grailbench.graph.readers.text import Found
 from grailbench.graph.revisions import is_repository, is_shallow
@@ -103,17 +103,22 @@ def read_python(text: np.ndarray, path: Path, outside: bool) -> Found:
 
     outside  whether imported modules that are not in the tree are vertices, named as in the statement
 
-    Raises InputError naming file and line where a file is no Python, or the name of its module no UTF-8 text.
+    A file that is no Python of this version has no edges, which is noted. Raises InputError where the name of a module
+    is no UTF-8 text.
     """
     files = dict(_split(text.tobytes()))
     names, places = _named(path.resolve().name, list(files))
     if (odd := next((file for file, name in names.items() if not _is_text(name)), None)) is not None:
         raise InputError("the name of this file, or of its folder, is no UTF-8 text", path=path / odd, remedy=_RENAME)
-    edges, left_out = [], set()
+    edges, left_out, broken = [], set(), []
     for file, source in files.items():
         package = names[file].split(".") if PurePosixPath(file).name == "__init__.py" else names[file].split(".")[:-1]
-        with in_file(path / file):
+        try:
             imports = list(_imports(source, package))
+        except InputError as error:
+            error.path = file
+            broken.append(str(error))
+            continue
         for imported, parts in imports:
             found = _module(imported, parts, places)
             if found is None and not outside:
@@ -125,6 +130,8 @@ def read_python(text: np.ndarray, path: Path, outside: bool) -> Found:
         raise InputError("no Python file in this folder")
     found = found_of([u for u, _ in edges], [v for _, v in edges], list(names.values()))
     notes = ["edges go from importer to imported"]
+    if broken:
+        notes.append(f"{count(len(broken), 'file')} without edges: {broken[0]}{', ...' * (len(broken) > 1)}")
     if left_out:
         notes.append(f"{count(len(left_out), 'imported module')} outside of the tree left out (--outside)")
     return replace(found, notes=tuple(notes))

@@ -1,27 +1,31 @@
-"""Reads formats that a library parses: DOT by pydot, GraphML by the standard library, OBO by obonet.
+"""Reads graph languages: DOT by a grammar for lark, GML, GraphML and GEXF by the standard library, OBO.
 
-DOT and GraphML: every node is a vertex, and undirected edges give both directions. In DOT a subgraph at an end of an
-edge stands for its nodes; ports and attributes are ignored. In GraphML nodes and edges of a graph inside a node, as yEd
-writes groups, are read with those around it, and the group is a vertex too; several graphs and hyperedges are refused.
+Every node is a vertex, and undirected edges give both directions. Attributes are ignored. Several graphs in one file
+are read as one, which is noted: nodes of one name are one.
+
+DOT: a subgraph at an end of an edge stands for its nodes; ports are ignored. GML: nodes are named by their labels if
+each has one of its own, else by their ids. GraphML and GEXF: nodes are named by their ids; nodes and edges inside a
+node, as yEd writes groups, are read with those around it, and the group is a vertex too; hyperedges are refused.
 
 OBO: an edge goes from a term to the term that it is related to, from child to parent for is_a. The vertices are all
 terms that are not obsolete, and those that edges lead to, which another file may define.
 """
 
+import html
 import io
-import logging
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise, product
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import Graph
 from grailbench.graph.readers.cells import decoded, found_of, needed, parsing
-from grailbench.graph.readers.edges import both_ways, with_reverses
+from grailbench.graph.readers.gather import Gathered, by_label, counted
 from grailbench.graph.readers.text import Found
 from grailbench.util.files import REFETCH, Bytes
 from grailbench.util.words import count, did_you_mean
@@ -29,124 +33,248 @@ from grailbench.util.words import count, did_you_mean
 # ---------------------------------------------------------------------------------------- DOT
 
 
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
-_DEFAULTS = {"node", "edge", "graph"}  # pydot keeps their default attributes as nodes of these names
+_DOT = r"""
+start: graph+
+graph: STRICT? (DIGRAPH | GRAPH) name? "{" statements "}"
+statements: statement*
+?statement: name "=" name END* -> assignment
+          | (GRAPH | NODE | EDGE) END+ -> assignment
+          | point (OPERATOR point)* END* -> chain
+point: item ("," item)*
+?item: name port? -> node
+     | (SUBGRAPH name?)? "{" statements "}" -> subgraph
+port: (":" name)+
+name: NAME | NUMBER | QUOTED ("+" QUOTED)* | HTML
+
+END.1: /\s*+/ (ATTRIBUTES+ ";"? | ";") /\s*+/
+ATTRIBUTES: "[" (QUOTED | HTML | COMMENT | /[^\]"<\/]++/ | /\/(?![*\/])/)* "]" /\s*+/
+OPERATOR.1: /\s*+(?:->|--)\s*+/
+STRICT.2: /strict(?![\w\x80-\U0010ffff])/i
+DIGRAPH.2: /digraph(?![\w\x80-\U0010ffff])/i
+GRAPH.2: /graph(?![\w\x80-\U0010ffff])/i
+NODE.2: /node(?![\w\x80-\U0010ffff])/i
+EDGE.2: /edge(?![\w\x80-\U0010ffff])/i
+SUBGRAPH.2: /subgraph(?![\w\x80-\U0010ffff])/i
+NAME: /[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*+/
+NUMBER: /-?(?:\.\d+|\d+(?:\.\d*)?)/
+QUOTED: /"(?:[^"\\]++|\\.)*+"/s
+HTML: /<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>/
+COMMENT: /\/\/[^\n]*+|\/\*.*?\*\/|^[ \t]*#[^\n]*+/ms
+%ignore /\s+/
+%ignore COMMENT
+"""
+_ESCAPES = re.compile(r'\\("|\r?\n)')  # what a backslash changes in a quoted name
+
+
+@cache
+def _dot_parser():
+    return needed("lark", "DOT").Lark(_DOT, parser="lalr")
+
+
+class _Dot:
+    """Collects the nodes and edges of the tree that the grammar makes of a file."""
+
+    def __init__(self):
+        self.gathered, self.graphs = Gathered(), 0
+
+    def graph(self, tree) -> None:
+        """One graph of the file. Raises InputError if an edge is not of its kind."""
+        self.graphs += 1
+        kind = next(part.lower() for part in tree.children if getattr(part, "type", "") in ("GRAPH", "DIGRAPH"))
+        self._statements(tree.children[-1], kind, "->" if kind == "digraph" else "--")
+
+    def _statements(self, tree, kind: str, operator: str) -> list[str]:
+        """The nodes of the statements between two braces."""
+        nodes: dict[str, None] = {}
+        for chain in tree.children:
+            points = []
+            for part in chain.children if chain.data == "chain" else ():
+                if not hasattr(part, "type"):
+                    points.append(self._point(part, kind, operator))
+                elif part.type == "OPERATOR" and part.strip() != operator:
+                    raise InputError(f"{part.strip()!r} in a {kind}: {operator!r} is expected", line=part.line)
+            for sources, targets in pairwise(points):
+                for source, target in product(sources, targets):
+                    self.gathered.edge(source, target, operator == "--")
+            for point in points:
+                nodes.update(dict.fromkeys(point))
+        return list(nodes)
+
+    def _point(self, tree, kind: str, operator: str) -> list[str]:
+        """The nodes at one end of an edge, or of a statement without one."""
+        nodes = []
+        for item in tree.children:
+            if item.data == "subgraph":
+                nodes += self._statements(item.children[-1], kind, operator)
+                continue
+            name = _name(item.children[0].children)
+            self.gathered.vertex(name)
+            nodes.append(name)
+        return nodes
 
 
 def read_dot(text: np.ndarray) -> Found:
-    """Reads the graph in a DOT file (uint8[size]). Raises InputError if it is malformed, and MachineLacks without
-    pydot."""
-    parser = needed("pydot.dot_parser", "DOT").GraphParser.parser
-    needed("pyparsing", "DOT").ParserElement.enable_packrat()  # else the time doubles with each level of subgraphs
-    whole = decoded(text)
+    """Reads the graphs in a DOT file (uint8[size]). Raises InputError if it is malformed, and MachineLacks without
+    lark."""
+    lark, whole = needed("lark", "DOT"), decoded(text)
+    collected = _Dot()
     with parsing("a graph in the DOT language", "graph { ... } or digraph { ... }"):
-        graphs = list(parser.parse_string(whole, parse_all=True))
-        if len(graphs) != 1:
-            raise InputError(f"{len(graphs)} graphs; one is expected")
-        graph = graphs[0].obj_dict
-        edges = list(_edges(graph))
-        found = found_of([u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(_nodes(graph))))
-    if not found.graph.vertices:
-        raise InputError("the file holds no vertex")
-    if graph["type"] == "digraph":
-        return found
-    sources, targets, _ = both_ways(found.graph.sources, found.graph.targets)
-    undirected = Graph(found.graph.vertices, sources, targets)
-    return replace(found, graph=undirected, notes=("undirected: each edge in both directions",))
+        try:
+            tree = _dot_parser().parse(whole)
+        except lark.UnexpectedInput as error:
+            found = str(getattr(error, "token", "") or whole[error.pos_in_stream :])[:20]
+            line = error.line if found else whole.count("\n") + 1
+            message = f"{found!r} is not expected here" if found else "the file ends inside of a graph"
+            raise InputError(f"a graph in the DOT language expected: {message}", line=line) from None
+        for graph in tree.children:
+            collected.graph(graph)
+    return collected.gathered.found(*counted(collected.graphs))
 
 
-def _nodes(graph: Mapping) -> Iterator[str]:
-    """The names of the nodes of a graph or subgraph, in the order of the file but for nodes that only edges name."""
-    yield from (_name(node) for node in graph["nodes"] if node not in _DEFAULTS)
-    for edges in graph["edges"].values():
-        for edge in edges:
-            for point in edge["points"]:
-                yield from _nodes_at(point)
-    for inner in _subgraphs(graph):
-        yield from _nodes(inner)
+def _name(parts: list[str]) -> str:
+    """The name in a token, or in quoted ones that are joined by +."""
+    if parts[0][0] != '"':
+        return str(parts[0])
+    text = "".join(part[1:-1] for part in parts)
+    if not text:
+        raise InputError('a node is named ""; a non-empty name is expected', line=parts[0].line)
+    return _ESCAPES.sub(lambda found: '"' if found[1] == '"' else "", text) if "\\" in text else text
 
 
-def _nodes_at(point: str | Mapping) -> Iterator[str]:
-    return iter([_name(point)]) if isinstance(point, str) else _nodes(point)
+# ---------------------------------------------------------------------------------------- GML
 
 
-def _edges(graph: Mapping) -> Iterator[tuple[str, str]]:
-    """The edges of a graph or subgraph, with those of subgraphs at ends of edges."""
-    for edges in graph["edges"].values():
-        for edge in edges:
-            source, target = (list(dict.fromkeys(_nodes_at(point))) for point in edge["points"])
-            yield from ((u, v) for u in source for v in target)
-            for point in edge["points"]:
-                if not isinstance(point, str):
-                    yield from _edges(point)
-    for inner in _subgraphs(graph):
-        yield from _edges(inner)
+_GML = re.compile(r'\s+|#[^\n]*|(?P<open>\[)|(?P<close>\])|"(?P<text>[^"]*)"|(?P<word>[^\s\[\]"]+)')
 
 
-def _subgraphs(graph: Mapping) -> Iterator[Mapping]:
-    return (inner for inners in graph["subgraphs"].values() for inner in inners)
+def read_gml(text: np.ndarray) -> Found:
+    """Reads the graphs in a GML file (uint8[size]). Raises InputError if it is malformed."""
+    graphs = [value for key, value in _gml(decoded(text)) if key == "graph" and isinstance(value, list)]
+    if not graphs:
+        raise InputError("no graph [ ... ]", remedy="graph [ node [ id 0 ] edge [ source 0 target 0 ] ]")
+    gathered, notes = Gathered(), counted(len(graphs))
+    for graph in graphs:
+        labels: dict[str, str | None] = {}
+        edges = []
+        for key, value in graph:
+            if key == "node":
+                labels[_gml_value(value, key, "id")] = dict(value).get("label")
+            elif key == "edge":
+                edges.append((_gml_value(value, key, "source"), _gml_value(value, key, "target")))
+        for end in (end for edge in edges for end in edge):
+            labels.setdefault(end, None)
+        names, more = by_label(labels)
+        notes += [note for note in more if note not in notes]
+        for name in names.values():
+            gathered.vertex(name)
+        for source, target in edges:
+            gathered.edge(names[source], names[target], dict(graph).get("directed") != "1")
+    return gathered.found(*notes)
 
 
-def _name(node: str) -> str:
-    """The name of a node without quotes and port."""
-    if node.startswith("<"):
-        return node[: node.rfind(">") + 1]
-    if quoted := _QUOTED.match(node):
-        node = quoted[1].replace('\\"', '"')
-        if not node:
-            raise InputError('a node is named ""; a non-empty name is expected')
-        return node
-    return node.partition(":")[0]
+def _gml(text: str) -> list:
+    """The pairs of a key and a value in a text; a value is a text, or the list of the pairs in brackets."""
+    stack: list[list] = [[]]
+    key, at = None, 0
+    while at < len(text):
+        if not (token := _GML.match(text, at)):
+            raise InputError("a quote that does not end", line=text.count("\n", 0, at) + 1)
+        at = token.end()
+        kind = token.lastgroup
+        if kind is None:
+            continue
+        if kind == "word" and key is None:
+            key = token["word"]
+        elif kind == "close" and key is None and len(stack) > 1:
+            stack.pop()
+        elif kind == "close" or key is None:
+            expected = "a value" if key is not None else "a key"
+            line = text.count("\n", 0, token.start()) + 1
+            raise InputError(f"GML: {expected} is expected, found {token[0][:20]!r}", line=line)
+        else:
+            value: str | list = [] if kind == "open" else html.unescape(token[kind])
+            stack[-1].append((key, value))
+            if isinstance(value, list):
+                stack.append(value)
+            key = None
+    if len(stack) > 1 or key is not None:
+        raise InputError("the file ends inside of a graph", line=text.count("\n") + 1, remedy=REFETCH)
+    return stack[0]
 
 
-# ---------------------------------------------------------------------------------------- GraphML
+def _gml_value(pairs: str | list, kind: str, name: str) -> str:
+    found = dict(pairs).get(name) if isinstance(pairs, list) else None
+    if not isinstance(found, str) or not found:
+        raise InputError(f"a{'n' * (kind == 'edge')} {kind} without {name}")
+    return found
 
 
-_DIRECTED = {"directed": True, "undirected": False, "true": True, "false": False, "1": True, "0": False}
+# ---------------------------------------------------------------------------------------- GraphML, GEXF
+
+
+_DIRECTED = {
+    "directed": True,
+    "undirected": False,
+    "mutual": False,
+    "true": True,
+    "false": False,
+    "1": True,
+    "0": False,
+}
 
 
 def read_graphml(text: np.ndarray) -> Found:
-    """Reads the graph in a GraphML file (uint8[size]). Raises InputError if it is malformed, has several graphs or
-    hyperedges."""
-    with parsing("a graph in GraphML", REFETCH):
-        root = ElementTree.parse(io.BufferedReader(Bytes(text))).getroot()  # noqa: S314 - expat bounds entities
-        space = root.tag.removesuffix("graphml")
-        graphs = root.findall(f"{space}graph")
-        if len(graphs) != 1 or root.tag == space:
-            message = f"{len(graphs)} graphs; one is expected"
-            raise InputError(message, remedy="<graphml><graph>...; several graphs in files of their own")
-        nodes: list[str] = []
-        edges: list[tuple[str, str, bool]] = []
-        _collect(graphs[0], space, "", nodes, edges)
-        found = found_of([u for u, _, _ in edges], [v for _, v, _ in edges], list(dict.fromkeys(nodes)))
-    if not found.graph.vertices:
-        raise InputError("the file holds no vertex")
-    undirected = np.array([not directed for _, _, directed in edges], np.bool_)
-    graph, notes = with_reverses(found.graph, undirected)
-    return replace(found, graph=graph, notes=notes)
+    """Reads the graphs in a GraphML file (uint8[size]). Raises InputError if it is malformed or has hyperedges."""
+    return _xml(text, "graphml", "GraphML", "edgedefault", "directed")
 
 
-def _collect(graph: Element, space: str, usual: str, nodes: list[str], edges: list[tuple[str, str, bool]]) -> None:
-    """Appends the nodes and the edges (source, target, whether it is directed) of a graph and of those inside it.
+def read_gexf(text: np.ndarray) -> Found:
+    """Reads the graph in a GEXF file (uint8[size]). Raises InputError if it is malformed."""
+    return _xml(text, "gexf", "GEXF", "defaultedgetype", "type")
+
+
+def _xml(text: np.ndarray, root: str, language: str, usual: str, own: str) -> Found:
+    """The graphs in an XML file whose root is so called.
+
+    usual, own  the attributes of a graph and of an edge that say whether edges are directed
+    """
+    filled = np.flatnonzero(text[:4] != ord(" "))
+    text = text[filled[0] if filled.size else 0 :]  # blanks in place of a byte order mark, which XML does not allow
+    gathered = Gathered()
+    with parsing(f"a graph in {language}", REFETCH):
+        top = ElementTree.parse(io.BufferedReader(Bytes(text))).getroot()  # noqa: S314 - expat bounds entities
+        space = top.tag.removesuffix(root)
+        graphs = top.findall(f"{space}graph")
+        if not graphs or top.tag == space:
+            raise InputError("no graph", remedy=f"<{root}><graph>...")
+        default = "undirected" if language == "GEXF" else ""
+        for graph in graphs:
+            _collect(graph, space, (usual, own), default, gathered)
+    return gathered.found(*counted(len(graphs)))
+
+
+def _collect(graph: Element, space: str, names: tuple[str, str], usual: str, gathered: Gathered) -> None:
+    """Collects the nodes and edges of a graph and of those inside it.
 
     space  the namespace of all elements, in braces
-    usual  the edgedefault of the graph around it
+    names  the attributes of a graph and of an edge that say whether edges are directed
+    usual  what the graph around it says
     """
-    usual = graph.get("edgedefault", usual)
+    usual = graph.get(names[0], usual)
     for element in graph:
         kind = element.tag.removeprefix(space) if isinstance(element.tag, str) else ""
         if kind == "node":
-            nodes.append(_attribute(element, "node", "id"))
+            gathered.vertex(_attribute(element, "node", "id"))
         elif kind == "edge":
-            direction = element.get("directed", usual)
+            direction = element.get(names[1], usual)
             if direction not in _DIRECTED:
-                raise InputError(f"edgedefault {direction[:60]!r}: 'directed' or 'undirected' is expected")
+                raise InputError(f"{names[0]} {direction[:60]!r}: 'directed' or 'undirected' is expected")
             ends = _attribute(element, "edge", "source"), _attribute(element, "edge", "target")
-            edges.append((*ends, _DIRECTED[direction]))
+            gathered.edge(*ends, not _DIRECTED[direction])
         elif kind == "hyperedge":
             raise InputError("a hyperedge, which joins any number of nodes, is no edge of a directed graph")
-        for inner in element.findall(f"{space}graph"):
-            _collect(inner, space, usual, nodes, edges)
+        for inner in (element, *element.findall(f"{space}graph"))[kind not in ("nodes", "edges") :]:
+            _collect(inner, space, names, usual, gathered)
 
 
 def _attribute(element: Element, kind: str, name: str) -> str:
@@ -159,59 +287,78 @@ def _attribute(element: Element, kind: str, name: str) -> str:
 # ---------------------------------------------------------------------------------------- OBO
 
 
-_TERM = re.compile(r"^\[Term\]", re.MULTILINE)
-_NO_TAG = re.compile(r"^[^!\[:\s][^:\n]*$", re.MULTILINE)
+_STANZA = re.compile(r"\[([^\]]*)\]")
+_ASIDE = re.compile(r"\{[^{}]*\}|(?<!\\)!.*")  # modifiers and the comment of a value
 
 
 def read_obo(text: np.ndarray, relations: tuple[str, ...]) -> Found:
     """Reads the terms of an ontology (uint8[size]) and the edges of these relations; is_a if none is named.
 
-    Raises InputError if it is malformed or has no such relation, and MachineLacks without obonet.
+    Raises InputError if it is malformed or has no such relation.
     """
-    reader = needed("obonet.read", "OBO")
-    logging.getLogger("obonet.read").setLevel(logging.ERROR)  # it warns of files without a header
-    whole = decoded(text).replace("\r\n", "\n")
-    try:
-        with parsing("an ontology in OBO format"):
-            _, terms, _, _ = reader.get_sections(io.StringIO(whole))
-    except InputError as error:
-        if untagged := _NO_TAG.search(whole):
-            line = whole.count("\n", 0, untagged.start()) + 1
-            raise InputError(f"'tag: value' expected: {error}", line=line) from None
-        raise
-    current = [term for term in terms if term.get("is_obsolete", "false") != "true"]
-    if (unnamed := next((at for at, term in enumerate(terms) if not term.get("id")), None)) is not None:
-        begin = [found.start() for found in _TERM.finditer(whole)][unnamed]
-        line = whole.count("\n", 0, begin) + 1
-        raise InputError("a term without an id", line=line, remedy="id: after [Term]")
-    edges = [(term["id"].strip(), *edge) for term in current for edge in _related(term)]
+    terms = list(_terms(decoded(text)))
+    current = [term for term in terms if not term.obsolete]
+    edges = [(term.id, *edge) for term in current for edge in term.related]
     occurring = dict.fromkeys(relation for _, relation, _ in edges)
     for relation in relations:
         if relation not in occurring:
             raise InputError(f"no relation {relation!r}", remedy=did_you_mean(relation, occurring))
     wanted = relations or ("is_a",)
     edges = [(u, v) for u, relation, v in edges if relation in wanted]
-    ids = [term["id"].strip() for term in current]
+    ids = dict.fromkeys(term.id for term in current)
     if not ids:
         raise InputError("the file holds no term", remedy="[Term] and its id: in OBO format")
-    found = found_of([u for u, _ in edges], [v for _, v in edges], list(dict.fromkeys(ids)))
+    found = found_of([u for u, _ in edges], [v for _, v in edges], list(ids))
     notes = [f"edges of {' and '.join(wanted)}, from child to parent: from a term to the one it is related to"]
     if others := [relation for relation in occurring if relation not in wanted]:
         notes.append(f"relations left out: {', '.join(others)} (--relation)")
     if len(current) < len(terms):
         notes.append(f"{count(len(terms) - len(current), 'obsolete term')} left out")
-    if undefined := found.graph.vertices - len(set(ids)):
+    if undefined := found.graph.vertices - len(ids):
         notes.append(
             f"{count(undefined, 'term')} that edges lead to, but that the file does not define or has obsolete"
         )
     return replace(found, notes=tuple(notes))
 
 
-def _related(term: dict) -> Iterator[tuple[str, str]]:
-    """The relation and the other term of each edge of a term."""
-    yield from (("is_a", parent.strip()) for parent in term.get("is_a", ()) if parent.strip())
-    for relationship in term.get("relationship", ()):
-        words = relationship.split()
-        if len(words) != 2:
-            raise InputError(f"relationship {relationship[:60]!r} of {term['id']}: 'relation term' expected")
-        yield words[0], words[1]
+@dataclass
+class _Term:
+    """A stanza [Term]: its line, its id, and the relation and the other term of each edge."""
+
+    line: int
+    id: str = ""
+    obsolete: bool = False
+    related: list[tuple[str, str]] = field(default_factory=list)
+
+
+def _terms(text: str) -> Iterator[_Term]:
+    """The terms of an ontology. A line is `tag: value`; what follows an exclamation mark is a comment."""
+    term: _Term | None = None
+    for line, content in enumerate([*text.split("\n"), "[]"], 1):
+        if not (content := content.strip()) or content.startswith("!"):
+            continue
+        if stanza := _STANZA.match(content):
+            if term is not None and not term.id:
+                raise InputError("a term without an id", line=term.line, remedy="id: after [Term]")
+            if term is not None:
+                yield term
+            term = _Term(line) if stanza[1] == "Term" else None
+            continue
+        tag, colon, value = content.partition(":")
+        if not colon:
+            raise InputError(f"'tag: value' expected, found {content[:60]!r}", line=line)
+        if term is None or tag not in ("id", "is_a", "relationship", "is_obsolete"):
+            continue
+        value = _ASIDE.sub("", value).strip()
+        words = value.split()
+        if tag == "id":
+            term.id = value
+        elif tag == "is_obsolete":
+            term.obsolete = value == "true"
+        elif tag == "is_a" and value:
+            term.related.append(("is_a", value))
+        elif tag == "relationship" and len(words) == 2:
+            term.related.append((words[0], words[1]))
+        elif tag == "relationship":
+            message = f"relationship {value[:60]!r} of {term.id}: 'relation term' expected"
+            raise InputError(message, line=line)

@@ -6,6 +6,7 @@ The vertices are the ids that occur. What may be read in several ways is an erro
 """
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -30,41 +31,72 @@ from grailbench.graph.readers.edges import with_reverses
 from grailbench.graph.readers.text import Found
 from grailbench.graph.weights import of_values
 from grailbench.util.files import REFETCH
+from grailbench.util.words import count
 
 _NAME_THEM = "--source COLUMN --target COLUMN"
 _NO_HEADER = f"{_NAME_THEM}; with --no-header, if the first line is an edge, columns are 1, 2, ..."
+_PLACES = "--source 1 --target 3 takes those words of a line"
+#: what networkx.write_edgelist writes after an edge: its attributes, of which a weight alone is read
+_ATTRIBUTES = re.compile(r"[ \t]+\{(?:'weight': ([-+.\deE]+)|[^{}\n]*)\}[ \t\r]*$", re.MULTILINE)
 _NO_EDGE = "the file holds no edge"
 _DIRECTED = np.empty(0, np.bool_)  #: which edges are undirected: none
 
 
-def read_names(text: np.ndarray) -> Found:
-    """Reads a graph from an edge list of names (uint8[size]). Raises InputError if it is malformed."""
+def read_names(text: np.ndarray, source: str | None = None, target: str | None = None) -> Found:
+    """Reads a graph from an edge list of names (uint8[size]). Raises InputError if it is malformed.
+
+    source, target  the places of the two words of an edge, from 1, where lines have others too; weights are not read
+    """
+    whole = decoded(text)
+    if bare := _ATTRIBUTES.search(whole):
+        whole = _ATTRIBUTES.sub(lambda found: f" {found[1] or ''}", whole)
+    if source is not None and target is not None:
+        return _read_words(whole, source, target)
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
     varied = 0
-    for line, cells in words_of(decoded(text)):
+    for line, cells in words_of(whole):
         words = [word.strip() for word in cells]
         if words[0][:1] in ("#", "%"):
             continue
         if len(words) not in (2, 3) or not all(words):
             message = f"{len(words)} words, or an empty one: {' '.join(words)[:60]!r}"
-            raise InputError(
-                message, line=line, remedy="'source target [weight]'; in a line with a tab only tabs separate"
-            )
+            remedy = f"'source target [weight]'; in a line with a tab only tabs separate; {_PLACES}"
+            raise InputError(message, line=line, remedy=remedy)
         sources.append(words[0])
         targets.append(words[1])
         if len(words) == 3:
-            remedy = "names that hold blanks are separated by tabs; --format tsv --no-header --source 1 --target 3"
-            weights.append(_number(line, words[2], "after the edge is no weight", f"{remedy} reads other columns"))
+            remedy = f"names that hold blanks are separated by tabs; {_PLACES}"
+            weights.append(_number(line, words[2], "after the edge is no weight", remedy))
         if not varied and len(weights) not in (0, len(sources)):
             varied = line
     if not sources:
         raise InputError(_NO_EDGE)
     found = found_of(sources, targets)
+    if bare:
+        found = replace(found, notes=("attributes of edges are not used, but for a weight alone",))
     if varied:
         return replace(found, weights=f"not used: not every edge has one (line {varied} differs from those before)")
-    return _made(found, weights, "column 3") if weights else found
+    return _made(found, weights, "column 3", notes=found.notes) if weights else found
+
+
+def _read_words(text: str, source: str, target: str) -> Found:
+    """The graph of an edge list in which the words of these places are the ends of an edge."""
+    if not (source.isdecimal() and target.isdecimal() and int(source) and int(target)):
+        raise InputError(f"--source {source} --target {target}: places of words, from 1, are expected")
+    ends = int(source) - 1, int(target) - 1
+    pairs: list[list[str]] = []
+    for line, words in words_of(text):
+        if words[0][:1] in ("#", "%"):
+            continue
+        if len(words) <= max(ends):
+            raise InputError(f"{count(len(words), 'word')}, but the end of an edge is word {max(ends) + 1}", line=line)
+        pairs.append([words[end].strip() for end in ends])
+    if not pairs:
+        raise InputError(_NO_EDGE)
+    note = f"edges go from word {source} to word {target} of a line; others are not used"
+    return replace(found_of([u for u, _ in pairs], [v for _, v in pairs]), notes=(note,))
 
 
 def _number(line: int, cell: str, why: str, remedy: str | None = None) -> float:

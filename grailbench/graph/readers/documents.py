@@ -1,0 +1,195 @@
+"""Reads graphs in JSON, and what package managers lock.
+
+JSON: node-link of NetworkX and d3, JSON Graph Format, Cytoscape.js, the dependencies of a CycloneDX or SPDX bill of
+materials, and npm's package-lock.json. Lock files in TOML: Cargo's, uv's and Poetry's. An edge goes from a package to
+one that it depends on. Packages are named alone if they are locked in one version, else as `name@version`.
+"""
+
+import json
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from grailbench.errors import InputError
+from grailbench.graph.readers.cells import decoded, parsing
+from grailbench.graph.readers.gather import Gathered, counted
+from grailbench.graph.readers.text import Found
+from grailbench.util.files import REFETCH
+
+_LINKS = ("links", "edges")
+_DEPENDENCIES = ("dependencies", "optionalDependencies", "devDependencies", "peerDependencies")
+_TO_DEPENDENCY = "edges go from a package to what it depends on"
+
+
+def read_json(text: np.ndarray) -> Found:
+    """Reads a graph in JSON (uint8[size]). Raises InputError if it is malformed or of no kind that is read."""
+    with parsing("JSON", REFETCH):
+        whole = json.loads(decoded(text))
+    top = whole if isinstance(whole, dict) else {}
+    kind = next((read for keys, read in _KINDS.items() if all(key in top for key in keys)), None)
+    if kind is None:
+        keys = ", ".join(list(top)[:6]) or type(whole).__name__
+        remedy = (
+            "nodes with links or edges, graph, elements, or a bill of materials; package-lock.json of npm 7 or newer"
+        )
+        raise InputError(f"JSON of no kind that is read: {keys[:80]}", remedy=remedy)
+    gathered = Gathered()
+    with parsing(f"a graph in JSON ({kind.__doc__})"):
+        return gathered.found(*kind(top, gathered))
+
+
+def _node_link(top: dict, gathered: Gathered) -> Iterable[str]:
+    """node-link"""
+    nodes, links = top["nodes"], next(top[key] for key in _LINKS if key in top)
+    names = [_text(node.get("id", node.get("name")) if isinstance(node, dict) else node) for node in nodes]
+    directed = top.get("directed", True)
+    for name in names:
+        gathered.vertex(name)
+    ends = [(_end(link, "source", "from"), _end(link, "target", "to")) for link in links]
+    places = {str(place): name for place, name in enumerate(names)}
+    by_place = any(_text(end) not in gathered.vertices for pair in ends for end in pair)
+    if by_place and not all(_text(end) in places for pair in ends for end in pair):
+        unknown = next(_text(end) for pair in ends for end in pair if _text(end) not in gathered.vertices)
+        raise InputError(f"a link has the end {unknown[:60]!r}, which is no node")
+    for pair in ends:
+        source, target = (places[_text(end)] if by_place else _text(end) for end in pair)
+        gathered.edge(source, target, not directed)
+    return ["ends of links are places of nodes, from 0"] if by_place else []
+
+
+def _json_graph(top: dict, gathered: Gathered) -> Iterable[str]:
+    """JSON Graph Format"""
+    graphs = top["graphs"] if "graphs" in top else [top["graph"]]
+    for graph in graphs:
+        nodes = graph.get("nodes", {})
+        for name in nodes if isinstance(nodes, dict) else (node["id"] for node in nodes):
+            gathered.vertex(_text(name))
+        for edge in graph.get("edges", ()):
+            directed = edge.get("directed", graph.get("directed", True))
+            gathered.edge(_text(edge["source"]), _text(edge["target"]), not directed)
+    return counted(len(graphs))
+
+
+def _cytoscape(top: dict, gathered: Gathered) -> Iterable[str]:
+    """Cytoscape.js"""
+    found = top["elements"]
+    elements = found if isinstance(found, list) else [*found.get("nodes", ()), *found.get("edges", ())]
+    for data in (element["data"] for element in elements):
+        if "source" in data:
+            gathered.edge(_text(data["source"]), _text(data["target"]))
+        else:
+            gathered.vertex(_text(data["id"]))
+    return []
+
+
+def _cyclonedx(top: dict, gathered: Gathered) -> Iterable[str]:
+    """CycloneDX"""
+    for component in top.get("components", ()):
+        if "bom-ref" in component:
+            gathered.vertex(_text(component["bom-ref"]))
+    for dependency in top["dependencies"]:
+        gathered.vertex(_text(dependency["ref"]))
+        for target in dependency.get("dependsOn", ()):
+            gathered.edge(_text(dependency["ref"]), _text(target))
+    return [_TO_DEPENDENCY]
+
+
+def _spdx(top: dict, gathered: Gathered) -> Iterable[str]:
+    """SPDX"""
+    left_out: Counter[str] = Counter()
+    for package in top.get("packages", ()):
+        gathered.vertex(_text(package["SPDXID"]))
+    for relation in top["relationships"]:
+        kind = relation["relationshipType"]
+        ends = _text(relation["spdxElementId"]), _text(relation["relatedSpdxElement"])
+        if kind == "DEPENDS_ON":
+            gathered.edge(*ends)
+        elif kind.endswith("DEPENDENCY_OF"):
+            gathered.edge(*reversed(ends))
+        else:
+            left_out[kind] += 1
+    others = ", ".join(f"{times} {kind}" for kind, times in left_out.items())
+    return [_TO_DEPENDENCY, *([f"relationships left out: {others}"] if others else [])]
+
+
+def _npm(top: dict, gathered: Gathered) -> Iterable[str]:
+    """package-lock.json"""
+    packages = top["packages"]
+    labels = {path: (each.get("name") or path.rpartition("node_modules/")[2] or "root", each.get("version"))
+              for path, each in packages.items()}  # fmt: skip
+    names = _versioned(labels)
+    for path, package in packages.items():
+        gathered.vertex(names[path])
+        for wanted in (name for key in _DEPENDENCIES for name in package.get(key, ())):
+            if (found := _installed(path, wanted, packages)) is not None:
+                gathered.edge(names[path], names[found])
+    return [_TO_DEPENDENCY]
+
+
+def _installed(path: str, wanted: str, packages: Mapping) -> str | None:
+    """The path of the package that one at a path loads by a name: in its own node_modules or in those above."""
+    while True:
+        found = f"{path}/node_modules/{wanted}".lstrip("/")
+        if found in packages:
+            return packages[found].get("resolved", found) if packages[found].get("link") else found
+        if not path:
+            return None  # an optional one that is not installed
+        path = path.rpartition("node_modules/")[0].rstrip("/") if "node_modules/" in path else ""
+
+
+_KINDS: dict[tuple[str, ...], Callable[[dict, Gathered], Iterable[str]]] = {
+    ("bomFormat", "dependencies"): _cyclonedx,
+    ("spdxVersion", "relationships"): _spdx,
+    ("lockfileVersion", "packages"): _npm,
+    ("nodes", "links"): _node_link,
+    ("nodes", "edges"): _node_link,
+    ("graph",): _json_graph,
+    ("graphs",): _json_graph,
+    ("elements",): _cytoscape,
+}
+
+
+def read_lock(text: np.ndarray) -> Found:
+    """Reads a lock file in TOML (uint8[size]). Raises InputError if it is malformed or locks no package."""
+    gathered = Gathered()
+    with parsing("a lock file in TOML", "of Cargo, uv or Poetry"):
+        packages = tomllib.loads(decoded(text))["package"]
+        labels = {place: (each["name"], each.get("version")) for place, each in enumerate(packages)}
+        names = _versioned(labels)
+        places: dict[str, list[int]] = {}
+        for place, (name, version) in labels.items():
+            places.setdefault(name, []).append(place)
+            places.setdefault(f"{name} {version}", []).append(place)
+        for place, package in enumerate(packages):
+            gathered.vertex(names[place])
+            for wanted in package.get("dependencies", ()):
+                for found in places.get(_wanted(wanted), ()):
+                    gathered.edge(names[place], names[found])
+    return gathered.found(_TO_DEPENDENCY)
+
+
+def _wanted(dependency: str | Mapping[str, Any]) -> str:
+    """The name, and the version if it is given, of a dependency: Cargo's are 'name version (source)', uv's tables."""
+    if not isinstance(dependency, str):
+        dependency = " ".join(dependency[key] for key in ("name", "version") if key in dependency)
+    return " ".join(dependency.split()[:2])
+
+
+def _versioned(labels: Mapping[Any, tuple[str, str | None]]) -> dict[Any, str]:
+    """The names of packages by their keys, with their versions where several have one name."""
+    times = Counter(name for name, _ in labels.values())
+    return {key: name if times[name] == 1 else f"{name}@{version or key}" for key, (name, version) in labels.items()}
+
+
+def _end(link: Mapping[str, Any], *keys: str) -> Any:
+    found = next((link[key] for key in keys if key in link), None)
+    return found["id"] if isinstance(found, dict) else found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise InputError(f"an id {value!r:.60}: text or a whole number is expected")
+    return str(value)
