@@ -11,12 +11,12 @@ import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, put, put_json, table
+from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.words import decimal_size, short, size
 
 if TYPE_CHECKING:
     from grailbench.api.advise import Advice, Entry, Option, Outcome
-    from grailbench.report.table import Table
 
 NS = 1e6  #: ns in a ms
 

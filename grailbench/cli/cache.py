@@ -1,25 +1,20 @@
 """The command `grailbench cache`."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import show, table, text
 from grailbench.errors import InputError
+from grailbench.report.table import Table
 from grailbench.util import caches, kernelcache, paths
 from grailbench.util.caches import KERNELS, KINDS, Entry
 from grailbench.util.words import BLANK, count, decimal_size
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 STALE, FORMER, ABOVE = "left by a process that is gone", "of a former version", "above the bound, used longest ago"
 

@@ -12,11 +12,11 @@ import click
 
 from grailbench.cli import options, printing
 from grailbench.cli.printing import note, put_json
+from grailbench.report.table import Table
 from grailbench.util.words import brief, count, fine_ratio, grouped
 
 if TYPE_CHECKING:
     from grailbench.compare.runs import CellChange, Comparison, CounterChange, TimeChange
-    from grailbench.report.table import Table
 
 
 @click.command

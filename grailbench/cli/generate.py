@@ -1,18 +1,13 @@
 """The command `grailbench generate`."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import show, table
+from grailbench.report.table import Table
 from grailbench.util.words import BLANK, grouped
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 
 @click.command

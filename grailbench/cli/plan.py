@@ -9,11 +9,11 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import show, table
 from grailbench.problems.contract import USUAL
+from grailbench.report.table import Table
 from grailbench.util.words import count
 
 if TYPE_CHECKING:
     from grailbench.harness.plan import Cell, Plan
-    from grailbench.report.table import Table
 
 
 @click.command

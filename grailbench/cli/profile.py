@@ -13,12 +13,12 @@ import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
+from grailbench.report.table import Table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
     from grailbench.graph.profile import Reach
     from grailbench.problems.reachability.profile import Profile
-    from grailbench.report.table import Table
 
 
 @click.command
