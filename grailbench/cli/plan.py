@@ -30,7 +30,7 @@ def plan(as_json, **flags):
     """
     from grailbench.harness.prepare import missing, plan_of
 
-    found, _ = plan_of(options.fields(flags))
+    found, _ = plan_of(flags)
     show(as_json, (cell.record() for cell in found.cells), [plan_table(found, missing(found))])
 
 
