@@ -7,17 +7,18 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from numbers import Real
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grailbench.api import kernels
-from grailbench.api.engine import packed, save, unpacked
+from grailbench.api.engine import packed, unpacked, write
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
 from grailbench.distributed import shards
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
@@ -65,8 +66,9 @@ class Index:
         self._lock = threading.Lock()
         self._component = None if engine.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
         self._one_pair: Any = _UNASKED
-        self._quick: Callable[[int, int, int], bool | None] = _unknown
-        self._at = 0  # the filters, where each id is its vertex
+        # the filters, where they can be asked by ids as each id is its vertex
+        self._quick: Callable[[int, int, int], bool | None] = lambda at, source, target: None
+        self._at = 0
         self._first = self._counted = 0  # ids that count: the first, and how many
         self._of_file = engine.check is not whole
         self._due = 0.0  # when a single question looks again whether the file was changed
@@ -352,7 +354,10 @@ class Index:
         an index, or if the file cannot be written.
         """
         check_path(path)
-        save(self.graph, self._engine, path)
+        try:
+            write(self.graph, self._engine, Path(path))
+        except OSError as error:
+            raise of_system(error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (packed(self.graph, self._engine),)
@@ -504,7 +509,3 @@ class Index:
 
 def _unpacked(content: bytes) -> Index:
     return Index(*unpacked(content))
-
-
-def _unknown(at: int, source: int, target: int) -> bool | None:
-    """In place of the filters, where they cannot be asked by ids."""
