@@ -15,6 +15,7 @@ import numpy as np
 
 from grailbench.api import kernels
 from grailbench.api.engine import packed, unpacked, write
+from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
 from grailbench.distributed import shards
@@ -27,12 +28,11 @@ from grailbench.problems.counts import sketch
 from grailbench.problems.counts.catalog import searched
 from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.sweep import count_all
-from grailbench.problems.reachability.index import OnePair, Params
+from grailbench.problems.reachability.index import Decision, OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
 
 if TYPE_CHECKING:
     from grailbench.api.engine import Engine
-    from grailbench.api.explain import Explanation
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
@@ -341,9 +341,22 @@ class Index:
         >>> print(index.explain("oven", "dough"))
         oven does not reach dough (by in-tree): oven is not above dough in an in-tree, the only way to dough
         """
-        from grailbench.api.explain import explain
-
-        return explain(self.graph, self._engine, source, target, self.path(source, target))
+        path, component, ids = self.path(source, target), self.graph.dag.component, self.graph.ids
+        u, v = self.graph.vertex(source), self.graph.vertex(target)
+        a, b = int(component[u]), int(component[v])
+        if u == v:
+            return Explanation(source, target, True, "same vertex", "every vertex reaches itself", path=path)
+        if a == b:
+            size = int(np.count_nonzero(component == a))
+            why = f"both are in one strong component of {size:,} vertices, so there is a cycle through them"
+            return Explanation(source, target, True, "component", why, path=path)
+        found = self._engine.index.decide(a, b)
+        if found is None:
+            why = "this implementation does not tell which of its steps answered"
+            found = Decision(path is not None, self.implementation, why)
+        known = {a: u, b: v}  # of other components the least vertex
+        names = [ids.label_of(known.get(c, int(np.argmax(component == c)))) for c in found.vertices]
+        return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)
 
     # ------------------------------------------------------------------ keeping it
 
