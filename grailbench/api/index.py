@@ -9,12 +9,12 @@ from functools import cached_property
 from numbers import Real
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grailbench.api import kernels
-from grailbench.api.engine import packed, unpacked, write
+from grailbench.api.engine import Engine, packed, unpacked, write
 from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
@@ -30,9 +30,6 @@ from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.sweep import count_all
 from grailbench.problems.reachability.index import Decision, OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
-
-if TYPE_CHECKING:
-    from grailbench.api.engine import Engine
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)

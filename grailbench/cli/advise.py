@@ -81,11 +81,15 @@ def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, o
     program = advise.program(name, found.best)
     lines, records = sentences(found, outcome.dropped, queries, updates), [*candidates(outcome, found)]
     if as_json:
+        without = None
+        if against := advise.unindexed(found.ratios, found.best):
+            since = None if against.since == math.inf else against.since
+            without = {"since": since, **_configuration(against.option)}
         put_json([*records, *others(outcome, found)])
         put_json([{
             "kind": "advice", "graph": name, "pairs": outcome.pairs, "memory": memory,
             **_configuration(found.best), "fastest": found.fastest.name,
-            "level": [option.name for option in found.level], "sentences": lines, "without_index": _unindexed(found),
+            "level": [option.name for option in found.level], "sentences": lines, "without_index": without,
             "program": program, "run": str(outcome.folder), "files": [str(path) for path in drawn],
             "queries": queries, "updates": updates,
         }])  # fmt: skip
@@ -130,14 +134,6 @@ def _configuration(option: Option) -> dict:
     cell = option.cells[0]
     return {"configuration": option.name, "implementation": option.impl,
             **{axis.name: cell.shown(axis) or None for axis in axes.shown()}}  # fmt: skip
-
-
-def _unindexed(found: Advice) -> dict | None:
-    from grailbench.api.advise import unindexed
-
-    if (against := unindexed(found.ratios, found.best)) is None:
-        return None
-    return {"since": None if against.since == math.inf else against.since, **_configuration(against.option)}
 
 
 # ------------------------------------------------------------------ tables

@@ -1,5 +1,6 @@
 """The command `grailbench cache`."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -134,8 +135,10 @@ def pruned(dry: bool) -> Iterator[dict]:
     yield from taken(former, FORMER)
     outdated = {*kernelcache.former()}
     kernels = [entry for entry in caches.kernels() if entry.path in outdated]
-    kernelcache.remove(() if dry else outdated)
-    yield from (record(entry.path, KERNELS, entry.bytes, FORMER) for entry in kernels)
+    for entry in kernels:
+        if not dry:
+            shutil.rmtree(entry.path, ignore_errors=True)
+        yield record(entry.path, KERNELS, entry.bytes, FORMER)
     if (most := caches.bound()) is not None:
         yield from taken(caches.least_used([entry for entry in every if entry not in former], most), ABOVE)
 

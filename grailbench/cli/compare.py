@@ -16,7 +16,7 @@ from grailbench.report.table import Table
 from grailbench.util.words import brief, count, fine_ratio, grouped
 
 if TYPE_CHECKING:
-    from grailbench.compare.runs import CellChange, Comparison, CounterChange, TimeChange
+    from grailbench.compare.runs import CellChange, Comparison, CounterChange, Side, TimeChange
 
 
 @click.command
@@ -207,15 +207,11 @@ def _times(title: str, changes: list[TimeChange]) -> Table:
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")
 
-    def side(name: str):
-        def words(change: TimeChange) -> str:
-            found = getattr(change, name)
-            return f"{brief(found.median)} [{brief(found.interval.low)}, {brief(found.interval.high)}]"
-
-        return words
+    def side(found: Side) -> str:
+        return f"{brief(found.median)} [{brief(found.interval.low)}, {brief(found.interval.high)}]"
 
     columns = _PLACE | {
-        "phase": "phase", "unit": "unit", "base": side("base"), "new": side("new"),
+        "phase": "phase", "unit": "unit", "base": lambda c: side(c.base), "new": lambda c: side(c.new),
         "new / base": lambda c: fine_ratio(c.ratio), "95 %": lambda c: span(c.bounds, fine_ratio),
         "of least": lambda c: fine_ratio(c.least), "gate": lambda c: fine_ratio(c.allowed),
         "verdict": lambda c: _WORDS[c.verdict] + ("~" if c.drifts else ""),
