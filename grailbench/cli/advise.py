@@ -85,7 +85,10 @@ def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, o
         if against := advise.unindexed(found.ratios, found.best):
             since = None if against.since == math.inf else against.since
             without = {"since": since, **_configuration(against.option)}
-        put_json([*records, *others(outcome, found)])
+        # each break-even number, and each implementation that is not here
+        steps = [{"kind": "break-even", "since": each.since, **_configuration(each.option)} for each in found.steps]
+        absent = ({"kind": "absent", "implementation": each, "reason": why} for each, why in outcome.absent.items())
+        put_json([*records, *steps, *absent])
         put_json([{
             "kind": "advice", "graph": name, "pairs": outcome.pairs, "memory": memory,
             **_configuration(found.best), "fastest": found.fastest.name,
@@ -118,14 +121,6 @@ def candidates(outcome: Outcome, found: Advice) -> Iterator[dict]:
             "level": option in found.level, "front": option in best, "too_large": option in found.too_large,
             "status": option.worst.status, "reason": option.worst.reason or None,
         }  # fmt: skip
-
-
-def others(outcome: Outcome, found: Advice) -> Iterator[dict]:
-    """A record for each break-even number, and for each implementation that is not here."""
-    for step in found.steps:
-        yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
-    for name, reason in outcome.absent.items():
-        yield {"kind": "absent", "implementation": name, "reason": reason}
 
 
 def _configuration(option: Option) -> dict:
