@@ -95,10 +95,10 @@ def build(
         raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
     if isinstance(memory, str | float):
         memory = parsed(str(memory))
+    room = 0 if memory is None else whole_number(memory, "memory", 1)
     params = Params(
         whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
-        filters=tuple(names), order=order, devices=whole_number(devices, "devices"),
-        memory=0 if memory is None else whole_number(memory, "memory", 1),
+        filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,
     )  # fmt: skip
     pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
     device = None if device is None else whole_number(device, "device", 0)

@@ -62,11 +62,7 @@ class ImportResult:
 
 
 def import_graph(
-    path: str | os.PathLike,
-    name: str,
-    format: str | None = None,
-    replace: bool | str = False,
-    **options,
+    path: str | os.PathLike, name: str, format: str | None = None, replace: bool | str = False, **options
 ) -> ImportResult:
     """Read a graph from a file, a pipe or a folder and store it as `name`, so that `open_graph(name)` opens it.
 

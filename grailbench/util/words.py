@@ -171,11 +171,7 @@ def listing(names: Iterable[object], most: int = 3, thing: str = "", between: st
 
 
 def did_you_mean(
-    name: str,
-    known: Iterable[str],
-    otherwise: str | None = None,
-    most: int = 3,
-    show: Callable[[str], str] = str,
+    name: str, known: Iterable[str], otherwise: str | None = None, most: int = 3, show: Callable[[str], str] = str
 ) -> str:
     """Suggests what a mistyped name could be: 'did you mean human or hmdb?'.
 
