@@ -183,7 +183,7 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
     fault = FAULTS[name]
     own = {"GRAILBENCH_CACHE": str(where / "cache"), "GRAILBENCH_MIRROR": "", "NO_PROXY": "*"}
     environ = mock.patch.dict(os.environ, own)
-    with served() as server, environ, mock.patch("grailbench.data.fetch.UNREGISTERED", MOST):
+    with served() as server, environ, mock.patch("grailbench.data.sources.UNREGISTERED", MOST):
         known = {"content": GRAPH, "packed": PACKED} if registered else {}
         first, wanted = (dataset(n, f"{n}.gra.gz", from_=[server.url + "/{file}"], **known) for n in ("done", "a"))
         fetch([first], hosts=Hosts())

@@ -98,7 +98,7 @@ def real_graphs(mirror):
     from grailbench.data.registry import sets
 
     wanted = [dataset for name in PUBLISHED for dataset in sets()[name]]
-    names = [result.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.file]
+    names = [result.dataset.name for result in fetch(wanted, mirror=str(mirror), offline=True) if result.file]
     assert len(names) >= 17
     return names
 

@@ -39,7 +39,7 @@ def made(*several):
 def shown(last, queries, absent=()):
     """The table of candidates of a tournament."""
     outcome, found = tournament.Outcome(None, "pairs", last, last, dict(absent)), advise(last, queries)
-    return view._table(tournament.Entry("kegg", queries), outcome, found, [*view.candidates(outcome, found)])
+    return view._table("kegg", outcome, found, [*view.candidates(outcome, found)])
 
 
 SEARCH = rows("dfs", 0.5, 100.0, 0, dim=None, search=None, filters=None, order=None)
@@ -186,8 +186,8 @@ def test_those_out_of_time_get_more_of_it_while_few_have_finished(diamond, monke
     monkeypatch.setattr(tournament, "_run", fake)
     monkeypatch.setattr(tournament, "_load_kernels", lambda plan: None)
     monkeypatch.setattr(tournament.os, "getloadavg", lambda: (0.0,))
-    entry = tournament.Entry(diamond, 1000, implementations=("sequential", "dfs"))
-    outcome = tournament.hold(entry, Watching, out=str(tmp_path / "run"), fetch=False)
+    chosen, out = ("sequential", "dfs"), str(tmp_path / "run")
+    outcome = tournament.hold(diamond, 1000, Watching, chosen=chosen, out=out, fetch=False)
     first, second, third, last = plans
     assert {cell.impl for cell in first.cells} == {"sequential", "dfs"}
     assert {(cell.impl, cell.dim) for cell in second.cells} == {("sequential", 2), ("sequential", 3)}

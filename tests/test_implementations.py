@@ -154,7 +154,7 @@ def small_graphs(tmp_path_factory):
         return {}
     wanted = [dataset for name in ("small-sparse", "small-dense") for dataset in sets()[name]]
     results = fetch(wanted, mirror=MIRROR, offline=True)
-    graphs = {result.name: read_graph(result.file.path) for result in results}
+    graphs = {result.dataset.name: read_graph(result.file.path) for result in results}
     return {name: (graph, condense(graph)) for name, graph in graphs.items()}
 
 

@@ -80,7 +80,7 @@ def test_the_command_waits_for_the_timeout_and_ends_with_two_and_the_remedy(cach
 
 @pytest.mark.parametrize("registered", [True, False])
 def test_a_download_without_an_end_stops_at_the_registered_size_or_the_cap(registered, cache, monkeypatch):
-    monkeypatch.setattr("grailbench.data.fetch.UNREGISTERED", 3_000_000)
+    monkeypatch.setattr("grailbench.data.sources.UNREGISTERED", 3_000_000)
     with bad_servers.served() as server:
         server.act = bad_servers.FAULTS["sends without an end"].make(0)
         archive = Archive(file="a.gra.gz", bytes=1_000_000 if registered else None, sources=(f"{server.url}/a.gra.gz",))

@@ -276,32 +276,6 @@ def program(graph: str, option: Option) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What a tournament is about.
-
-    graph            the name of a graph
-    queries          how many queries are asked of one build
-    pairs            a file of pairs like those that will be asked, '-' for the standard input; None for drawn ones
-    implementations  who takes part; empty for all
-    gpu              whether implementations on a GPU take part
-    memory           the most bytes that the winner may need; None for any
-    seconds          about how long it may take, compiling aside
-    process          of the cells of the last round: 'own', which measures their memory, or 'shared'
-    sha256           of the graph that is meant; None for any of that name
-    """
-
-    graph: str
-    queries: int
-    pairs: str | None = None
-    implementations: tuple[str, ...] = ()
-    gpu: bool = False
-    memory: int | None = None
-    seconds: float = 60.0
-    process: str = "own"
-    sha256: str | None = None
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What a tournament found.
 
@@ -326,55 +300,67 @@ class Outcome:
 
 
 def hold(
-    entry: Entry, watching: Callable[[], AbstractContextManager[Watcher]], *, out: str | None = None, fetch: bool = True
-) -> Outcome:
-    """Hold a tournament in a new folder (`out`, or one in results/runs). `watching` gives the watcher of a round.
+    graph: str, queries: int, watching: Callable[[], AbstractContextManager[Watcher]], *, pairs: str | None = None,
+    chosen: Sequence[str] = (), gpu: bool = False, memory: int | None = None, seconds: float = 60.0,
+    process: str = "own", sha256: str | None = None, out: str | None = None, fetch: bool = True,
+) -> Outcome:  # fmt: skip
+    """Hold a tournament on a graph in a new folder (`out`, or one in results/runs).
+
+    queries   how many queries are asked of one build
+    watching  gives the watcher of a round
+    pairs     a file of pairs like those that will be asked, '-' for the standard input; None for drawn ones
+    chosen    the implementations that take part; empty for all
+    gpu       whether implementations on a GPU take part
+    memory    the most bytes that the winner may need; None for any
+    seconds   about how long it may take, compiling aside
+    process   of the cells of the last round: 'own', which measures their memory, or 'shared'
+    sha256    of the graph that is meant; None for any of that name
 
     Raises InputError for an unknown graph, one without vertices or wrong pairs, MachineLacks if a GPU is asked for and
     there is none, and the errors of `runner.run`.
     """
-    names, absent = candidates(entry.implementations, entry.gpu)
+    names, absent = candidates(chosen, gpu)
     blocks = [{"implementations": names, **variant} for variant in VARIANTS]
-    plan = planned(entry.graph, blocks, queries=[DRAWN[-1]], **ONCE)
+    plan = planned(graph, blocks, queries=[DRAWN[-1]], **ONCE)
     with watching() as watcher:
         provide(plan, fetch, watcher.note)
-        pairs = _Pairs(entry)
+        given = _Pairs(graph, pairs, sha256)
         watcher.note("loading kernels; the first time they are compiled, for a minute or two")
         _load_kernels(plan)
     busy = max(1.0, os.getloadavg()[0] / usable_cores())
-    limit = max(LEAST_SECONDS * busy, SHARE * entry.seconds, CONDENSED * pairs.condensing)
+    limit = max(LEAST_SECONDS * busy, SHARE * seconds, CONDENSED * given.condensing)
     began = monotonic()  # neither fetching nor compiling counts
     folder = new_run(NAME, plan.digest, out)
-    few = pairs.of(FIRST_PAIRS, folder)[-1:]
-    first = {**ONCE, "queries": few, "trials": FIRST_TRIALS if pairs.edges <= LARGE else 1}
+    few = given.of(FIRST_PAIRS, folder)[-1:]
+    first = {**ONCE, "queries": few, "trials": FIRST_TRIALS if given.edges <= LARGE else 1}
     measured: dict[str, Option] = {}
     for turn in range(1, ROUNDS + 1):
-        plan = planned(entry.graph, blocks, time_limit=limit, **first)
-        measured |= {option.name: option for option in _run(plan, watching, folder / f"round-{turn}", entry.seconds)}
+        plan = planned(graph, blocks, time_limit=limit, **first)
+        measured |= {option.name: option for option in _run(plan, watching, folder / f"round-{turn}", seconds)}
         late = [option.worst for option in measured.values() if option.worst.status == "timeout"]
         enough = sum(option.cost is not None for option in measured.values()) >= ENOUGH
-        if enough or not late or monotonic() - began > entry.seconds:
+        if enough or not late or monotonic() - began > seconds:
             break
         limit *= MORE
         blocks = [*map(configured, late)]
-    chosen = finalists(measured.values(), entry.queries, entry.memory)
-    if not chosen:
+    best = finalists(measured.values(), queries, memory)
+    if not best:
         return Outcome(folder, "", list(measured.values()), [], absent)
-    seconds = max(entry.seconds - (monotonic() - began), entry.seconds / 3)
+    left = max(seconds - (monotonic() - began), seconds / 3)
     for number in LAST_PAIRS:  # so many, and so many trials, that the last round takes about so many seconds
-        each = sum(2 * option.cost.once + number * option.cost.each for option in chosen) / 1e3
-        passes = int(seconds / (pairs.sets * each)) - 2  # one is verified, one warms up
+        each = sum(2 * option.cost.once + number * option.cost.each for option in best) / 1e3
+        passes = int(left / (given.sets * each)) - 2  # one is verified, one warms up
         if passes >= TRIALS[0]:
             break
     plan = planned(
-        entry.graph, [configured(option.worst) for option in chosen], queries=pairs.of(number, folder), count=number,
-        trials=int(np.clip(passes, *TRIALS)), process=None if entry.process == "shared" else entry.process,
-        from_edges=True, time_limit=max(30.0, entry.seconds),
+        graph, [configured(option.worst) for option in best], queries=given.of(number, folder), count=number,
+        trials=int(np.clip(passes, *TRIALS)), process=None if process == "shared" else process,
+        from_edges=True, time_limit=max(30.0, seconds),
     )  # fmt: skip
-    last = _run(plan, watching, folder, entry.seconds)
+    last = _run(plan, watching, folder, seconds)
     for option in (*measured.values(), *last):
-        require_same(option.worst.graph_sha256 or pairs.sha256, pairs.sha256, entry.graph)
-    return Outcome(folder, pairs.words(number), list(measured.values()), last, absent)
+        require_same(option.worst.graph_sha256 or given.sha256, given.sha256, graph)
+    return Outcome(folder, given.words(number), list(measured.values()), last, absent)
 
 
 def _run(plan: Plan, watching, folder: Path, seconds: float) -> list[Option]:
@@ -409,18 +395,18 @@ def _load_kernels(plan: Plan) -> None:
 
 
 class _Pairs:
-    """The pairs of an entry, and what is known of its graph: `edges`, `sha256`, and `condensing`, the seconds to
-    condense it.
+    """The pairs of a tournament, those of a file or drawn ones, and what is known of its graph: `edges`, `sha256`, and
+    `condensing`, the seconds to condense it.
 
     Raises InputError if the graph has no vertices or is another than is meant, and the errors of `read_pairs`.
     """
 
-    def __init__(self, entry: Entry):
-        graph: BenchGraph = problem(USUAL).open(entry.graph)
-        require_same(graph.sha256, entry.sha256, entry.graph)
+    def __init__(self, name: str, file: str | None, sha256: str | None):
+        graph: BenchGraph = problem(USUAL).open(name)
+        require_same(graph.sha256, sha256, name)
         if graph.dag.component.size == 0:
-            raise InputError(f"{entry.graph}: the graph has no vertices, so there is nothing to ask")
-        self.edges, self.sha256, self.file, self.sets = graph.edges, graph.sha256, entry.pairs, len(DRAWN)
+            raise InputError(f"{name}: the graph has no vertices, so there is nothing to ask")
+        self.edges, self.sha256, self.file, self.sets = graph.edges, graph.sha256, file, len(DRAWN)
         if self.file is not None:
             self.ids, self.sets = graph.ids, 1
             self.pairs = read_pairs(self.file, self.ids)

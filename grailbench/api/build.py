@@ -88,7 +88,18 @@ def build(
     if not isinstance(implementation, str):
         remedy = "'grailbench list implementations' shows them"
         raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)
-    params = _params(d, filters, threads, search, order, seed, devices, memory)
+    names = tuple(FILTERS) if filters is None else filters
+    if isinstance(names, str):
+        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
+    if not isinstance(names, tuple | list):
+        raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
+    if isinstance(memory, str | float):
+        memory = parsed(str(memory))
+    room = 0 if memory is None else whole_number(memory, "memory", 1)
+    params = Params(
+        whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
+        filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,
+    )  # fmt: skip
     pairs = None if pairs is None else whole_number(pairs, "pairs", 0)
     device = None if device is None else whole_number(device, "device", 0)
     resume = flag(resume, "resume")
@@ -174,24 +185,6 @@ def load(
         return Index(*found.restored())
     own = found.params
     return build(found.graph, implementation, d=own.dim, seed=own.seed, filters=own.filters, client=client)
-
-
-def _params(
-    d: Any, filters: Any, threads: Any, search: Any, order: Any, seed: Any, devices: Any, memory: Any
-) -> Params:
-    """The parameters that a caller names. Raises InputError for those that mean nothing."""
-    names = tuple(FILTERS) if filters is None else filters
-    if isinstance(names, str):
-        names = tuple(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    if not isinstance(names, tuple | list):
-        raise InputError(f"filters {shown(filters)}: choose among {', '.join(FILTERS)}")
-    if isinstance(memory, str | float):
-        memory = parsed(str(memory))
-    room = 0 if memory is None else whole_number(memory, "memory", 1)
-    return Params(
-        whole_number(threads, "threads"), whole_number(seed, "seed", 0), dim=whole_number(d, "d"), search=search,
-        filters=tuple(names), order=order, devices=whole_number(devices, "devices"), memory=room,
-    )  # fmt: skip
 
 
 def _spread(index: Index, client: Client | None) -> Index:

@@ -11,7 +11,7 @@ Lines of one table are timed in turns, in one process on one thread; a figure is
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from statistics import median
 from time import perf_counter
@@ -30,30 +30,11 @@ from grailbench.util import temporary
 from grailbench.util.screen import put
 
 PEER = "peer:pyreachability-grail"
+Costs = list[dict[str, Any]]  #: see `_costs`
+Ways = dict[str, Callable[[], Any]]  #: what is timed -> a round of it
 
 
-@dataclass(frozen=True)
-class Cost:
-    """The median of some rounds.
-
-    calls   questions of a round; 0 where it is an opening
-    beside  this time over that of the first line of the same part and graph; None for that line
-    """
-
-    part: str
-    graph: str
-    what: str
-    calls: int
-    ms: float
-    beside: float | None = None
-
-    @property
-    def ns(self) -> float | None:
-        """Nanoseconds a question."""
-        return 1e6 * self.ms / self.calls if self.calls else None
-
-
-def many(name: str, pairs: int, rounds: int) -> list[Cost]:
+def many(name: str, pairs: int, rounds: int) -> Costs:
     """`reaches_many` of random pairs on a graph beside the kernel. Raises CheckFailed if an answer differs."""
     graph = Graph.open(name)
     index = build(graph, "sequential")
@@ -61,17 +42,17 @@ def many(name: str, pairs: int, rounds: int) -> list[Cost]:
     component = graph.dag.component
     kernel, ends = index._engine.index, (component[us], component[vs])
     wide, labels = (us.astype(np.int64), vs.astype(np.int64)), (graph.ids_of(us), graph.ids_of(vs))
-    ways: dict[str, Callable[[], np.ndarray]] = {
+    ways: Ways = {
         "the kernel, of components": lambda: kernel.query_batch(*ends, NoTimer()),
         "reaches_many_vertices of int32": lambda: index.reaches_many_vertices(us, vs),
         "reaches_many of the ids, int64": lambda: index.reaches_many(*(wide if graph.ids.numeric else labels)),
     }
     if graph.ids.numeric and graph.ids.digest == "":
         ways["reaches_many of the ids, int32"] = lambda: index.reaches_many(us, vs)
-    return _beside("many", name, pairs, _in_turns(ways, rounds))
+    return _costs("many", name, pairs, _in_turns(ways, rounds))
 
 
-def one(name: str, pairs: int, rounds: int) -> list[Cost]:
+def one(name: str, pairs: int, rounds: int) -> Costs:
     """`reaches` of a tenth of the pairs, one by one, beside the peer's `query`. Raises CheckFailed as `many` does."""
     pairs = max(pairs // 10, 1)
     graph = Graph.open(name)
@@ -79,17 +60,17 @@ def one(name: str, pairs: int, rounds: int) -> list[Cost]:
     ends = np.random.default_rng(1).integers(0, graph.vertices, (2, pairs))
     inner = list(zip(*(graph.dag.component[each].tolist() for each in ends), strict=True))
     ids = list(zip(*(graph.ids_of(each).tolist() for each in ends), strict=True))
-    ways: dict[str, Callable[[], list[Any]]] = {"Index.reaches": lambda: _answered(index.reaches, ids)}
+    ways: Ways = {"Index.reaches": partial(_answered, index.reaches, ids)}
     try:
         peer = build(graph, PEER)._engine.index.method.query  # type: ignore[attr-defined]
     except MachineLacks:
         pass
     else:
-        ways[f"query of {PEER}, of components"] = lambda: _answered(peer, inner)
-    return _beside("one", name, pairs, _in_turns(ways, rounds))
+        ways[f"query of {PEER}, of components"] = partial(_answered, peer, inner)
+    return _costs("one", name, pairs, _in_turns(ways, rounds))
 
 
-def opening(name: str, pairs: int, rounds: int) -> list[Cost]:
+def opening(name: str, pairs: int, rounds: int) -> Costs:
     """Opening an index file in a folder for temporary files, and the first answer."""
     built = build(Graph.open(name), "sequential")
     with temporary.Folder("costs") as folder:
@@ -105,11 +86,11 @@ def opening(name: str, pairs: int, rounds: int) -> list[Cost]:
             first.append(1e3 * (middle - began))
             then.append(1e3 * (perf_counter() - middle))
             del index
-    lines = {f"load of {size}": median(first), "the first answer, with the check of the file": median(then)}
-    return [Cost("load", name, what, 0, ms) for what, ms in lines.items()]
+    times = {f"load of {size}": median(first), "the first answer, with the check of the file": median(then)}
+    return _costs("load", name, 0, times)
 
 
-def networkx(name: str, pairs: int, rounds: int) -> list[Cost]:
+def networkx(name: str, pairs: int, rounds: int) -> Costs:
     """`has_path` of a hundredth of the pairs, random and balanced ones, by NetworkX itself, by the backend, and without
     NetworkX. Raises CheckFailed as `many` does, MachineLacks without NetworkX."""
     try:
@@ -130,20 +111,18 @@ def networkx(name: str, pairs: int, rounds: int) -> list[Cost]:
         for kind in QuerySpec.DRAWN:
             drawn = query_set(QuerySpec(kind, max(pairs // 100, 1), 1), opened.dag, opened.sha256)
             ids = list(zip(drawn.sources.tolist(), drawn.targets.tolist(), strict=True))
-            ways: dict[str, Callable[[], list[bool]]] = {
-                "has_path(G, u, v) by NetworkX itself": lambda: _answered(nx.has_path, ids, graph),  # noqa: B023
-                "has_path(G, u, v), converted before": lambda: _answered(
-                    lambda u, v: nx.has_path(graph, u, v, backend="grailbench"),
-                    ids,  # noqa: B023
-                ),
-                "has_path(nx_backend.convert(G), u, v)": lambda: _answered(nx.has_path, ids, converted),  # noqa: B023
-                "index.reaches(u, v) without NetworkX": lambda: _answered(converted.index.reaches, ids),  # noqa: B023
+            backend = partial(nx.has_path, graph, backend="grailbench")
+            ways: Ways = {
+                "has_path(G, u, v) by NetworkX itself": partial(_answered, partial(nx.has_path, graph), ids),
+                "has_path(G, u, v), converted before": partial(_answered, backend, ids),
+                "has_path(nx_backend.convert(G), u, v)": partial(_answered, partial(nx.has_path, converted), ids),
+                "index.reaches(u, v) without NetworkX": partial(_answered, converted.index.reaches, ids),
             }
-            found += _beside("networkx", f"{opened.name}, {kind}", len(ids), _in_turns(ways, rounds))
+            found += _costs("networkx", f"{opened.name}, {kind}", len(ids), _in_turns(ways, rounds))
     return found
 
 
-def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, float]:
+def _in_turns(ways: Ways, rounds: int) -> dict[str, float]:
     """The median ms of each way, after one round that is not timed. Raises CheckFailed if one gives other answers."""
     answers = {what: way() for what, way in ways.items()}
     right = next(iter(answers.values()))
@@ -159,28 +138,33 @@ def _in_turns(ways: dict[str, Callable[..., Any]], rounds: int) -> dict[str, flo
     return {what: median(ms) for what, ms in times.items()}
 
 
-def _answered(function: Callable[..., Any], pairs: list[tuple[Any, ...]], *first: Any) -> list[bool]:
-    return [function(*first, source, target) for source, target in pairs]
+def _answered(function: Callable[..., Any], pairs: list[tuple[Any, Any]]) -> list[bool]:
+    return [function(source, target) for source, target in pairs]
 
 
-def _beside(part: str, graph: str, calls: int, times: dict[str, float]) -> list[Cost]:
+def _costs(part: str, graph: str, calls: int, times: dict[str, float]) -> Costs:
+    """A record for each median: part, graph, what, calls (questions of a round; 0 where it is an opening), ms, beside
+    (this time over the first, None for that and for openings), ns (nanoseconds a question)."""
     base = next(iter(times.values()))
     return [
-        Cost(part, graph, what, calls, ms, ms / base if at else None) for at, (what, ms) in enumerate(times.items())
-    ]
+        {
+            "part": part, "graph": graph, "what": what, "calls": calls, "ms": ms,
+            "beside": ms / base if at and calls else None, "ns": 1e6 * ms / calls if calls else None,
+        } for at, (what, ms) in enumerate(times.items())
+    ]  # fmt: skip
 
 
-def table(costs: list[Cost]) -> Table:
+def table(costs: Costs) -> Table:
     """The costs of a part."""
 
-    def text(value: float | None, places: int) -> str:
-        return f"{value:,.{places}f}" if value else ""
+    def text(cost: dict[str, Any], key: str, places: int) -> str:
+        return f"{cost[key]:,.{places}f}" if cost[key] else ""
 
     heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
-    lines = [[each.graph, each.what, text(each.calls, 0), text(each.ms, 3), text(each.ns, 0), text(each.beside, 2)]
-             for each in costs]  # fmt: skip
-    ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0].graph != pair[1].graph)
-    return Table("", costs[0].part, heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
+    lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3), text(each, "ns", 0),
+              text(each, "beside", 2)] for each in costs]  # fmt: skip
+    ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0]["graph"] != pair[1]["graph"])
+    return Table("", costs[0]["part"], heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
 
 
 #: part -> what measures a graph, and the graphs of it
@@ -207,7 +191,7 @@ def main(graphs: tuple[str, ...], parts: tuple[str, ...], pairs: int, rounds: in
             measure, usual = PARTS[part]
             costs = [cost for name in graphs or usual for cost in measure(name, pairs, rounds)]
             if as_json:
-                click.echo("\n".join(json.dumps({**asdict(cost), "ns": cost.ns}) for cost in costs))
+                click.echo("\n".join(map(json.dumps, costs)))
             else:
                 put(terminal(table(costs)))
     except GrailbenchError as error:

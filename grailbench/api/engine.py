@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grailbench.api.graph import Graph
-from grailbench.errors import InputError, of_system
+from grailbench.errors import InputError
 from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
@@ -97,20 +97,11 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
     return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
 
 
-def save(graph: Graph, engine: Engine, path: str | os.PathLike[str]) -> None:
+def write(graph: Graph, engine: Engine, path: Path) -> None:
     """Writes an index to a file, which appears whole or not at all, beside readers of an older one.
 
-    Raises InputError if the implementation cannot store its index or the file cannot be written, and MachineLacks if
-    the disk is full.
+    Raises InputError if the implementation cannot store its index, OSError if the file cannot be written.
     """
-    try:
-        write(graph, engine, Path(path))
-    except OSError as error:
-        raise of_system(error) from None
-
-
-def write(graph: Graph, engine: Engine, path: Path) -> None:
-    """As `save`, but raises OSError if the file cannot be written."""
     header, arrays = _described(graph, engine)
     with atomic_file(path, seeks=True, over=mapped.MAGIC, follow=True) as stream:  # an index may replace one
         mapped.write(stream, header, arrays)

@@ -7,17 +7,19 @@ import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import cached_property
 from numbers import Real
+from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from grailbench.api import kernels
-from grailbench.api.engine import packed, save, unpacked
+from grailbench.api.engine import Engine, packed, unpacked, write
+from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
 from grailbench.distributed import shards
-from grailbench.errors import InputError
+from grailbench.errors import InputError, of_system
 from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
@@ -26,12 +28,8 @@ from grailbench.problems.counts import sketch
 from grailbench.problems.counts.catalog import searched
 from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.sweep import count_all
-from grailbench.problems.reachability.index import OnePair, Params
+from grailbench.problems.reachability.index import Decision, OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
-
-if TYPE_CHECKING:
-    from grailbench.api.engine import Engine
-    from grailbench.api.explain import Explanation
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
@@ -65,8 +63,9 @@ class Index:
         self._lock = threading.Lock()
         self._component = None if engine.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
         self._one_pair: Any = _UNASKED
-        self._quick: Callable[[int, int, int], bool | None] = _unknown
-        self._at = 0  # the filters, where each id is its vertex
+        # the filters, where they can be asked by ids as each id is its vertex
+        self._quick: Callable[[int, int, int], bool | None] = lambda at, source, target: None
+        self._at = 0
         self._first = self._counted = 0  # ids that count: the first, and how many
         self._of_file = engine.check is not whole
         self._due = 0.0  # when a single question looks again whether the file was changed
@@ -339,9 +338,22 @@ class Index:
         >>> print(index.explain("oven", "dough"))
         oven does not reach dough (by in-tree): oven is not above dough in an in-tree, the only way to dough
         """
-        from grailbench.api.explain import explain
-
-        return explain(self.graph, self._engine, source, target, self.path(source, target))
+        path, component, ids = self.path(source, target), self.graph.dag.component, self.graph.ids
+        u, v = self.graph.vertex(source), self.graph.vertex(target)
+        a, b = int(component[u]), int(component[v])
+        if u == v:
+            return Explanation(source, target, True, "same vertex", "every vertex reaches itself", path=path)
+        if a == b:
+            size = int(np.count_nonzero(component == a))
+            why = f"both are in one strong component of {size:,} vertices, so there is a cycle through them"
+            return Explanation(source, target, True, "component", why, path=path)
+        found = self._engine.index.decide(a, b)
+        if found is None:
+            why = "this implementation does not tell which of its steps answered"
+            found = Decision(path is not None, self.implementation, why)
+        known = {a: u, b: v}  # of other components the least vertex
+        names = [ids.label_of(known.get(c, int(np.argmax(component == c)))) for c in found.vertices]
+        return Explanation(source, target, found.reachable, found.by, found.why.format(*names), found.looked, path)
 
     # ------------------------------------------------------------------ keeping it
 
@@ -352,7 +364,10 @@ class Index:
         an index, or if the file cannot be written.
         """
         check_path(path)
-        save(self.graph, self._engine, path)
+        try:
+            write(self.graph, self._engine, Path(path))
+        except OSError as error:
+            raise of_system(error) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpacked, (packed(self.graph, self._engine),)
@@ -504,7 +519,3 @@ class Index:
 
 def _unpacked(content: bytes) -> Index:
     return Index(*unpacked(content))
-
-
-def _unknown(at: int, source: int, target: int) -> bool | None:
-    """In place of the filters, where they cannot be asked by ids."""

@@ -40,7 +40,7 @@ def ab(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, o
     from grailbench.harness import ab
 
     gate = runs.gate_of(gate_file, metrics=list(metric), require_all=require_all)
-    sides = ab.ab((rev_a, rev_b), options.fields(flags), rounds, note, out=out, fetch=not no_fetch)
+    sides = ab.ab((rev_a, rev_b), flags, rounds, note, out=out, fetch=not no_fetch)
     found = runs.of_runs(*sides, gate)
     put(found, "json" if as_json else form, everything)
     found.check()

@@ -11,12 +11,12 @@ import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, put, put_json, table
+from grailbench.report.table import Table
 from grailbench.util import paths
 from grailbench.util.words import decimal_size, short, size
 
 if TYPE_CHECKING:
-    from grailbench.api.advise import Advice, Entry, Option, Outcome
-    from grailbench.report.table import Table
+    from grailbench.api.advise import Advice, Option, Outcome
 
 NS = 1e6  #: ns in a ms
 
@@ -69,25 +69,35 @@ def advise(graph, queries, pairs, memory, updates, gpu, impl, budget, process, o
     from grailbench.report import draw, tradeoffs
 
     name, sha256 = named(graph, note)
-    entry = advise.Entry(name, min(queries, updates or queries), pairs, impl, gpu, memory, budget, process, sha256)
-    outcome = advise.hold(entry, partial(RunView, quiet=True), out=out, fetch=not no_fetch)
-    found = advise.advise(outcome.last or outcome.first, entry.queries, memory)
+    between = min(queries, updates or queries)
+    outcome = advise.hold(
+        name, between, partial(RunView, quiet=True), pairs=pairs, chosen=impl, gpu=gpu, memory=memory, seconds=budget,
+        process=process, sha256=sha256, out=out, fetch=not no_fetch,
+    )  # fmt: skip
+    found = advise.advise(outcome.last or outcome.first, between, memory)
     run = read(outcome.folder)
     figures = [figure for figure in tradeoffs.of_run(run) if figure.drawable]
     drawn = draw.save(figures, outcome.folder / "figures", f"Run {run.name}. {run.machine}")
-    program = advise.program(entry.graph, found.best)
+    program = advise.program(name, found.best)
     lines, records = sentences(found, outcome.dropped, queries, updates), [*candidates(outcome, found)]
     if as_json:
-        put_json([*records, *others(outcome, found)])
+        without = None
+        if against := advise.unindexed(found.ratios, found.best):
+            since = None if against.since == math.inf else against.since
+            without = {"since": since, **_configuration(against.option)}
+        # each break-even number, and each implementation that is not here
+        steps = [{"kind": "break-even", "since": each.since, **_configuration(each.option)} for each in found.steps]
+        absent = ({"kind": "absent", "implementation": each, "reason": why} for each, why in outcome.absent.items())
+        put_json([*records, *steps, *absent])
         put_json([{
-            "kind": "advice", "graph": entry.graph, "pairs": outcome.pairs, "memory": memory,
+            "kind": "advice", "graph": name, "pairs": outcome.pairs, "memory": memory,
             **_configuration(found.best), "fastest": found.fastest.name,
-            "level": [option.name for option in found.level], "sentences": lines, "without_index": _unindexed(found),
+            "level": [option.name for option in found.level], "sentences": lines, "without_index": without,
             "program": program, "run": str(outcome.folder), "files": [str(path) for path in drawn],
             "queries": queries, "updates": updates,
         }])  # fmt: skip
         return
-    put([_table(entry, outcome, found, records), *lines])
+    put([_table(name, outcome, found, records), *lines])
     put(["", *(f"  {line}" for line in program), ""])
     put([f"rows: {paths.shown(outcome.folder)}", *(f"figure: {paths.shown(path)}" for path in drawn)])
 
@@ -113,14 +123,6 @@ def candidates(outcome: Outcome, found: Advice) -> Iterator[dict]:
         }  # fmt: skip
 
 
-def others(outcome: Outcome, found: Advice) -> Iterator[dict]:
-    """A record for each break-even number, and for each implementation that is not here."""
-    for step in found.steps:
-        yield {"kind": "break-even", "since": step.since, **_configuration(step.option)}
-    for name, reason in outcome.absent.items():
-        yield {"kind": "absent", "implementation": name, "reason": reason}
-
-
 def _configuration(option: Option) -> dict:
     from grailbench.harness import axes
 
@@ -129,18 +131,10 @@ def _configuration(option: Option) -> dict:
             **{axis.name: cell.shown(axis) or None for axis in axes.shown()}}  # fmt: skip
 
 
-def _unindexed(found: Advice) -> dict | None:
-    from grailbench.api.advise import unindexed
-
-    if (against := unindexed(found.ratios, found.best)) is None:
-        return None
-    return {"since": None if against.since == math.inf else against.since, **_configuration(against.option)}
-
-
 # ------------------------------------------------------------------ tables
 
 
-def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -> Table:
+def _table(graph: str, outcome: Outcome, found: Advice, records: list[dict]) -> Table:
     """A line for each candidate that has times, the cheapest of the last round first; notes name the others and why
     they have none."""
     from grailbench.compare.ratios import EQUAL, Ratio
@@ -161,7 +155,7 @@ def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -
     columns = {
         "configuration": "configuration", "build ms": lambda record: short(record["build_ms"]),
         "ns a query": lambda record: short(record["query_ns"]), "index": of_bytes("index_bytes"),
-        "peak memory": of_bytes("peak_bytes"), f"{entry.queries:,} queries": lambda record: span(record["cost_ms"]),
+        "peak memory": of_bytes("peak_bytes"), f"{found.queries:,} queries": lambda record: span(record["cost_ms"]),
         "times the best": lambda record: record["ratio"] and str(Ratio(record["ratio"], record["interval"])),
         "": remarks,
     }  # fmt: skip
@@ -181,7 +175,7 @@ def _table(entry: Entry, outcome: Outcome, found: Advice, records: list[dict]) -
         "process, with interpreter, libraries and graph.",
         *(f"{', '.join(names)}: {reason}." for reason, names in why.items()),
     ]
-    return table(f"Candidates on {entry.graph}", columns, timed, list(columns)[1:-1], notes=notes)
+    return table(f"Candidates on {graph}", columns, timed, list(columns)[1:-1], notes=notes)
 
 
 # ------------------------------------------------------------------ sentences

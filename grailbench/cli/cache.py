@@ -1,25 +1,21 @@
 """The command `grailbench cache`."""
 
-from __future__ import annotations
-
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import show, table, text
 from grailbench.errors import InputError
+from grailbench.report.table import Table
 from grailbench.util import caches, kernelcache, paths
 from grailbench.util.caches import KERNELS, KINDS, Entry
 from grailbench.util.words import BLANK, count, decimal_size
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 STALE, FORMER, ABOVE = "left by a process that is gone", "of a former version", "above the bound, used longest ago"
 
@@ -139,8 +135,10 @@ def pruned(dry: bool) -> Iterator[dict]:
     yield from taken(former, FORMER)
     outdated = {*kernelcache.former()}
     kernels = [entry for entry in caches.kernels() if entry.path in outdated]
-    kernelcache.remove(() if dry else outdated)
-    yield from (record(entry.path, KERNELS, entry.bytes, FORMER) for entry in kernels)
+    for entry in kernels:
+        if not dry:
+            shutil.rmtree(entry.path, ignore_errors=True)
+        yield record(entry.path, KERNELS, entry.bytes, FORMER)
     if (most := caches.bound()) is not None:
         yield from taken(caches.least_used([entry for entry in every if entry not in former], most), ABOVE)
 

@@ -1,18 +1,12 @@
 """The command `grailbench cluster`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
 from grailbench.cli.run import client
+from grailbench.report.table import Table
 from grailbench.util.words import BLANK, count, gib, listing
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 
 @click.command

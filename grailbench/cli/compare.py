@@ -12,11 +12,11 @@ import click
 
 from grailbench.cli import options, printing
 from grailbench.cli.printing import note, put_json
+from grailbench.report.table import Table
 from grailbench.util.words import brief, count, fine_ratio, grouped
 
 if TYPE_CHECKING:
-    from grailbench.compare.runs import CellChange, Comparison, CounterChange, TimeChange
-    from grailbench.report.table import Table
+    from grailbench.compare.runs import Comparison, CounterChange, Side, TimeChange
 
 
 @click.command
@@ -132,12 +132,21 @@ def header(found: Comparison) -> Iterator[str]:
 
 
 def tables(found: Comparison, everything: bool = False) -> Iterator[Table]:
-    """The tables that have lines; `everything` adds times that are the same."""
+    """The tables that have lines; `everything` adds times that are the same, and all cells that only one run has."""
+    from grailbench.compare.runs import ABSENT
+
     if found.cells:
         columns = _PLACE | {"base": "base", "new": "new", "reason": "reason", "verdict": lambda c: _CELLS[c.verdict]}
         yield _table("Cells", columns, _worst_first(found.cells), right=())
     if found.one_sided:
-        yield _one_side(found.one_sided, everything)
+        shown = found.one_sided if everything else found.one_sided[:_FEW]
+        columns = {
+            "run": lambda c: "new" if c.base == ABSENT else "base" if c.new == ABSENT else "both, other graphs",
+            **_PLACE, "verdict": lambda c: _CELLS[c.verdict],
+        }  # fmt: skip
+        hidden = len(found.one_sided) - len(shown)
+        notes = [f"{count(hidden, 'more cell')}: --all shows them."] if hidden else []
+        yield _table(ONE_SIDE, columns, shown, notes=notes)
     if found.counters:
         changes = _telling(found.counters)
         hidden = len(found.counters) - len(changes)
@@ -163,19 +172,6 @@ def tables(found: Comparison, everything: bool = False) -> Iterator[Table]:
 
 def _worst_first(changes: list) -> list:
     return sorted(changes, key=lambda each: _ORDER.index(each.verdict))
-
-
-def _one_side(changes: list[CellChange], everything: bool) -> Table:
-    """The first cells that only one run has; all of them if `everything`."""
-    from grailbench.compare.runs import ABSENT
-
-    shown = changes if everything else changes[:_FEW]
-    columns = {
-        "run": lambda c: "new" if c.base == ABSENT else "base" if c.new == ABSENT else "both, other graphs", **_PLACE,
-        "verdict": lambda c: _CELLS[c.verdict],
-    }  # fmt: skip
-    hidden = count(len(changes) - len(shown), "more cell")
-    return _table(ONE_SIDE, columns, shown, notes=[f"{hidden}: --all shows them."] if len(changes) > len(shown) else [])
 
 
 def _telling(changes: list[CounterChange]) -> list[CounterChange]:
@@ -207,15 +203,11 @@ def _times(title: str, changes: list[TimeChange]) -> Table:
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")
 
-    def side(name: str):
-        def words(change: TimeChange) -> str:
-            found = getattr(change, name)
-            return f"{brief(found.median)} [{brief(found.interval.low)}, {brief(found.interval.high)}]"
-
-        return words
+    def side(found: Side) -> str:
+        return f"{brief(found.median)} [{brief(found.interval.low)}, {brief(found.interval.high)}]"
 
     columns = _PLACE | {
-        "phase": "phase", "unit": "unit", "base": side("base"), "new": side("new"),
+        "phase": "phase", "unit": "unit", "base": lambda c: side(c.base), "new": lambda c: side(c.new),
         "new / base": lambda c: fine_ratio(c.ratio), "95 %": lambda c: span(c.bounds, fine_ratio),
         "of least": lambda c: fine_ratio(c.least), "gate": lambda c: fine_ratio(c.allowed),
         "verdict": lambda c: _WORDS[c.verdict] + ("~" if c.drifts else ""),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +11,7 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
 from grailbench.errors import CheckFailed, InputError
+from grailbench.report.table import Table
 from grailbench.util.visible import visible
 from grailbench.util.words import grouped, listing
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from grailbench.data.fetch import FetchResult
-    from grailbench.data.sources import Progress
-    from grailbench.report.table import Table
+    from grailbench.data.sources import Tell
 
 #: header -> key of the measured value in a record; the published value beside it is in 'published_' + key
 COLUMNS = {
@@ -92,7 +92,7 @@ def _fetched(result: FetchResult) -> dict:
     try:
         return describe(result.dataset) | {"status": result.status, "reasons": reasons}
     except InputError as error:
-        return {"name": result.name, "set": result.dataset.set, "matches": None,
+        return {"name": result.dataset.name, "set": result.dataset.set, "matches": None,
                 "status": "damaged", "reasons": [*reasons, str(error)]}  # fmt: skip
 
 
@@ -135,9 +135,9 @@ def _remarks(of_set: list[dict]) -> Iterator[str]:
 
 
 @contextmanager
-def _bars(screen: Console) -> Iterator[Callable[[str], Progress]]:
+def _bars(screen: Console) -> Iterator[Callable[[str], AbstractContextManager[Tell]]]:
     """In the block, a progress bar for each download on the terminal of `screen`, none if that is not a terminal; gives
-    what makes the `Progress` of a file."""
+    what begins the bar of a file."""
     from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn
     from rich.progress import Progress as Bars
 
@@ -145,16 +145,12 @@ def _bars(screen: Console) -> Iterator[Callable[[str], Progress]]:
                TimeRemainingColumn())  # fmt: skip
     with Bars(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bars:
 
-        class Bar:
-            def __init__(self, name: str):
-                self._task = bars.add_task(visible(name), total=None)
+        @contextmanager
+        def bar(name: str) -> Iterator[Tell]:
+            task = bars.add_task(visible(name), total=None)
+            try:
+                yield lambda total, more: bars.update(task, total=total, advance=more)
+            finally:
+                bars.update(task, visible=False)
 
-            total = property(lambda self: None, lambda self, value: bars.update(self._task, total=value or None))
-
-            def update(self, count: int) -> None:
-                bars.update(self._task, advance=count)
-
-            def close(self) -> None:
-                bars.update(self._task, visible=False)
-
-        yield Bar
+        yield bar

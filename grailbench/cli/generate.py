@@ -1,18 +1,13 @@
 """The command `grailbench generate`."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import show, table
+from grailbench.report.table import Table
 from grailbench.util.words import BLANK, grouped
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 
 @click.command
@@ -58,10 +53,8 @@ def generate(names, seed, vertices, degree, window, name, compared, listed, stre
             "positive pairs": lambda row: None if row["positive_rate"] is None else f"{row['positive_rate']:.4%}",
             "counts are": "basis",
         }  # fmt: skip
-        title, found = (
-            "Look-alikes, counted as in print: those of the thesis with the super-root",
-            [*generating.listing()],
-        )
+        title = "Look-alikes, counted as in print: those of the thesis with the super-root"
+        found = list(generating.listing())
         show(as_json, found, [table(title, columns, found, list(columns)[1:4], BLANK)])
     elif stream:
         from grailbench.outofcore.streams import streamed

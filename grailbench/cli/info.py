@@ -78,10 +78,12 @@ def _dataset(name: str) -> dict | None:
 
     For a generated or imported graph it has `file_vertices` and `file_edges` of the raw graph, which closures and
     traversals take, what characterizes it and, in words, the `ids` of its file, its `weights`, and `notes` of the
-    import; for a graph that is not generated yet its number of vertices only.
+    import; for a graph that is not generated yet its number of vertices only. One of the catalogue also has what that
+    says: its `set`, `title`, `model` and `parameters`, and the counts of seed 1 as `recorded`.
     """
     from grailbench.data.library import open_graph, open_raw
     from grailbench.data.locate import look_up
+    from grailbench.graph.generate import catalogue
     from grailbench.graph.profile import characteristics
 
     if (found := look_up(name)) is None:
@@ -98,17 +100,8 @@ def _dataset(name: str) -> dict | None:
         record = made(found.name) | characteristics(open_graph(found.name).dag)
         record |= {"file_vertices": raw.vertices, "file_edges": raw.edges, "ids": raw.ids.describe(),
                    "weights": raw.weights or "none in the file", "notes": list(raw.notes)}  # fmt: skip
-    return record | _catalogued(found.name)
-
-
-def _catalogued(name: str) -> dict:
-    """What the catalogue says of a generated graph: `set`, `title`, the `model` and its `parameters`, `recorded` counts
-    of seed 1; nothing of a graph that is not in it."""
-    from grailbench.graph.generate import catalogue
-
-    if (graph := catalogue.graphs().get(name)) is None:
-        return {}
-    return {
-        "set": catalogue.set_of(name), "title": graph.title, "model": graph.model, "parameters": graph.parameters,
-        "recorded": graph.measured.model_dump(), "about": catalogue.sets()[catalogue.set_of(name)].about,
-    }  # fmt: skip
+    if (graph := catalogue.graphs().get(found.name)) is not None:
+        of = catalogue.set_of(found.name)
+        record |= {"set": of, "title": graph.title, "model": graph.model, "parameters": graph.parameters,
+                   "recorded": graph.measured.model_dump(), "about": catalogue.sets()[of].about}  # fmt: skip
+    return record

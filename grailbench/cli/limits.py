@@ -1,18 +1,13 @@
 """The command `grailbench limits`."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
+from grailbench.report.table import Table
 from grailbench.util.words import brief, size
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
 
 NOISY = 1.5  #: limits whose most is more than this times their least are marked
 

@@ -24,8 +24,6 @@ from grailbench.util.visible import visible
 
 CACHED = "completion.json"  #: the file of names in the cache
 _SHELL = frozenset(" \"'\\$`&|;<>()*?[]{}~#!")  #: what a shell does not take for itself
-#: flag -> field of an experiment, where the names differ
-_FIELDS = {"dataset": "datasets", "set_": "sets", "impl": "implementations"}
 
 # ------------------------------------------------------------------ types; help shows their `name` in capitals
 
@@ -219,15 +217,16 @@ index = _bundle(
     click.option("--filters", type=FILTERS, help="Filters beside the labels. [default: all]"),
     click.option("--threads", type=Whole(0), default=0, help="Worker threads. [default: all cores]"),
 )  # fmt: skip
-#: what to measure: graphs, implementations and axes, from flags or a config
+#: what to measure: graphs, implementations and axes, from flags or a config; as `timing`, under the names of an
+#: experiment's fields
 matrix = _bundle(
     click.option("--config", type=CONFIG, help="A shipped config, or a TOML file; flags replace its keys."),
     click.option("--short", is_flag=True, help="Take the short form of the config: its keys in [short]."),
     click.option("--problem", type=PROBLEM, help=f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"),
-    many("--dataset", GRAPH, "A graph; may repeat."),
-    many("--set", SETS, "A set of graphs, as small-sparse; may repeat. 'all' is every set.", "set_"),
+    many("--dataset", GRAPH, "A graph; may repeat.", "datasets"),
+    many("--set", SETS, "A set of graphs, as small-sparse; may repeat. 'all' is every set.", "sets"),
     many("--impl", IMPLEMENTATION, "An implementation, or a TOML file that describes a program; may repeat. "
-         "[default: sequential, parallel, or the like]"),
+         "[default: sequential, parallel, or the like]", "implementations"),
     *(_axis(axis) for axis in axes.shown()),
     many("--queries", QUERIES, "random, balanced, or a file of `u v [0|1]`; may repeat. [default: random]"),
     click.option("--count", type=Whole(1), help="Query pairs [default: 100000] or sources [default: 16]."),
@@ -287,8 +286,3 @@ machine = click.option(
     "--machine", metavar="NAME",
     help="For a run on several kinds of machines: show what this one measured. The error lists them.",
 )  # fmt: skip
-
-
-def fields(flags: dict) -> dict:
-    """The flags of `matrix` and `timing` under the names of an experiment's fields."""
-    return {_FIELDS.get(name, name): value for name, value in flags.items()}

@@ -9,11 +9,11 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import show, table
 from grailbench.problems.contract import USUAL
+from grailbench.report.table import Table
 from grailbench.util.words import count
 
 if TYPE_CHECKING:
     from grailbench.harness.plan import Cell, Plan
-    from grailbench.report.table import Table
 
 
 @click.command
@@ -30,7 +30,7 @@ def plan(as_json, **flags):
     """
     from grailbench.harness.prepare import missing, plan_of
 
-    found, _ = plan_of(options.fields(flags))
+    found, _ = plan_of(flags)
     show(as_json, (cell.record() for cell in found.cells), [plan_table(found, missing(found))])
 
 

@@ -1,7 +1,5 @@
 """What all commands print alike, and where they write answers: the standard output, or a file."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -11,18 +9,15 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
 from grailbench.cli.streams import KEEP
+from grailbench.report.table import Table
 from grailbench.util.outputs import replaced
 from grailbench.util.visible import visible
 from grailbench.util.words import gib
-
-if TYPE_CHECKING:
-    from grailbench.report.table import Table
-    from grailbench.util.screen import Grid
 
 Of = str | Callable[[Any], Any]  #: how a column gets its value of a thing
 
@@ -38,7 +33,6 @@ def table(
     none     the text of a missing value
     more     further fields of the `Table`
     """
-    from grailbench.report.table import Table
 
     def value(thing: Any, of: Of) -> Any:
         return of(thing) if callable(of) else thing[of] if isinstance(thing, Mapping) else getattr(thing, of)
@@ -96,10 +90,9 @@ def put_json(records: Iterable[dict]) -> None:
         click.echo(json.dumps(record))
 
 
-def put(parts: Iterable[Table | Grid | str], on_stderr: bool = False) -> None:
+def put(parts: Iterable[Table | str], on_stderr: bool = False) -> None:
     """Print tables and lines for people; in a terminal they fit its width."""
     from grailbench.report.render import terminal
-    from grailbench.report.table import Table
     from grailbench.util import screen
 
     to = screen.error_console() if on_stderr else None

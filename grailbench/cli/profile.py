@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
@@ -13,12 +13,12 @@ import click
 
 from grailbench.cli import options
 from grailbench.cli.printing import note, show, table
+from grailbench.report.table import Table
 from grailbench.util.words import count, estimate, grouped, magnitude, share, short, size
 
 if TYPE_CHECKING:
     from grailbench.graph.profile import Reach
     from grailbench.problems.reachability.profile import Profile
-    from grailbench.report.table import Table
 
 
 @click.command
@@ -55,22 +55,29 @@ def profile(graphs, seed, out, form, record, as_json):
       grailbench profile kegg-like --json
       grailbench profile kegg-like erdos-renyi-100-0.1 --record outlines.jsonl
     """
-    if record is not None:
-        _record(graphs, record)
-        return
-    for graph in graphs:
-        _show(graph, seed, out if len(graphs) == 1 or out is None else out / Path(graph).stem, form, as_json)
-
-
-def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> None:
     from grailbench.data.imported import named
     from grailbench.data.library import open_graph
-    from grailbench.problems.reachability.profile import profile, remarks
+    from grailbench.graph import profile as outlines
+    from grailbench.problems.reachability.profile import profile
+
+    recorded = {} if record is None else outlines.read(record)
+    for graph in graphs:
+        name, sha256 = named(graph, note)
+        if record is None:
+            folder = out if len(graphs) == 1 or out is None else out / Path(graph).stem
+            _show(profile(open_graph(name, sha256), seed), folder, form, as_json)
+        else:
+            recorded[name] = profile(open_graph(name), pairs=0)
+            outlines.write(record, recorded.values())
+            note(f"recorded: {name}")
+
+
+def _show(found: Profile, out: Path | None, form: str, as_json: bool) -> None:
+    from grailbench.problems.reachability.profile import remarks
     from grailbench.report import draw
     from grailbench.report.profiled import of_answers, of_outline
     from grailbench.util.visible import quoted
 
-    found = profile(open_graph(*named(graph, note)), seed)
     parts = [part for table in tables(found) for part in (table, *([""] if table.notes else []))]
     parts += [*([] if found.reach is None else [reached(found.reach)]), *remarks(found)]
     parts += [f"next: grailbench advise {quoted(found.name)}"] if found.vertices else []
@@ -80,20 +87,6 @@ def _show(graph: str, seed: int, out: Path | None, form: str, as_json: bool) -> 
         answers = of_answers(each._asdict() for each in found.settled)
         for path in draw.save([*of_outline(found), answers], out, source, form):
             note(f"written: {path}")
-
-
-def _record(graphs: Iterable[str], path: Path) -> None:
-    """Puts the outlines of graphs into a file, which is whole after each."""
-    from grailbench.data.imported import named
-    from grailbench.data.library import open_graph
-    from grailbench.graph import profile as outlines
-    from grailbench.problems.reachability.profile import profile
-
-    found = outlines.read(path)
-    for name, _ in (named(graph, note) for graph in graphs):
-        found[name] = profile(open_graph(name), pairs=0)
-        outlines.write(path, found.values())
-        note(f"recorded: {name}")
 
 
 BINS = 16  #: most lines of the table of levels, a divisor of the bins of an outline

@@ -72,7 +72,7 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
         raise click.UsageError("--workers and --scheduler go without --simulate and --answers")
     if answers == "-" and as_json:
         raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
-    found, folder = plan_of(options.fields(flags), resume, out)
+    found, folder = plan_of(flags, resume, out)
     writing = None if answers is None else Answers(answers, found)
     with console.RunView(as_json) as screen, client(workers, scheduler) as dask:
         checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs), "answered": writing}

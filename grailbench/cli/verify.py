@@ -31,7 +31,7 @@ def verify(as_json, sample, oracle_seconds, jobs, no_fetch, simulate, **flags):
     from grailbench.harness.prepare import plan_of
     from grailbench.problems.contract import Checks
 
-    found, _ = plan_of(options.fields(flags))
+    found, _ = plan_of(flags)
     checking = Checks(sample, oracle_seconds, jobs=jobs)
     with console.RunView(as_json) as screen:
         done = runner.verify(found, screen, fetch=not no_fetch, checks=checking, simulate=simulate)

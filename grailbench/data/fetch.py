@@ -9,31 +9,22 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grailbench.data import cache
+from grailbench.data import cache, sources
 from grailbench.data.cache import CachedFile
 from grailbench.data.registry import Archive, Dataset, Form
-from grailbench.data.sources import (
-    UNPACKED,
-    UNREGISTERED,
-    Cancelled,
-    Hosts,
-    OutOfReach,
-    Progress,
-    SourceFailed,
-    folder_of,
-    transfer,
-    unpack,
-)
+from grailbench.data.sources import OutOfReach, SourceFailed, folder_of
 from grailbench.errors import InputError, of_system
 from grailbench.graph.store import sha256_file
 from grailbench.util import caches, paths, temporary
 from grailbench.util.files import git_blob
 
-_HOSTS = Hosts()  # of this process
+_HOSTS = sources.Hosts()  # of this process
+_SILENT = nullcontext(lambda total, more: None)
 _log = logging.getLogger(__name__)
 
 
@@ -51,19 +42,14 @@ class FetchResult:
     file: CachedFile | None = None
     reasons: tuple[str, ...] = ()
 
-    @property
-    def name(self) -> str:
-        """The dataset's canonical name."""
-        return self.dataset.name
-
 
 def fetch(
     datasets: Iterable[Dataset],
     mirror: str | None = None,
     offline: bool = False,
     jobs: int = 1,
-    progress: Callable[[str], Progress] = lambda name: Progress(),
-    hosts: Hosts = _HOSTS,
+    progress: Callable[[str], AbstractContextManager[sources.Tell]] = lambda name: _SILENT,
+    hosts: sources.Hosts = _HOSTS,
 ) -> list[FetchResult]:
     """Fetch the graph files of `datasets` into the cache. Returns the results in the same order.
 
@@ -72,7 +58,7 @@ def fetch(
               or in a folder of it that has the name of their set
     offline   use folders only, no network
     jobs      number of threads; an archive is fetched only once, even if it holds several datasets
-    progress  makes the `Progress` for the transfer of a file, given the name of the file
+    progress  gives what takes the progress of the transfer of a file, given the name of the file, until it ends
     hosts     which hosts failed before, and how long they may take; shared by the process by default
 
     A source that fails is a reason in the result, not an error. Raises InputError when the mirror is neither a
@@ -97,7 +83,7 @@ def fetch(
 
 
 class _Fetch:
-    def __init__(self, mirror: str | None, offline: bool, progress: Callable[[str], Progress], hosts: Hosts):
+    def __init__(self, mirror: str | None, offline: bool, progress, hosts: sources.Hosts):
         self.mirror, self.offline, self.progress, self.hosts = mirror, offline, progress, hosts
         self._stop = threading.Event()
         self._locks: dict[str, threading.Lock] = {}  # by archive
@@ -128,7 +114,7 @@ class _Fetch:
             if self.offline and folder_of(place) is None:
                 continue
             if self._stop.is_set():
-                raise Cancelled
+                raise sources.Cancelled
             try:
                 return FetchResult(dataset, "fetched", self._take(dataset, form, place), tuple(reasons))
             except SourceFailed as error:
@@ -161,7 +147,7 @@ class _Fetch:
         archive, graph = dataset.archives[form.archive], cache.graph_path(dataset, form)
         if place.endswith(f"/{form.graph_file}") and form.graph_file != form.archive:
             with temporary.File(graph) as made:
-                self._transfer(place, made.path, UNPACKED)
+                self._transfer(place, made.path, sources.UNPACKED)
                 return _install(dataset, form, made, {"source": place})
         with self._locks[archive.file]:
             if (archive.file, place) in self._failed:
@@ -170,7 +156,7 @@ class _Fetch:
             try:
                 note = self._archive(archive, place, path)
                 with temporary.File(graph) as made:
-                    unpack(path, form.member, made.path)
+                    sources.unpack(path, form.member, made.path)
                     return _install(dataset, form, made, note)
             except SourceFailed as error:
                 self._failed[archive.file, place] = str(error)
@@ -183,7 +169,7 @@ class _Fetch:
         if path.is_file() and ((note := cache.read_note(path)) or place == str(path)):
             return {"source": place} | note | _checked(archive, path)
         with temporary.File(path) as made:
-            self._transfer(place, made.path, archive.bytes or UNREGISTERED)
+            self._transfer(place, made.path, archive.bytes or sources.UNREGISTERED)
             with open(made.path, "rb") as file:
                 begin = file.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
             if begin.startswith((b"<!doctype html", b"<html")):
@@ -195,11 +181,8 @@ class _Fetch:
         return note
 
     def _transfer(self, place: str, into: Path, most: int) -> None:
-        progress = self.progress(place.rpartition("/")[2])
-        try:
-            transfer(place, into, most, self.hosts, progress, self._stop.is_set)
-        finally:
-            progress.close()
+        with self.progress(place.rpartition("/")[2]) as tell:
+            sources.transfer(place, into, most, self.hosts, tell, self._stop.is_set)
 
 
 def _install(dataset: Dataset, form: Form, made: temporary.File, note: dict) -> CachedFile:

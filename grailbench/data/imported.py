@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from grailbench.data.locate import Location, locate, look_up
+from grailbench.data.registry import find
 from grailbench.errors import InputError
+from grailbench.graph import store
+from grailbench.graph.csr import Dag
+from grailbench.graph.generate import generated_name
+from grailbench.graph.profile import characteristics
 from grailbench.util.files import PACKED
 from grailbench.util.visible import quoted
 
 if TYPE_CHECKING:
-    from grailbench.graph.csr import Dag
     from grailbench.graph.readers import Reading
 
 #: keys of the metadata of an imported graph; two imports with equal values are the same
@@ -40,8 +45,6 @@ class ImportResult:
         the super-root. `ids`, `weights` and `notes` are texts: which ids the file has, what its weights are or why
         they are not used, and what else was done. Times are in ms, the rate is in MB of text per second.
         """
-        from grailbench.graph.profile import characteristics
-
         return {
             "name": self.name,
             "set": "imported",
@@ -60,11 +63,7 @@ class ImportResult:
 
 
 def import_graph(
-    path: str | os.PathLike,
-    name: str,
-    format: str | None = None,
-    replace: bool | str = False,
-    **options,
+    path: str | os.PathLike, name: str, format: str | None = None, replace: bool | str = False, **options
 ) -> ImportResult:
     """Read a graph from a file, a pipe or a folder and store it as `name`, so that `open_graph(name)` opens it.
 
@@ -78,11 +77,9 @@ def import_graph(
     taken, by one of the processes that import under it at once. Raises InputError when the name is taken or not valid,
     or when the file is faulty (with file, line and remedy), and TooLittleMemory when the graph does not fit.
     """
-    from grailbench.data.locate import Location
     from grailbench.graph.readers import Options, opened, read_source
     from grailbench.graph.readers import reading as reading_of
     from grailbench.graph.readers.text import check_memory
-    from grailbench.graph.store import condensed, keep_dag, save_graph
 
     check_name(name)
     stored = Location(name, "imported").path
@@ -108,10 +105,10 @@ def import_graph(
     check()
     with reading_of(source.path):
         check_memory(reading.graph.vertices, edges=reading.graph.edges)
-    dag = condensed(reading.graph)
+    dag = store.condensed(reading.graph)
     about = {"name": name, "source": source.origin, **_described(reading), **read_as}
-    meta = save_graph(stored, reading.graph, about, reading.ids, check)
-    keep_dag(dag, meta["sha256"])
+    meta = store.save_graph(stored, reading.graph, about, reading.ids, check)
+    store.keep_dag(dag, meta["sha256"])
     return ImportResult(name, stored, meta, reading, dag)
 
 
@@ -132,7 +129,6 @@ def named(text: str, tell: Callable[[str], object] = lambda text: None) -> Chose
     Raises InputError when there is neither a graph nor a file of that name, when the stem is not free, and when the
     file is faulty.
     """
-    from grailbench.data.locate import Location, locate, look_up
     from grailbench.graph.readers import opened
 
     if not os.path.exists(text):
@@ -173,11 +169,9 @@ def stem(path: str) -> str:
 
 def _meta_of(stored: Path) -> dict | None:
     """The metadata of an imported graph, or None if there is none or it is damaged."""
-    from grailbench.graph.store import Damaged, read_meta
-
     try:
-        return read_meta(stored) if stored.exists() else None
-    except Damaged:
+        return store.read_meta(stored) if stored.exists() else None
+    except store.Damaged:
         return None
 
 
@@ -193,14 +187,10 @@ def check_name(name: str, beside: str = "generated", remedy: str = "choose anoth
     of a graph in the folder `beside` of the cache ('generated' for an import, 'imported' for a generated graph).
     `remedy` is for a name that is taken.
     """
-    from grailbench.data.registry import find
-    from grailbench.graph.generate import generated_name
-    from grailbench.graph.store import require_free
-
     if not _NAME.fullmatch(name):
         raise InputError(f"{name!r} is not a valid name", remedy="letters, digits, '.', '_' and '-', at most 100")
     if (dataset := find(name)) is not None:
         raise InputError(f"{name!r} is a name of the dataset {dataset.name}", remedy=remedy)
     if "-like" in name.casefold() or name == "random" or (beside == "generated" and generated_name(name) is not None):
         raise InputError(f"{name!r} is a name of generated graphs", remedy=remedy)
-    require_free(name, beside, remedy)
+    store.require_free(name, beside, remedy)

@@ -14,8 +14,9 @@ from grailbench.data.cache import CachedFile
 from grailbench.data.locate import Location, locate
 from grailbench.data.registry import Dataset, registry
 from grailbench.errors import InputError, of_system
+from grailbench.graph import store
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
-from grailbench.graph.generate import catalogue
+from grailbench.graph.generate import catalogue, made, recipe_of
 from grailbench.graph.ids import Counted, Ids
 from grailbench.graph.profile import characteristics
 from grailbench.util import caches
@@ -73,23 +74,19 @@ class BenchGraph(_Opened):
 
         Raises InputError when the file is no longer the one that was opened.
         """
-        from grailbench.graph.store import load_ids
-
         if self.kind == "real":
             found = _file_of(registry()[self.name], self.sha256)
             if found.form.format != "gra":
                 return _read(found).ids
         if self.kind != "imported":
             return Counted(self.dag.component.size)
-        return load_ids(Location(self.name, self.kind).path, self.sha256)
+        return store.load_ids(Location(self.name, self.kind).path, self.sha256)
 
     @property
     def raw(self) -> Graph:
         """The edges of the file, read again. Raises InputError when it is no longer the one that was opened."""
-        from grailbench.graph.store import load_graph
-
         if self.kind != "real":
-            return load_graph(Location(self.name, self.kind).path, self.sha256)[0]
+            return store.load_graph(Location(self.name, self.kind).path, self.sha256)[0]
         return _read(_file_of(registry()[self.name], self.sha256)).graph
 
 
@@ -140,29 +137,25 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
     graph which is meant; None for any of that name. Raises InputError for an unknown name, for another graph than is
     meant, for a dataset that was not fetched, and for a file that changed since it was fetched.
     """
-    from grailbench.graph.store import require_same, stored_dag
-
     place = locate(name)
     if place.dataset is not None:
         found = _file_of(place.dataset, sha256)
         return BenchGraph(*_of_file(found), _dag(found))
-    dag, meta = stored_dag(*_stored(place))
-    require_same(meta["sha256"], sha256, place.name)
+    dag, meta = store.stored_dag(*_stored(place))
+    store.require_same(meta["sha256"], sha256, place.name)
     return BenchGraph(*_of_meta(place, meta), dag)
 
 
 def open_raw(name: str) -> RawGraph:
     """Open the raw graph of that name. Takes the names that `open_graph` takes, and raises the same errors."""
-    from grailbench.graph.store import load_graph, load_ids, read_meta
-
     place = locate(name)
     if place.dataset is not None:
         found = _file_of(place.dataset)
         got = _read(found)
         return RawGraph(*_of_file(found), got.graph, got.ids, got.weights, got.notes)
     path, graph = _stored(place)
-    graph, meta = load_graph(path) if graph is None else (graph, read_meta(path))
-    ids = load_ids(path, meta["sha256"])
+    graph, meta = store.load_graph(path) if graph is None else (graph, store.read_meta(path))
+    ids = store.load_ids(path, meta["sha256"])
     return RawGraph(*_of_meta(place, meta), graph, ids, meta.get("weights"), tuple(meta.get("notes", ())))
 
 
@@ -181,8 +174,6 @@ def _of_meta(place: Location, meta: dict) -> tuple:
 def _stored(found: Location) -> tuple[Path, Graph | None]:
     """The stored file of a graph that is not real, which is generated if it is missing; then also its edges, which
     need not be read back. Raises InputError or MachineLacks if it cannot be stored."""
-    from grailbench.graph.generate import made, recipe_of
-
     caches.use(found.path)
     if found.here:
         return found.path, None
@@ -251,9 +242,7 @@ _CHARACTERISTICS = ("vertices", "edges", "distinct_edges", "degree", "levels", "
 
 def _measured(found: CachedFile) -> dict:
     """The characteristics of a graph in the cache, taken from its note if they were computed before."""
-    from grailbench.graph.store import FORMAT_VERSION
-
-    version = f"{found.sha256}-v{FORMAT_VERSION}"
+    version = f"{found.sha256}-v{store.FORMAT_VERSION}"
     noted = found.note.get("measured", {})
     if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
         return {key: noted[key] for key in _CHARACTERISTICS}
@@ -268,27 +257,22 @@ def _measured(found: CachedFile) -> dict:
 
 
 def _dag(found: CachedFile) -> Dag:
-    from grailbench.graph.store import cached_dag
-
-    return cached_dag(found.sha256, lambda: _read(found).graph)
+    return store.cached_dag(found.sha256, lambda: _read(found).graph)
 
 
 def _read(found: CachedFile) -> Reading:
     """The graph in the file of a dataset. Raises InputError if another file is in its place now."""
     from grailbench.graph.readers import opened, read_source
-    from grailbench.graph.store import require_same
 
     with opened(found.path, found.form.format) as source:
-        require_same(source.sha256, found.sha256, found.path)
+        store.require_same(source.sha256, found.sha256, found.path)
         return read_source(source, found.form.format)
 
 
 def _file_of(dataset: Dataset, sha256: str | None = None) -> CachedFile:
     """The file of a dataset in the cache. Raises InputError when it was not fetched, or has another sha256."""
-    from grailbench.graph.store import require_same
-
     found = cache.cached_file(dataset)
     if found is None:
         raise InputError(f"{dataset.name} was not fetched yet", remedy=f"grailbench fetch {dataset.name}")
-    require_same(found.sha256, sha256, dataset.name)
+    store.require_same(found.sha256, sha256, dataset.name)
     return found

@@ -10,6 +10,9 @@ from typing import Literal
 from grailbench.data import cache
 from grailbench.data.registry import LISTED, Dataset, find, registry, sets
 from grailbench.errors import InputError
+from grailbench.graph import generate
+from grailbench.graph.generate import catalogue, look_alikes
+from grailbench.graph.store import read_meta
 from grailbench.util import paths
 from grailbench.util.visible import quoted
 from grailbench.util.words import did_you_mean
@@ -45,9 +48,6 @@ class Location:
     def vertices(self) -> int | None:
         """Number of vertices of the raw graph, without the super-root; None if it is not known before the graph is
         fetched, generated or read."""
-        from grailbench.graph import generate
-        from grailbench.graph.store import read_meta
-
         if self.dataset is not None:
             row = self.dataset.counted or self.dataset.printed(super_root=False)
             after = self.dataset.printed(super_root=True)
@@ -68,8 +68,6 @@ def locate(name: str) -> Location:
         raise InputError(
             "is a file; graphs are opened by name", path=name, remedy=f"grailbench import {quoted(name)} --name NAME"
         )
-    from grailbench.graph.generate import look_alikes
-
     known = [*registry(), *stored_here(), *look_alikes()]
     raise InputError(f"no graph is named {name!r}", remedy=did_you_mean(name, known, LISTED))
 
@@ -86,8 +84,6 @@ def look_up(name: str) -> Location | None:
             return Location(name, kind)
     if (dataset := find(name)) is not None:
         return Location(dataset.name, "real", dataset)
-    from grailbench.graph import generate
-
     made = generate.generated_name(name)
     return None if made is None else Location(made, "synthetic")
 
@@ -108,16 +104,12 @@ def stored_here() -> list[str]:
 
 def look_alike_of(name: str) -> str | None:
     """The name of a graph's look-alike; None when there is none."""
-    from grailbench.graph.generate import look_alikes
-
     like = f"{name}-like"
     return like if like in look_alikes() else None
 
 
 def members() -> dict[str, list[str]]:
     """The graphs of every set by name: the sets of the registry, then those of the catalogue of generated graphs."""
-    from grailbench.graph.generate import catalogue
-
     real = {name: [dataset.name for dataset in found] for name, found in sets().items()}
     return real | {name: list(found.names) for name, found in catalogue.sets().items()}
 

@@ -25,6 +25,7 @@ UNREGISTERED = 4 << 30  #: bytes that are accepted of a file whose size the regi
 UNPACKED, RATIO, SLACK = 16 << 30, 60, 1 << 20  #: what an archive may unpack to; see `most_unpacked`
 _BLOCK = 1 << 16
 _POLL_S = 0.1
+Tell = Callable[[int | None, int], object]  #: takes the progress of a transfer: its bytes if known, how many more came
 
 
 class SourceFailed(Exception):
@@ -75,21 +76,7 @@ class Hosts:
         return SourceFailed(reason)
 
 
-class Progress:
-    """Receives the progress of a transfer and ignores it; subclasses show it."""
-
-    total: int | None = None
-
-    def update(self, count: int) -> None:
-        """Counts `count` more bytes."""
-
-    def close(self) -> None:
-        """The transfer is complete or has failed."""
-
-
-def transfer(
-    source: str, into: Path, most: int, hosts: Hosts, progress: Progress, cancelled: Callable[[], bool]
-) -> None:
+def transfer(source: str, into: Path, most: int, hosts: Hosts, tell: Tell, cancelled: Callable[[], bool]) -> None:
     """Copies or downloads `source` to the temporary file `into`.
 
     Raises SourceFailed when the file cannot be read, has more than `most` bytes or takes too long (`hosts`), and
@@ -97,7 +84,7 @@ def transfer(
     """
     path = folder_of(source)
     with into.open("wb") as file:
-        out = _Metered(file, most, progress, cancelled)
+        out = _Metered(file, most, tell, cancelled)
         if path is None:
             host = urlsplit(source).hostname or ""
             if (reason := hosts.failed.get(host)) is not None:
@@ -116,15 +103,15 @@ def transfer(
 class _Metered:
     """A file that accepts at most a number of bytes and reports its progress; `at` is when the last ones came."""
 
-    def __init__(self, out, most: int, progress: Progress, cancelled: Callable[[], bool]):
-        self._out, self._most, self._left, self._progress, self.cancelled = out, most, most, progress, cancelled
+    def __init__(self, out, most: int, tell: Tell, cancelled: Callable[[], bool]):
+        self._out, self._most, self._left, self._tell, self.cancelled = out, most, most, tell, cancelled
         self.abandoned, self.at = False, time.monotonic()
 
     def expect(self, size: int) -> None:
         """Sets the size of the file in bytes, 0 when it is unknown. Raises SourceFailed when it is too large."""
         if size > self._left:
             raise SourceFailed(f"it has more than {self._most:,} bytes, the most that are taken of it")
-        self._progress.total = size or None
+        self._tell(size or None, 0)
 
     def write(self, block) -> None:
         if self.abandoned or self.cancelled():
@@ -134,7 +121,7 @@ class _Metered:
             raise SourceFailed(f"it has more than {self._most:,} bytes, the most that are taken of it")
         self._out.write(block)
         self.at = time.monotonic()
-        self._progress.update(len(block))
+        self._tell(None, len(block))
 
 
 def _download(url: str, out: _Metered, hosts: Hosts) -> None:

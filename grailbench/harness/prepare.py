@@ -129,7 +129,7 @@ def _fetch(names: list[str], note) -> None:
 
     note(f"fetching {count(len(names), 'graph')}: {', '.join(names)}")
     results = fetch([dataset_named(name) for name in names], jobs=FETCH_JOBS)
-    came = [result.name for result in results if result.status != "missing"]
+    came = [result.dataset.name for result in results if result.status != "missing"]
     reasons = dict.fromkeys(reason for result in results if result.status == "missing" for reason in result.reasons)
     if came:
         note(f"fetched {len(came)}: {', '.join(came)}")

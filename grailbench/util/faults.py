@@ -48,20 +48,15 @@ def explained(error: BaseException) -> GrailbenchError | None:
     None for any other."""
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return MachineLacks(f"{error}: too many processes or threads (raise `ulimit -u`)")
+    what = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
     for cls in type(error).__mro__:
-        if cls.__name__ == _OF_POOL and cls.__module__.startswith("cupy"):
-            return TooLittleMemory(f"no memory is left: {_line(error)} (take a smaller graph, or a GPU with more)")
-        if (attribute := _CLASSES.get(cls.__name__)) is not None:
-            number = int(getattr(error, attribute))
-            what = _line(error)
+        attribute, of_pool = _CLASSES.get(cls.__name__), cls.__name__ == _OF_POOL and cls.__module__.startswith("cupy")
+        if attribute is not None or of_pool:
+            number = _OUT_OF_MEMORY if attribute is None else int(getattr(error, attribute))
             if number == _OUT_OF_MEMORY:
                 return TooLittleMemory(f"no memory is left: {what} (take a smaller graph, or a GPU with more)")
             return failed(number, what)
     return None
-
-
-def _line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
 
 
 def freeing(work: Callable, *arguments):

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -137,12 +137,6 @@ def former(states: int = 1) -> list[Path]:
     return found
 
 
-def remove(found: Iterable[Path]) -> None:
-    """Removes folders of compiled kernels. A process that uses one meanwhile compiles its kernels again."""
-    for path in found:
-        shutil.rmtree(path, ignore_errors=True)
-
-
 class Locator:
     """Tells numba where the cache entries of one function are; its methods are those of `numba.core.caching`."""
 
@@ -172,7 +166,8 @@ class Locator:
         """Creates that folder. Of the states of its code, `STATES` stay, those used last."""
         if not self._path.exists():
             self._path.mkdir(parents=True, exist_ok=True)
-            remove(former(STATES))
+            for path in former(STATES):  # a process that uses one meanwhile compiles its kernels again
+                shutil.rmtree(path, ignore_errors=True)
 
     def get_source_stamp(self) -> str:
         """A text that changes when entries are outdated: the name of the folder, which contains the hash."""

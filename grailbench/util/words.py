@@ -150,14 +150,11 @@ def clock(seconds: float) -> str:
 
 def count(number: int, thing: str) -> str:
     """A number and a noun, in the plural unless the number is 1: '1 cell', '1,448 cells', '2 queries'."""
-    return f"{number:,} {thing if number == 1 else plural(thing)}"
-
-
-def plural(noun: str) -> str:
-    """The plural of a noun: 'cells', 'queries', 'batches'."""
-    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}es" if noun.endswith(("ch", "sh", "s", "x")) else f"{noun}s"
+    if number == 1:
+        return f"1 {thing}"
+    if thing.endswith("y") and thing[-2:-1] not in "aeiou":
+        return f"{number:,} {thing[:-1]}ies"
+    return f"{number:,} {thing}{'es' if thing.endswith(('ch', 'sh', 's', 'x')) else 's'}"
 
 
 def listing(names: Iterable[object], most: int = 3, thing: str = "", between: str = ", ") -> str:
@@ -174,11 +171,7 @@ def listing(names: Iterable[object], most: int = 3, thing: str = "", between: st
 
 
 def did_you_mean(
-    name: str,
-    known: Iterable[str],
-    otherwise: str | None = None,
-    most: int = 3,
-    show: Callable[[str], str] = str,
+    name: str, known: Iterable[str], otherwise: str | None = None, most: int = 3, show: Callable[[str], str] = str
 ) -> str:
     """Suggests what a mistyped name could be: 'did you mean human or hmdb?'.
 

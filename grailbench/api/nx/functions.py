@@ -73,10 +73,9 @@ class Backend:
         n = len(G.nodes)
         deepest = n if cutoff is None or cutoff >= n else ceil(cutoff) if cutoff > 0 else 0
         search = Search(G.offsets, G.targets)
-        filled = search.reach(place, deepest)
-        lengths = {source: 0}
-        lengths.update(zip(_named(G, search.found[:filled]), search.levels[:filled].tolist(), strict=True))
-        return lengths
+        found = search.reach(place, deepest)
+        levels = search.levels[: found.size].tolist()
+        return {source: 0, **dict(zip(_named(G, found), levels, strict=True))}
 
     @staticmethod
     def is_directed_acyclic_graph(G: Converted) -> bool:
@@ -139,9 +138,7 @@ def _reached(name: str, graph: Converted, source: Any, rows: tuple[np.ndarray, n
         place = graph.vertex_of[source]
     except (KeyError, TypeError):
         return _by_networkx(name, graph, source)
-    search = Search(*rows)
-    filled = search.reach(place, len(graph.nodes))
-    return set(_named(graph, search.found[:filled]))
+    return set(_named(graph, Search(*rows).reach(place, len(graph.nodes))))
 
 
 def _generations(graph: Converted) -> Iterator[list[Any]]:
@@ -206,8 +203,7 @@ def _closed(graph: Converted, reflexive: bool | None) -> Any:
     closed, search = graph.source.copy(), Search(graph.offsets, graph.targets)
     again = reflexive is False and graph.is_directed()
     for place, node in enumerate(graph.nodes):
-        filled = search.reach(place, len(graph.nodes), again)
-        reached: Iterable[Any] = _named(graph, search.found[:filled])
+        reached: Iterable[Any] = _named(graph, search.reach(place, len(graph.nodes), again))
         if reflexive is None:
             reached = set(reached)
         elif reflexive is True:

@@ -143,9 +143,9 @@ class Search:
         self.marks, self.mark = np.zeros(n, np.int32), 0
         self.found, self.levels = np.empty(n, VERTEX), np.empty(n, np.int32)
 
-    def reach(self, source: int, deepest: int, again: bool = False) -> int:
-        """How many vertices were found: the first of `found` and `levels`; see `walks.breadth_first`."""
+    def reach(self, source: int, deepest: int, again: bool = False) -> np.ndarray:
+        """The vertices that are found, of the levels that `levels` begins with; see `walks.breadth_first`."""
         self.mark += 1
         offsets, targets = self.rows
         marks, mark, found, levels = self.marks, self.mark, self.found, self.levels
-        return int(breadth_first(offsets, targets, source, deepest, again, marks, mark, found, levels))
+        return found[: breadth_first(offsets, targets, source, deepest, again, marks, mark, found, levels)]
