@@ -12,7 +12,7 @@ from pathlib import Path
 import bad_servers
 import pytest
 import requests
-from archives import GRAPH, OTHER, PACKED, dataset, leftovers, one, sha256, tar_of
+from archives import GRAPH, OTHER, PACKED, dataset, leftovers, one, registry, tar_of
 from commands import PATIENCE
 
 from grailbench.data import cache as cached
@@ -185,10 +185,7 @@ def test_ctrl_c_stops_a_running_download_and_keeps_what_is_finished(tmp_path, ca
                 begun.set()
 
     wanted = dataset(content=GRAPH, packed=PACKED)
-    registered = f'''set = "toy"\ntitle = "Toy"\nposition = 1\n[archives."a.gra.gz"]\nsha256 = "{sha256(PACKED)}"
-[archives."b.gra.gz"]\n[[datasets]]\nname = "a"\ntitle = "a"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"
-[[datasets]]\nname = "b"\ntitle = "b"\narchive = "b.gra.gz"\n'''
-    (tmp_path / "toy.toml").write_text(registered)
+    (tmp_path / "toy.toml").write_text(registry())
     program = (
         "import sys; from pathlib import Path; from grailbench.util import paths; from grailbench.cli.main import main;"
         f"paths.shipped = lambda name: Path({str(tmp_path)!r}); main(sys.argv[1:])"

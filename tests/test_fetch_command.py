@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from archives import GRAPH, PACKED, sha256
+from archives import GRAPH, PACKED, registry, sha256
 from click.testing import CliRunner
 
 from grailbench.cli.main import cli
@@ -24,14 +24,9 @@ def toys(tmp_path, folder, monkeypatch):
     def publish(vertices, edges):
         where = tmp_path / f"registry-{vertices}-{edges}"
         where.mkdir()
-        (where / "toy.toml").write_text(
-            f'set = "toy"\ntitle = "Toy"\nposition = 1\nsources = ["{folder}/{{file}}"]\n'
-            f'[archives."a.gra.gz"]\nsha256 = "{sha256(PACKED)}"\n[archives."b.gra.gz"]\n'
-            f'[[datasets]]\nname = "a"\ntitle = "A"\narchive = "a.gra.gz"\nsha256 = "{sha256(GRAPH)}"\n'
-            f'published = [{{ paper = "thesis", table = "2.1", vertices = {vertices}, edges = {edges}, '
-            'degree = "0.7" }]\n'
-            '[[datasets]]\nname = "b"\ntitle = "B"\narchive = "b.gra.gz"\n'
-        )
+        row = f'{{ paper = "thesis", table = "2.1", vertices = {vertices}, edges = {edges}, degree = "0.7" }}'
+        text = registry(more=f'sources = ["{folder}/{{file}}"]', published=f"published = [{row}]")
+        (where / "toy.toml").write_text(text)
         monkeypatch.setattr(paths, "shipped", {"datasets": where}.__getitem__)
 
     return publish

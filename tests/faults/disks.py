@@ -48,7 +48,7 @@ def check_end(ended: Ended, error: int, names: tuple[str, ...] = ()) -> None:
         return
     if fault := ended.fault:
         raise Wrong(f"it ends badly: {fault}")
-    line = next(line for line in ended.err.splitlines() if line.startswith("error: "))
+    (line,) = ended.errors
     if not (LINE[error].match(line) or LINE[errno.ENOSPC].match(line)):  # what a write that was cut short means
         raise Wrong(f"the line says not what is wrong and what to do: {line}")
     if names and not any(name in line for name in names):

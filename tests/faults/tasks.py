@@ -7,7 +7,6 @@ second.
 
 import atexit
 import contextlib
-import gzip
 import hashlib
 import io
 import json
@@ -23,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import failpoints
+import record  # noqa: F401 - which finds what all tests share
+from archives import PACKED, registry
 from failpoints import Order
 
 from grailbench.harness import provenance
@@ -46,13 +47,19 @@ class Ended:
     err: str
 
     @property
+    def errors(self) -> list[str]:
+        """The lines that say that it failed."""
+        return [line for line in self.err.splitlines() if line.startswith("error: ")]
+
+    @property
     def fault(self) -> str | None:
         """Why this is no proper end of a command that fails; None if it is one line and a code that says so."""
         if "Traceback" in self.err or self.code not in (1, 2, 3, 4):
             return f"exit code {self.code}: {(self.err or self.out)[-600:]}"
-        if (lines := sum(line.startswith("error: ") for line in self.err.splitlines())) != 1:
-            return f"{lines} lines of error: {self.err[-600:]}"
-        return None
+        return None if len(self.errors) == 1 else f"{len(self.errors)} lines of error: {self.err[-600:]}"
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.words)}: exit code {self.code}: {self.out!r} {self.err[-400:]!r}"
 
 
 @dataclass(frozen=True)
@@ -109,17 +116,9 @@ class Stage:
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.shipped("datasets"), where)
         mirror.mkdir()
-        text = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
-        packed = gzip.compress(text, mtime=0)
         for name in ("toy-a", "toy-b"):
-            (mirror / f"{name}.gra.gz").write_bytes(packed)
-        (where / "toy.toml").write_text(
-            f'set = "toy"\ntitle = "Toy"\nposition = 99\nsources = ["{mirror}/{{file}}"]\n'
-            f'[archives."toy-a.gra.gz"]\nsha256 = "{hashlib.sha256(packed).hexdigest()}"\n[archives."toy-b.gra.gz"]\n'
-            '[[datasets]]\nname = "toy-a"\ntitle = "A"\narchive = "toy-a.gra.gz"\n'
-            f'sha256 = "{hashlib.sha256(text).hexdigest()}"\n'
-            '[[datasets]]\nname = "toy-b"\ntitle = "B"\narchive = "toy-b.gra.gz"\n'
-        )
+            (mirror / f"{name}.gra.gz").write_bytes(PACKED)
+        (where / "toy.toml").write_text(registry("toy-a", "toy-b", f'sources = ["{mirror}/{{file}}"]'))
 
     def prepare(self, task: Task) -> None:
         """Make `pristine` for a task, and compile what it needs."""
