@@ -12,7 +12,7 @@ from pathlib import Path
 import bad_servers
 import pytest
 import requests
-from archives import GRAPH, OTHER, PACKED, dataset, leftovers, one, registry, tar_of
+from archives import GRAPH, PACKED, dataset, leftovers, one, registry, tar_of
 from commands import PATIENCE
 
 from grailbench.data import cache as cached
@@ -54,18 +54,6 @@ def test_what_is_held_is_not_fetched_again(server, folder):
     assert (first.status, again.status) == ("fetched", "held")
     assert again.file.note["source"] == first.file.note["source"] == server.url + "/a.gra.gz"
     assert server.asked == {"/a.gra.gz": 1}
-
-
-@pytest.mark.parametrize("spoilt", ["absent", "another file", "cut off", "a page"])
-def test_the_next_source_is_tried_after(spoilt, tmp_path, server, folder):
-    bad = {"another file": gzip.compress(OTHER), "cut off": PACKED[:-5], "a page": b"<html>"}.get(spoilt)
-    if bad is not None:
-        (folder / "a.gra.gz").write_bytes(bad)
-    (tmp_path / "a.gra.gz").write_bytes(PACKED)
-    result = one(fetch([dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}", tmp_path / "{file}"])]))
-    assert (result.status, result.file.note["source"]) == ("fetched", str(tmp_path / "a.gra.gz"))
-    assert len(result.reasons) == 1
-    assert server.url in result.reasons[0]
 
 
 def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):

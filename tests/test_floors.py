@@ -34,39 +34,25 @@ def counted(gathers, streamed, table, phase="query"):
     }
 
 
-def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger():
+def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger_and_passes_beyond_the_cache_are_streamed():
     assert floors.least_ms(counted(10**6, 0, 1 << 19), "query", ONE) == (0.5, "gather")
     assert floors.least_ms(counted(10**6, 0, 1 << 20), "query", ONE) == (2.0, "gather")
     assert floors.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5, "the fastest rate where all are larger"
-
-
-def test_streamed_bytes_bind_only_where_a_pass_exceeds_the_cache():
     assert floors.least_ms(counted(1, 2 << 20, 8), "query", ONE)[1] == "gather"
     assert floors.least_ms(counted(1, 10**8, 8), "query", ONE) == (10.0, "stream")
-
-
-def test_a_cell_of_many_threads_stands_against_the_ceilings_of_all():
     assert Ceilings.of(DOCUMENT, 4).gathers_per_ms(1 << 14) == 16e6
 
 
-def a_run(tmp_path, **environment):
-    (tmp_path / "environment.json").write_text(json.dumps(environment))
-    return tmp_path
-
-
-def test_a_run_of_another_machine_asks_for_its_ceilings(tmp_path):
-    with pytest.raises(InputError, match="--limit=limits.json"):
-        floors.ceilings_for(a_run(tmp_path, fingerprint="elsewhere"))
-
-
-def test_without_ceilings_the_remedy_is_named(tmp_path, monkeypatch):
+def test_ceilings_that_are_missing_or_of_another_machine_are_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
     here = environment.fingerprint(environment.environment())
-    with pytest.raises(MachineLacks, match="grailbench limits"):
-        floors.ceilings_for(a_run(tmp_path, fingerprint=here))
-
-
-def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
+    for fingerprint, error, remedy in (
+        ("elsewhere", InputError, "--limit=limits.json"),
+        (here, MachineLacks, "grailbench limits"),
+    ):
+        (tmp_path / "environment.json").write_text(json.dumps({"fingerprint": fingerprint}))
+        with pytest.raises(error, match=remedy):
+            floors.ceilings_for(tmp_path)
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(InputError, match="other.json"):
         floors.ceilings_for(tmp_path, str(tmp_path / "other.json"))
