@@ -20,11 +20,13 @@ def query(dataset="kegg", impl="sequential", ms=(2.0, 2.0, 2.0), **other):
     return rows(dataset, impl, ms=ms, **other)
 
 
-def test_the_fastest_is_so_many_times_as_fast_as_the_next():
+def test_the_fastest_is_so_many_times_as_fast_as_the_next_and_a_lost_configuration_has_no_ratio():
     assert sentences(query(), query(impl="parallel", threads=2, ms=(6.0, 6.0, 6.0)))[0] == (
         "Queries (random-100000-s1), d = 2, kegg: sequential d=2 dfs is 3.00 times as fast as "
         "parallel d=2 dfs 2 threads."
     )
+    lost = rows(impl="parallel", threads=2, status="timeout", ms=(None,), phase=None, reason="60 s")
+    assert sentences(query(), lost)[0].endswith("kegg: sequential d=2 dfs alone has times.")
 
 
 def ratio(slow, fast):
@@ -153,11 +155,6 @@ def test_what_builds_no_index_is_not_called_fast_at_building_one():
     said = next(line for line in lines if line.startswith("Building"))
     assert said.endswith("kegg: sequential d=2 dfs 2 threads is 1.50 times as fast as parallel d=2 dfs 2 threads.")
     assert not any(line.startswith("Building") for line in sentences(built[0], *searched))
-
-
-def test_a_lost_configuration_has_no_ratio():
-    lost = rows(impl="parallel", threads=2, status="timeout", ms=(None,), phase=None, reason="60 s")
-    assert sentences(query(), lost)[0].endswith("kegg: sequential d=2 dfs alone has times.")
 
 
 def test_report_begins_with_the_answer_after_the_header_and_a_table_asked_for_has_none():

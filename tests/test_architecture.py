@@ -93,10 +93,11 @@ def test_packages_import_what_the_page_allows(sources):
     assert sorted(forbidden(sources)) == []
 
 
-def test_the_page_names_every_package_and_no_other_and_no_row_names_one_above_it():
+def test_the_page_names_every_package_and_no_other_and_tests_that_exist_and_no_row_names_one_above_it():
     rows, bottom = allowed()
     assert not rows.keys() & bottom
     assert {*rows, *bottom, "__main__"} == {package(name) for name in MODULES}
+    assert all((ROOT / name).is_file() for name in re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
     names = list(rows)
     assert names[0] == "cli"
     for at, name in enumerate(names[1:], 1):
@@ -157,10 +158,6 @@ def test_a_walk_names_files_that_exist_in_few_packages(walk):
     assert [name for name in named if not (ROOT / "grailbench" / name).is_file()] == []
     touched = {name.removesuffix(".py").split("/")[0] for name in named} - {"cli"}
     assert 0 < len(touched) <= PACKAGES[walk], touched
-
-
-def test_tests_that_the_page_names_exist():
-    assert all((ROOT / name).is_file() for name in re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
 
 
 def test_the_program_of_walk_2_runs_and_loads_no_other_package(tmp_path):

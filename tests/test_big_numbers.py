@@ -1,6 +1,7 @@
 """Numbers at the ends of their types: the program of `tests/faults`, and that it finds what is too narrow."""
 
 import big_numbers
+import click
 import far
 import far_ranks
 import numpy as np
@@ -77,23 +78,15 @@ def test_ids_and_weights_beyond_what_is_possible(scene):
     assert tally.tried >= 19
 
 
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0, -1])
-def test_a_limit_of_time_or_memory_is_a_number_that_clocks_and_machines_know(value):
+def test_limits_of_time_and_memory_and_threads_are_numbers_that_clocks_and_machines_know():
     for name in ("time_limit", "memory_limit"):
-        with pytest.raises(ValueError, match=name):
-            Experiment(**{name: value})
+        for value in (float("inf"), float("nan"), 1e300, 0, -1):
+            with pytest.raises(ValueError, match=name):
+                Experiment(**{name: value})
         assert getattr(Experiment(**{name: 1e9}), name) == 1e9
-
-
-def test_threads_are_no_more_than_any_machine_has():
     assert Params(threads=MOST_THREADS).workers == MOST_THREADS
     with pytest.raises(InputError, match="4,097: at most 4,096"):
         Params(threads=MOST_THREADS + 1)
-
-
-def test_seconds_that_are_none_are_refused():
-    import click
-
     for value in ("nan", "inf", "-1", "1e300", "x"):
         with pytest.raises(click.BadParameter):
             Seconds().convert(value, None, None)

@@ -123,14 +123,11 @@ def check(found, what, **wanted):
     return only
 
 
-def test_claims_are_geometric_means_of_sequential_by_gpu(claims):
+def test_claims_are_geometric_means_of_sequential_by_gpu_and_of_memory_the_other_way(claims):
     one = check(claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
     assert (one.ours, one.cells, one.verdict) == (pytest.approx(5.0), 3, "not met")
     assert check(claims, "query", set="home-made", reading="100,000 queries").ours == pytest.approx(2.0)
     assert {each.kind for each in claims if each.claim.set == "benchmark"} == {"real", "generated"}
-
-
-def test_memory_is_gpu_by_sequential_and_less_is_better(claims):
     one = check(claims, "memory", set="home-made", reading="device peak")
     assert (one.ours, one.verdict) == (pytest.approx(1.5), "met")
     assert check(claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
@@ -280,16 +277,13 @@ def profile(tmp_path, content):
     return path
 
 
-def test_samples_of_all_kernels_add_up_and_issuing_is_no_stall(tmp_path):
+def test_samples_of_all_kernels_add_up_and_cycles_are_weighted_by_their_durations(tmp_path):
     frame = stalls.read(profile(tmp_path, WIDE))
     assert list(zip(frame.reason, frame.value, frame.share, strict=True)) == [
         ("long_scoreboard", 60, 0.6), ("barrier", 40, 0.4)
     ]  # fmt: skip
     assert list(frame.word) == ["memory dependency", "synchronization"]
     assert frame.printed.iloc[1] == 34.0
-
-
-def test_cycles_are_weighted_by_the_kernels_durations(tmp_path):
     frame = stalls.read(profile(tmp_path, LONG))
     assert dict(zip(frame.reason, frame.share, strict=True)) == {"wait": 0.75, "lg_throttle": 0.25}
     assert set(frame.basis) == {"cycles"}

@@ -81,12 +81,9 @@ def test_small_graphs_are_one_threads(monkeypatch):
         condense(graph, 16)
 
 
-def test_an_empty_graph_is_a_super_root_alone():
+def test_an_empty_graph_is_a_super_root_alone_and_edge_arrays_without_it_give_the_dag_back():
     dag = dag_of(0, [])
     assert (dag.vertices, dag.edges, dag.depth) == (1, 0, 1)
-
-
-def test_edge_arrays_without_the_super_root_give_the_dag_back():
     dag = dag_of(5, [(0, 1), (1, 2), (2, 1), (3, 0), (3, 0)])
     again = condense(Graph(dag.vertices - 1, *dag.edges_without_super_root()))
     assert again.children.tolist() == dag.children.tolist()

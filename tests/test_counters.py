@@ -57,14 +57,11 @@ def test_counters_do_not_depend_on_threads(graph, threads):
     assert alone == many
 
 
-def test_a_search_down_a_chain_is_counted_vertex_by_vertex():
+def test_a_search_is_counted_vertex_by_vertex_and_from_both_ends_goes_on_where_less_is_to_be_expanded():
     dag = dag_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
     found, answers = counted("dfs", dag, [0, 4], [4, 0])
     assert answers.tolist() == [True, False]
     assert (found["searches"], found["vertices_expanded"], found["edges_scanned"]) == (2, 4 + 1, 4)
-
-
-def test_a_search_from_both_ends_goes_on_where_less_is_to_be_expanded():
     dag = dag_of(11, [*((0, v) for v in range(1, 9)), *((v, 9) for v in range(1, 9)), (9, 10)])
     found, answers = counted("sequential", dag, [0], [10], search="bbfs", order="lexicographic", dim=1)
     assert answers.tolist() == [True]  # 8 children of 0 wait, so the only parent of 10 is next, and finds one of them

@@ -34,17 +34,14 @@ def test_a_right_archive_with_a_wrong_graph_inside_is_refused(folder):
     assert local_file(result.dataset) is None
 
 
-def test_an_unknown_checksum_is_never_called_verified(folder):
-    (folder / "a.gra.gz").write_bytes(gzip.compress(GRAPH))
+def test_an_unknown_checksum_and_an_id_in_the_authors_repository_are_never_called_verified(folder, cache):
+    (folder / "a.gra.gz").write_bytes(PACKED)
     found = one(fetch([dataset()], mirror=str(folder)))
     assert (found.status, found.file.verified, found.file.checked) == ("fetched", False, "none")
     assert library.describe(found.dataset)["verified"] is False
-
-
-def test_the_id_in_the_authors_repository_is_recognised_but_not_called_verified(folder):
-    (folder / "a.gra.gz").write_bytes(PACKED)
+    (folder / "b.gra.gz").write_bytes(PACKED)
     blob = hashlib.sha1(b"blob %d\0" % len(PACKED) + PACKED).hexdigest()
-    result = one(fetch([dataset(blob=blob)], mirror=str(folder)))
+    result = one(fetch([dataset("b", "b.gra.gz", blob=blob)], mirror=str(folder)))
     assert (result.file.checked, result.file.verified) == ("git-blob", False)
 
 

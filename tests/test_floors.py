@@ -115,8 +115,6 @@ def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barr
         ["query/on_device", pytest.approx(5.0), "gather"],
     ]
     assert frame["x_limit"].tolist() == [pytest.approx(2.0), pytest.approx(2.0)]
-
-
-def test_without_ceilings_of_a_gpu_or_on_several_nothing_is_claimed():
+    # without ceilings of a GPU, or on several, nothing is claimed
     assert floors.multiples(on_a_gpu(), DOCUMENT).empty
     assert floors.multiples(on_a_gpu(devices=2), {**DOCUMENT, "gpu": GPU}).empty

@@ -137,12 +137,17 @@ def test_home_made_dags_have_the_printed_sizes_and_there_is_no_dag_07():
     assert "dag_07-like" not in generate.look_alikes()
 
 
-@pytest.mark.parametrize(
-    ("vertices", "degree"), [(0, 1), (-5, 1), (10, -1), (10, float("nan")), (10, float("inf")), (10, 4.6), (2**31, 1)]
-)
-def test_impossible_random_dags_are_refused(vertices, degree):
+NAN, INFINITE = float("nan"), float("inf")
+IMPOSSIBLE = {
+    random_dag: [(0, 1), (-5, 1), (10, -1), (10, NAN), (10, INFINITE), (10, 4.6), (2**31, 1)],
+    citations: [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, NAN, 5)],
+}
+
+
+@pytest.mark.parametrize(("make", "sizes"), [(make, each) for make, several in IMPOSSIBLE.items() for each in several])
+def test_impossible_sizes_are_refused(make, sizes):
     with pytest.raises(InputError):
-        random_dag(vertices, degree)
+        make(*sizes)
 
 
 # ---------------------------------------------------------------------------------------- measuring
@@ -254,12 +259,6 @@ def test_citations_cite_back_at_most_a_window_and_make_no_cycle():
     back = age[graph.sources] - age[graph.targets]
     assert (back.min(), back.max()) == (1, window)
     assert 20_000 - graph.edges == pytest.approx(4.0 * window / 2, rel=0.3)
-
-
-@pytest.mark.parametrize("sizes", [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, float("nan"), 5)])
-def test_impossible_citations_are_refused(sizes):
-    with pytest.raises(InputError):
-        citations(*sizes)
 
 
 def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():

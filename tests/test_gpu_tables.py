@@ -76,15 +76,12 @@ def test_labeling_tables_are_of_one_pair_and_search_tables_of_two():
     assert row(built("6.4", search(dim=1))).entries["GPU Search"].measured is None
 
 
-def test_search_columns_are_two_phases_and_two_counts():
+def test_search_columns_are_two_phases_and_two_counts_and_errata_of_print_are_noted():
     entries = row(built("6.4", search())).entries
     assert [entries[name].measured for name in ("CPU Filter", "GPU Search", "Queries on GPU", "Positive Queries")] == [
         pytest.approx(0.25125), pytest.approx(753.75), 25162, 20223
     ]  # fmt: skip
     assert "25162" in table_markdown(built("6.4", search()))
-
-
-def test_errata_of_print_are_noted():
     assert "should read 44.18" in table_markdown(built("6.3", labels(dataset="uniprotenc_22")))
     assert "ten times its neighbours" in table_markdown(built("6.1", labels()))
 
