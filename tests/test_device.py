@@ -19,12 +19,13 @@ from grailbench.errors import GpuFailed, MachineLacks, TooLittleMemory
 from grailbench.util import faults
 
 PROGRAMS = {
-    "importing the package loads no CUDA module": (0,
+    "importing the package and recording the environment load no CUDA module": (0,
         "import sys\n"
         "before = set(sys.modules)  # numba-cuda's and the bindings' own start-up files load some\n"
         "import grailbench.cuda, grailbench.harness.limits.ceilings\n"
-        "new = set(sys.modules) - before\n"
-        "sys.exit(str([m for m in new if m.startswith(('numba.cuda', 'cuda'))] or '') or 0)"),
+        "from grailbench.harness.environment import environment; environment()\n"
+        "new = {m for m in set(sys.modules) - before if m.split('.')[0] != 'grailbench'}\n"
+        "sys.exit(str([m for m in new if 'cuda' in m.lower()] or '') or 0)"),
     "the simulator comes though numba is loaded, and once": (0,
         "import numba\n"
         "from grailbench import cuda as device\n"

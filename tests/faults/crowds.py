@@ -12,7 +12,6 @@ in one line, with the remedy. Exit code 1 if not.
 """
 
 import atexit
-import hashlib
 import json
 import os
 import pickle
@@ -29,7 +28,7 @@ from unittest import mock
 import click
 import record
 from archives import PACKED, registry
-from tasks import Ended, called
+from tasks import Ended, called, difference, tree, without
 
 from grailbench.harness import runner  # noqa: F401 - for the processes
 from grailbench.problems.contract import implementations
@@ -38,7 +37,8 @@ from grailbench.util.words import count
 
 NIGHT_S = 8 * 60
 SIZES = (2, 8)
-UNLIKE = ("fetched", "sum", "checked")  #: what notes of processes that fetch at once need not have alike
+#: what notes of processes that fetch at once need not have alike
+UNLIKE = {".json": without("fetched", "sum", "checked")}
 END = 40  #: the last vertex of the paths of one name
 TAKEN = ("was imported before, from", "graph is named", "another graph has this name now")
 REFUSALS = ("another process is at work on this run", "contains a run already")
@@ -97,30 +97,10 @@ class Place:
             os._exit(0)
 
 
-def tree(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a cache by its path; dates of notes do not count."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if name.endswith(".json"):
-            note = json.loads(content)
-            content = json.dumps({key: note[key] for key in sorted(note) if key not in UNLIKE}).encode()
-        found[name] = hashlib.sha256(content).hexdigest()
-    return found
-
-
 def rows_of(run: Path) -> Counter:
     """How often each row of a run is there, by graph, configuration, trial and phase."""
     rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
     return Counter((row["key"], row["trial"], row["phase"], row["status"]) for row in rows)
-
-
-def _unlike(found: dict, wanted: dict) -> list[str]:
-    return [f"{name} is {'missing' if name not in found else 'left' if name not in wanted else 'another'}"
-            for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]  # fmt: skip
 
 
 def _failed(ended: list[Ended]) -> list[str]:
@@ -146,7 +126,7 @@ def cold(place: Place, crowd: int) -> list[str]:
     """The same graphs and others on one cold cache, each process in another order."""
     works = [_work(number) for number in range(crowd)]
     alone = place.at_once([[each for words in works for each in words]])
-    wanted = tree(place.folder / "cache")
+    wanted = tree(place.folder / "cache", UNLIKE)
     if wrong := _failed(alone):
         return wrong
     shutil.rmtree(place.folder / "cache")
@@ -156,7 +136,8 @@ def cold(place: Place, crowd: int) -> list[str]:
         words[:] = [*others, first, last] if number % 2 else [first, *others, last]
     found = place.at_once(works)
     answers = {each.out for each in (*alone, *found) if each.words[:2] == ("info", "same")}
-    wrong = _failed(alone) + _failed(found) + _unlike(tree(place.folder / "cache"), wanted)
+    differs = difference(tree(place.folder / "cache", UNLIKE), wanted)
+    wrong = _failed(found) + ([differs] if differs else [])
     return wrong + ([] if len(answers) == 1 else [f"{len(answers)} answers of info"])
 
 

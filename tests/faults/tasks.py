@@ -17,7 +17,7 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -255,8 +255,9 @@ def _python(text: str) -> None:
 # ------------------------------------------------------------------ what is compared
 
 
-def tree(folder: Path) -> dict[str, object]:
-    """What a folder holds, by path: what does not vary of each file, and 'a folder' of each folder."""
+def tree(folder: Path, varying: Mapping[str, Callable] | None = None) -> dict[str, object]:
+    """What a folder holds, by path: what does not vary of each file, by the end of its name, and 'a folder' of each
+    folder."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -264,7 +265,7 @@ def tree(folder: Path) -> dict[str, object]:
             found[name] = "a folder"
             continue
         content = path.read_bytes()
-        plain = next((plain for ending, plain in VARYING.items() if name.endswith(ending)), None)
+        plain = next((plain for ending, plain in (varying or VARYING).items() if name.endswith(ending)), None)
         try:
             found[name] = hashlib.sha256(content).hexdigest() if plain is None else plain(content)
         except (ValueError, KeyError, TypeError) as error:
@@ -291,21 +292,19 @@ def repeatable(content: bytes) -> list[tuple]:
     return sorted(tuple(json.dumps(row.get(name), sort_keys=True) for name in REPEATED) for row in rows)
 
 
-def _without(*names: str) -> Callable[[bytes], object]:
+def without(*names: str) -> Callable[[bytes], object]:
+    """What a note says beside these."""
+
     def plain(content: bytes):
         return {name: value for name, value in json.loads(content).items() if name not in names}
 
     return plain
 
 
-def _keys(content: bytes) -> object:
-    return sorted(json.loads(content))
-
-
 VARYING: dict[str, Callable[[bytes], object]] = {
     "trials.jsonl": repeatable,
-    "environment.json": lambda content: "earlier" in _keys(content) or "code" in _keys(content),
-    ".gra.json": _without("fetched", "sum"),
+    "environment.json": lambda content: bool({"earlier", "code"} & json.loads(content).keys()),
+    ".gra.json": without("fetched", "sum"),
 }
 
 
