@@ -87,12 +87,6 @@ def test_the_corpus_is_small_and_every_reader_has_one():
 # ------------------------------------------------------------------ readers that are broken
 
 
-def test_an_exception_of_another_kind_is_found_with_its_place(place):
-    found = outcome_of(lambda data, place: {}["x"], place=place).finding
-    assert (found.kind, found.sign.split()[0]) == ("traceback", "KeyError")
-    assert "test_fuzz.py" in found.text
-
-
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
@@ -117,9 +111,8 @@ def test_an_error_that_is_not_clear_is_found(error, fault, place):
 
 def test_a_large_allocation_of_a_small_file_is_found(place):
     with fuzz.limited_memory(64 << 20):
-        assert (
-            outcome_of(lambda data, place: str(np.zeros(1 << 30, np.uint8)[0]), place=place).finding.kind == "traceback"
-        )
+        found = outcome_of(lambda data, place: str(np.zeros(1 << 30, np.uint8)[0]), place=place).finding
+        assert (found.kind, "test_fuzz.py" in found.text) == ("traceback", True)
         assert outcome_of(lambda data, place: str(np.zeros(1 << 20, np.uint8)[0]), place=place).finding is None
 
 
