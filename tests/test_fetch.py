@@ -56,10 +56,12 @@ def test_what_is_held_is_not_fetched_again(server, folder):
     assert server.asked == {"/a.gra.gz": 1}
 
 
-def test_the_mirror_is_tried_before_the_registry(tmp_path, server, folder):
+def test_the_mirror_is_tried_before_the_registry_and_no_network_when_offline(tmp_path, server, folder):
     for place in (tmp_path, folder):
         (place / "a.gra.gz").write_bytes(PACKED)
     wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
+    assert one(fetch(wanted, offline=True)).status == "missing"
+    assert one(fetch(wanted, mirror=server.url, offline=True)).status == "missing"
     assert one(fetch(wanted, mirror=str(tmp_path))).file.note["source"] == str(tmp_path / "a.gra.gz")
     assert not server.asked
 
@@ -70,7 +72,8 @@ def test_a_mirror_may_be_a(kind, server, folder, monkeypatch):
     mirror = {"folder": str(folder), "file URL": folder.as_uri(), "http URL": server.url + "/"}.get(kind)
     if mirror is None:
         monkeypatch.setenv("GRAILBENCH_MIRROR", str(folder))
-    assert one(fetch([dataset(content=GRAPH, packed=PACKED)], mirror=mirror)).status == "fetched"
+    offline = kind != "http URL"
+    assert one(fetch([dataset(content=GRAPH, packed=PACKED)], mirror=mirror, offline=offline)).status == "fetched"
 
 
 @pytest.mark.parametrize("at", ["t/a.gra", "a.gra", "toy/t.tar.gz"])
@@ -96,15 +99,6 @@ def test_a_second_form_of_the_graph_serves_when_the_first_cannot_be_had(folder):
 def test_a_mirror_that_cannot_be_is_refused(mirror):
     with pytest.raises(InputError):
         fetch([dataset()], mirror=mirror)
-
-
-def test_offline_uses_folders_and_no_network(server, folder):
-    (folder / "a.gra.gz").write_bytes(PACKED)
-    wanted = [dataset(content=GRAPH, packed=PACKED, from_=[server.url + "/{file}"])]
-    assert one(fetch(wanted, offline=True)).status == "missing"
-    assert one(fetch(wanted, mirror=server.url, offline=True)).status == "missing"
-    assert one(fetch(wanted, mirror=str(folder), offline=True)).status == "fetched"
-    assert not server.asked
 
 
 # ---------------------------------------------------------------------------------------------- unreachable hosts

@@ -89,13 +89,16 @@ REFUSED = {
     "the wanted member as a pipe": (entry("t/a.gra", tarfile.FIFOTYPE), "is not a plain file"),
     "the wanted member as a folder": (entry("t/a.gra", tarfile.DIRTYPE), "is not a plain file"),
     "no such member": (("t/b.gra", GRAPH), "holds no member 't/a.gra'"),
+    "a wrong gzip checksum": (("t/a.gra", GRAPH), "damaged archive: CRC check failed"),
 }
 
 
 @pytest.mark.parametrize("refused", REFUSED)
 def test_a_tar_is_refused_for(refused, folder, cache):
     member, why = REFUSED[refused]
-    (folder / "t.tar.gz").write_bytes(tar_of(member))
+    packed = bytearray(tar_of(member))
+    packed[-8] ^= "gzip" in refused
+    (folder / "t.tar.gz").write_bytes(packed)
     result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
     assert result.status == "missing"
     assert why in result.reasons[0]
@@ -110,14 +113,6 @@ def test_nothing_of_a_tar_is_unpacked_but_the_wanted_member(tmp_path, folder, ca
     assert result.file.path.read_bytes() == GRAPH
     assert {path.name for path in files(cache)} == {"a.gra", "a.gra.json", "t.tar.gz", "t.tar.gz.json"}
     assert not list(tmp_path.rglob("evil"))
-
-
-def test_a_tar_whose_gzip_checksum_is_wrong_is_refused(folder):
-    packed = bytearray(tar_of(("t/a.gra", GRAPH)))
-    packed[-8] ^= 1
-    (folder / "t.tar.gz").write_bytes(packed)
-    result = one(fetch([dataset("a", "t.tar.gz", "t/a.gra")], mirror=str(folder)))
-    assert "damaged archive: CRC check failed" in result.reasons[0]
 
 
 @pytest.mark.parametrize("name", ["bomb.gra.gz", "bomb.tar.gz"])

@@ -60,7 +60,7 @@ def test_ceilings_that_are_missing_or_of_another_machine_are_asked_for(tmp_path,
         floors.ceilings_for(tmp_path, str(tmp_path / "gone.json"))
 
 
-def test_a_time_is_told_as_a_multiple_of_its_floor():
+def test_a_time_is_told_as_a_multiple_of_its_floor_apart_by_queries_and_called_sampled():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     rows = [
         {**CELL, "phase": phase, "ms": ms, "trial": trial, "counters": counters}
@@ -69,10 +69,6 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
     ]
     frame = floors.multiples(cells(rows), DOCUMENT)
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
-
-
-def test_cells_that_differ_in_their_queries_are_told_apart_and_sampled_ones_are_called_so():
-    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
     found = cells([row, {**row, "query_set": "balanced-10-s1", "verified": "sample of 9"}])
     assert floors.counters(found).query_set.tolist() == ["random-10-s1", "balanced-10-s1"]
