@@ -40,9 +40,8 @@ def test_work_is_repeated_until_a_step_is_a_hundredth_of_it(step, seconds, calls
     world = World(Device(step=step), seconds=seconds)
     found = world.measured()
     assert found.calls == world.calls == calls
-    assert found.meters["gpu"].resolution == pytest.approx(
-        step / 1e3 / (calls * seconds), rel=0.6 if step == 1 else 0.05
-    )
+    resolution, off = step / 1e3 / (calls * seconds), 0.6 if step == 1 else 0.05
+    assert found.meters["gpu"].resolution == pytest.approx(resolution, rel=off)
 
 
 def test_work_is_not_repeated_beyond_its_time():
