@@ -50,6 +50,29 @@ def dataset(name="a", archive="a.gra.gz", member=None, content=None, packed=None
     )
 
 
+def registry(first="a", second="b", more="", published=""):
+    """The file of a set of two datasets, with the checksums of the first alone; `more` is of the set, `published` of
+    the first."""
+    return f'''set = "toy"
+title = "Toy"
+position = 99
+{more}
+[archives."{first}.gra.gz"]
+sha256 = "{sha256(PACKED)}"
+[archives."{second}.gra.gz"]
+[[datasets]]
+name = "{first}"
+title = "A"
+archive = "{first}.gra.gz"
+sha256 = "{sha256(GRAPH)}"
+{published}
+[[datasets]]
+name = "{second}"
+title = "B"
+archive = "{second}.gra.gz"
+'''
+
+
 def leftovers(cache):
     """Names of what lies in the cache's folders but is no finished file."""
     return [path.name for path in cache.rglob("*") if path.name.startswith(".")]

@@ -216,6 +216,10 @@ def attempt(name: str, at: float, registered: bool, where: Path) -> Iterator[str
         (result,) = fetch([wanted], hosts=hosts)
         if result.file is None or result.file.path.read_bytes() not in (GRAPH, *([] if registered else [OTHER])):
             yield f"another mirror did not help: {result.reasons}"
+        elif registered and result.file.note["source"] != str(where / "mirror" / "a.gra.gz"):
+            yield f"came from {result.file.note['source']}"
+        elif registered and (len(result.reasons) != 1 or "127.0.0.1" not in result.reasons[0]):
+            yield f"does not say in one line why the first mirror did not help: {result.reasons}"
 
 
 def trial(name: str, at: float, registered: bool) -> list[str]:

@@ -18,19 +18,22 @@ PATIENCE = 600  #: seconds that a test waits for what must come, however busy th
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
 
 
-def call(capture, *words):
-    """Exit code, stdout and stderr of `grailbench WORDS` in this process, which saves the start; `capture` is capsys
-    or capfd."""
+def ended(*words):
+    """The exit code of `grailbench WORDS` in this process, which saves the start."""
     with pytest.raises(SystemExit) as exit_:
         main([*map(str, words)])
-    out = capture.readouterr()
-    return exit_.value.code, out.out, out.err
+    return exit_.value.code
+
+
+def call(capture, *words):
+    """The same with what it prints to stdout and stderr; `capture` is capsys or capfd."""
+    code, out = ended(*words), capture.readouterr()
+    return code, out.out, out.err
 
 
 def call_apart(*words, **env):
     """The same in a process of its own that sees no GPU."""
-    done = _python("-m", "grailbench", *map(str, words), **env)
-    return done.returncode, done.stdout, done.stderr
+    return python_program("-m", "grailbench", *words, **env)
 
 
 def in_python(code, **env):
@@ -43,6 +46,19 @@ def python_program(file, *words, **env):
     """Exit code, stdout and stderr of a program of the tests, in a Python of its own that sees no GPU."""
     done = _python(str(file), *map(str, words), **env)
     return done.returncode, done.stdout, done.stderr
+
+
+def heavy_imports(*words, **env):
+    """What `grailbench WORDS` prints in a process of its own, and the modules that take long among its imports."""
+    code, out = in_python(
+        f"import sys; from grailbench.cli.main import main\ntry: main({words!r})\nexcept SystemExit: pass\n"
+        "heavy = {'grailbench.problems.contract', 'numba', 'numpy', 'pandas', 'scipy', 'rich', 'pydantic'}\n"
+        "print('imported:', *(heavy & set(sys.modules)))",
+        **env,
+    )
+    assert code == 0, out
+    said, _, heavy = out.rpartition("imported:")
+    return said, set(heavy.split())
 
 
 def in_a_terminal(*words, columns=80, **how):

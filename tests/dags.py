@@ -18,12 +18,11 @@ def same_dag(one: Dag, other: Dag) -> bool:
     return arrays and (one.duplicates, one.loops) == (other.duplicates, other.loops)
 
 
-def layers(deep=40, wide=8):
+def layers(vertices=320, wide=8):
     """The number of vertices and the edges of a DAG of layers, each vertex with an edge to each of the next layer: no
     vertex can be peeled, all are its core."""
-    starts = [(u, (u // wide + 1) * wide) for u in range((deep - 1) * wide)]
-    edges = [(u, v) for u, first in starts for v in range(first, first + wide)]
-    return deep * wide, edges
+    parts = [range(first, min(first + wide, vertices)) for first in range(0, vertices, wide)]
+    return vertices, [(u, v) for a, b in zip(parts, parts[1:], strict=False) for u in a for v in b]
 
 
 def hub_words(dag: Dag) -> np.ndarray:

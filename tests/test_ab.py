@@ -130,10 +130,15 @@ def test_what_cannot_be_compared_is_bad_input_before_any_tree_is_made(repo, diam
     assert worktrees_of(repo) == 1
 
 
-def test_a_revision_without_the_package_is_bad_input(repo):
+def test_a_revision_without_the_package_and_an_installed_package_are_bad_input(repo, monkeypatch, tmp_path):
     empty = git(repo, "-c", "user.name=t", "-c", "user.email=t@e", "commit-tree", "-m", "x", git(repo, "mktree"))
     with pytest.raises(InputError, match="nothing in it can be run"):
         commit_of(repo, empty)
+    with pytest.raises(InputError, match="not a git checkout"):
+        repository(tmp_path)
+    monkeypatch.setattr(paths, "checkout", lambda: None)
+    with pytest.raises(InputError, match="run it from a git checkout"):
+        repository()
 
 
 def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys):
@@ -148,14 +153,6 @@ def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, m
     assert f"grailbench's own checkout, {repo}" in err
     monkeypatch.chdir(repo / "grailbench")
     assert repository() == repo
-
-
-def test_an_installed_package_has_no_commits_to_compare(monkeypatch, tmp_path):
-    with pytest.raises(InputError, match="not a git checkout"):
-        repository(tmp_path)
-    monkeypatch.setattr(paths, "checkout", lambda: None)
-    with pytest.raises(InputError, match="run it from a git checkout"):
-        repository()
 
 
 def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain_python, tmp_path):

@@ -27,7 +27,7 @@ def content(folder):
     return {file: results.content(folder, file) for file in results.FILES}
 
 
-def test_an_accepted_run_is_the_baseline_though_it_is_slower(capsys, stored):
+def test_an_accepted_run_is_the_baseline_though_it_is_slower_and_those_before_are_kept(capsys, stored):
     base, new = stored("base", cell()), stored("new", cell(**SLOW))
     (base / "gate.toml").write_text("ratio = 1.2\n")
     (base / "report").mkdir()
@@ -43,13 +43,8 @@ def test_an_accepted_run_is_the_baseline_though_it_is_slower(capsys, stored):
     assert {path.name for path in base.parent.iterdir()} == {"base", "new", "base.before"}
     code, out, _ = call(capsys, "compare", base, new)
     assert (code, out.splitlines()[-1]) == (0, "no regression")
-
-
-def test_accepting_again_keeps_the_baseline_before(capsys, stored):
-    base, new, third = stored("base", cell()), stored("new", cell(**SLOW)), stored("third", cell(ms=steady(5.0)))
-    old = content(base)
-    for each in (new, third):
-        assert call(capsys, "compare", base, each, "--accept")[0] == 0
+    third = stored("third", cell(ms=steady(5.0)))
+    assert call(capsys, "compare", base, third, "--accept")[0] == 0
     assert content(base) == content(third)
     assert content(baseline.beside(base, ".before")) == old
     assert content(baseline.beside(base, ".before-2")) == content(new)
@@ -113,17 +108,13 @@ def test_a_run_that_is_worse_than_a_baseline_may_be_is_refused(capsys, stored, c
     assert not baseline.beside(base, ".before").exists()
 
 
-def test_a_damaged_run_is_refused(capsys, stored):
+def test_a_damaged_run_and_the_baseline_itself_are_refused(capsys, stored):
     base, new = stored("base", cell()), stored("new", cell())
+    assert "is the baseline already" in call(capsys, "compare", base, base, "--accept")[2]
     with open(new / results.ROWS, "a") as stream:
         stream.write('{"run": "r", "data')
     code, _, err = call(capsys, "compare", base, new, "--accept")
     assert (code, "cut short" in err, "--resume=" in err) == (2, True, True)
-
-
-def test_the_baseline_itself_is_refused(capsys, stored):
-    base = stored("base", cell())
-    assert "is the baseline already" in call(capsys, "compare", base, base, "--accept")[2]
 
 
 def test_a_cell_that_was_lost_in_both_is_no_hindrance(stored):

@@ -70,7 +70,8 @@ def test_what_is_taken_depends_on_the_number_of_queries(queries, best):
     assert advise(made(SEARCH, SMALL, LARGE), queries).best.impl == best
 
 
-def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked():
+def test_a_query_of_one_pair_at_a_time_is_that_of_the_pairs_that_were_asked_and_a_time_from_edges_is_needed():
+    assert options(cells(trials(queries=QUERIES)))[0].cost is None
     (option,) = made([*rows("sequential", 10.0, 1.0), *rows("sequential", 10.0, 3.0, sets=("random-1000-s1",))])
     assert option.cost == pytest.approx((10.0, 2e-3))  # both sets count the same
     (option,) = made(rows("peer:networkx", 1.0, 50.0, sets=("random-100000-s1-first-1000",)))
@@ -130,10 +131,6 @@ def test_what_lost_on_one_query_set_never_wins_and_is_named(status):
     assert [line[0] for line in left.lines] == ["sequential d=2 dfs"]
     assert any("parallel" in note and "the reason" in note for note in left.notes)
     assert any("gpu" in note and "no GPU" in note for note in left.notes)
-
-
-def test_a_time_from_edges_is_needed():
-    assert options(cells(trials(queries=QUERIES)))[0].cost is None
 
 
 def test_memory_bounds_the_peak_of_the_process_or_else_the_index():

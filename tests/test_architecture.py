@@ -93,14 +93,11 @@ def test_packages_import_what_the_page_allows(sources):
     assert sorted(forbidden(sources)) == []
 
 
-def test_the_page_names_every_package_and_no_other(sources):
+def test_the_page_names_every_package_and_no_other_and_tests_that_exist_and_no_row_names_one_above_it():
     rows, bottom = allowed()
     assert not rows.keys() & bottom
     assert {*rows, *bottom, "__main__"} == {package(name) for name in MODULES}
-
-
-def test_no_row_of_the_page_names_one_above_it():
-    rows, _ = allowed()
+    assert all((ROOT / name).is_file() for name in re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
     names = list(rows)
     assert names[0] == "cli"
     for at, name in enumerate(names[1:], 1):
@@ -132,24 +129,13 @@ def test_no_modules_import_each_other_in_a_circle(sources):
     TopologicalSorter(found).prepare()  # raises CycleError, which names the circle
 
 
-def cuda_modules(sources):
-    """Modules outside `cuda` that import one of CUDA."""
-    return [
-        name for name, text in sources.items()
-        if package(name) != "cuda" and any(CUDA.match(other) for other in imports(text))
-    ]  # fmt: skip
-
-
-def test_only_one_package_imports_cuda(sources):
-    assert cuda_modules(sources) == []
-    assert any(CUDA.match(other) for other in imports(sources["grailbench.cuda.gateway"]))
-
-
-@pytest.mark.parametrize(
-    "line", ["from numba import cuda", "import numba.cuda as c", "def f():\n    import cupy", "import pynvml"]
-)
-def test_an_import_of_cuda_is_seen(line):
-    assert cuda_modules({"grailbench.problems.closure.gpu.dense": line}) == ["grailbench.problems.closure.gpu.dense"]
+def test_one_module_imports_what_compiles_kernels_and_one_package_all_of_cuda_and_that_only_when_it_is_used(sources):
+    found = {name: {other for other in imports(text) if CUDA.match(other)} for name, text in sources.items()}
+    assert {name for name, others in found.items() if others} <= {name for name in found if package(name) == "cuda"}
+    of_numba = {name for name, others in found.items() if any("numba" in other for other in others)}
+    assert of_numba == {"grailbench.cuda.gateway"}
+    early = re.compile(r"^(from|import)\s+(cuda|cupy)\b", re.M)
+    assert [name for name, text in sources.items() if early.search(text)] == []
 
 
 # ------------------------------------------------------------------ walks
@@ -172,10 +158,6 @@ def test_a_walk_names_files_that_exist_in_few_packages(walk):
     assert [name for name in named if not (ROOT / "grailbench" / name).is_file()] == []
     touched = {name.removesuffix(".py").split("/")[0] for name in named} - {"cli"}
     assert 0 < len(touched) <= PACKAGES[walk], touched
-
-
-def test_tests_that_the_page_names_exist():
-    assert all((ROOT / name).is_file() for name in re.findall(r"`(tests/\w+\.py)`", PAGE.read_text(encoding="utf-8")))
 
 
 def test_the_program_of_walk_2_runs_and_loads_no_other_package(tmp_path):

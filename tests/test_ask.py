@@ -94,11 +94,14 @@ def test_columns_of_pairs_are_named(capsys, graph, tmp_path):
         assert (code, "--source and --target name columns of --pairs: both or none" in err) == (2, True)
 
 
-def test_wrong_answers_of_a_file_are_named(capsys, graph, tmp_path):
+def test_wrong_answers_of_a_file_are_named_and_pairs_of_another_graph_write_nothing(capsys, graph, tmp_path):
     (tmp_path / "q.txt").write_text("10 40 1\n\n40 10 1\n10 10 0\n")
     code, out, err = call(capsys, "ask", graph, "--pairs", tmp_path / "q.txt")
     assert (code, out) == (1, "10 40 1\n40 10 0\n10 10 1\n")
     assert "2 given answers of 3 wrong: line 3: 40 does not reach 10" in err
+    (tmp_path / "q.txt").write_text("10 20\n10 60\n")
+    code, out, err = call(capsys, "ask", graph, "--pairs", tmp_path / "q.txt", "--out", tmp_path / "a.txt")
+    assert (code, out, "q.txt, line 2" in err, (tmp_path / "a.txt").exists()) == (2, "", True, False)
 
 
 def test_sets_and_counts(capsys, graph):
@@ -139,12 +142,6 @@ def test_bad_questions_are_refused(capsys, graph, words, says):
     code, out, err = call(capsys, "ask", graph, *words)
     assert (code, out) == (2, "")
     assert says in err
-
-
-def test_pairs_of_another_graph_name_the_line_and_write_nothing(capsys, graph, tmp_path):
-    (tmp_path / "q.txt").write_text("10 20\n10 60\n")
-    code, out, err = call(capsys, "ask", graph, "--pairs", tmp_path / "q.txt", "--out", tmp_path / "a.txt")
-    assert (code, out, "q.txt, line 2" in err, (tmp_path / "a.txt").exists()) == (2, "", True, False)
 
 
 def test_written_pairs_are_read_back(tmp_path):

@@ -18,11 +18,8 @@ def test_a_configuration_is_put_into_words_in_one_place():
     assert label("core", {"threads": 1, "memory": 1 << 20}) == "core 1 thread memory 1,048,576"
 
 
-def test_names_that_options_offer_are_those_that_reachability_takes():
+def test_options_offer_what_reachability_takes_and_run_help_says_every_axis_and_its_usual_value(capsys):
     assert {axis.name: axis.values for axis in axes.AXES if axis.values} == CHOICES
-
-
-def test_run_help_says_every_axis_and_its_usual_value(capsys):
     _, out, _ = call(capsys, "run", "--help")
     said = " ".join(out.split())
     assert all(f"--{axis.name}" in said and f"{axis.help}; may repeat. [default: {axis.usual}]" in said

@@ -1,6 +1,7 @@
 """Numbers at the ends of their types: the program of `tests/faults`, and that it finds what is too narrow."""
 
 import big_numbers
+import click
 import far
 import far_ranks
 import numpy as np
@@ -14,20 +15,14 @@ from grailbench.problems.contract import MOST_THREADS, Params
 
 
 @pytest.mark.slow
-def test_functions_give_the_same_where_rows_begin_near_two_to_the_32(session_cache):
+@pytest.mark.parametrize("scene", big_numbers.SCENES)
+def test_numbers_at_the_ends_of_their_types_are_right_or_refused(scene, session_cache):
     tally = big_numbers.Tally()
-    big_numbers.offsets(tally)
+    big_numbers.SCENES[scene](tally)
     assert tally.faults == []
-    assert set(tally.kernels) == set(far.ROWS)
-
-
-@pytest.mark.slow
-def test_labels_whose_ranks_end_at_the_greatest_are_right(session_cache):
-    tally = big_numbers.Tally()
-    big_numbers.ranks(tally)
-    assert tally.faults == []
-    assert set(tally.ranked.values()) == {2}
-    assert len(tally.ranked) == 8
+    assert tally.tried >= {"ranks": 16}.get(scene, 19)
+    assert set(tally.kernels) == (set(far.ROWS) if scene == "offsets" else set())
+    assert list(tally.ranked.values()) == ([2] * 8 if scene == "ranks" else [])
 
 
 @pytest.mark.slow
@@ -69,31 +64,15 @@ def test_a_place_of_an_edge_in_32_bits_is_found(tmp_path, monkeypatch):
     assert [fault.partition(":")[0] for fault in world.faults] == ["narrow", "unsigned"]
 
 
-@pytest.mark.parametrize("scene", ["ids", "weights"])
-def test_ids_and_weights_beyond_what_is_possible(scene):
-    tally = big_numbers.Tally()
-    big_numbers.SCENES[scene](tally)
-    assert tally.faults == []
-    assert tally.tried >= 19
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("nan"), 1e300, 0, -1])
-def test_a_limit_of_time_or_memory_is_a_number_that_clocks_and_machines_know(value):
+def test_limits_of_time_and_memory_and_threads_are_numbers_that_clocks_and_machines_know():
     for name in ("time_limit", "memory_limit"):
-        with pytest.raises(ValueError, match=name):
-            Experiment(**{name: value})
+        for value in (float("inf"), float("nan"), 1e300, 0, -1):
+            with pytest.raises(ValueError, match=name):
+                Experiment(**{name: value})
         assert getattr(Experiment(**{name: 1e9}), name) == 1e9
-
-
-def test_threads_are_no_more_than_any_machine_has():
     assert Params(threads=MOST_THREADS).workers == MOST_THREADS
     with pytest.raises(InputError, match="4,097: at most 4,096"):
         Params(threads=MOST_THREADS + 1)
-
-
-def test_seconds_that_are_none_are_refused():
-    import click
-
     for value in ("nan", "inf", "-1", "1e300", "x"):
         with pytest.raises(click.BadParameter):
             Seconds().convert(value, None, None)

@@ -6,6 +6,7 @@ import time
 from datetime import datetime
 
 import pytest
+from watchers import Silent
 
 from grailbench.harness import folder as results
 from grailbench.harness import runner
@@ -35,11 +36,6 @@ def jumping(monkeypatch):
 def test_a_run_while_the_clock_jumps_has_every_row_and_no_negative_time(jumping, cache, tmp_path, monkeypatch):
     monkeypatch.setattr(paths, "runs_dir", lambda: tmp_path / "runs")
     plan = make_plan(config_from_flags(datasets=["path-4"], implementations=["dfs"], count=10, trials=4))
-
-    class Silent:
-        def __getattr__(self, name):
-            return lambda *args, **named: None
-
     folders = [runner.run(plan, Silent()).folder for _ in range(3)]
     assert len({folder.name for folder in folders}) == 3
     for folder in folders:

@@ -214,7 +214,6 @@ def test_powers_stop_when_they_repeat():
 
 
 def test_too_little_memory_is_said_with_the_need(device_memory):
-
     device_memory(100)
     relation = Relation(parse_shape("path-64").graph())
     for name in ON_GPU:
@@ -241,12 +240,16 @@ def judged(graph, spoil=lambda bits, edges: (bits, edges), **params):
     return workload.judge("key", Attempt(spoil(*attempt.answers)))
 
 
-def test_a_right_closure_is_judged_right_with_its_edges_and_checksum():
+def test_a_right_closure_is_judged_right_with_its_edges_and_checksum_and_a_wrong_count_or_none_is_said():
     graph = parse_shape("cycle-70").graph()
     verdict = judged(graph)
     assert (verdict.fault, verdict.positives) == (None, 70 * 69)
     everything = np.packbits(~np.eye(70, 128, dtype=bool) & (np.arange(128) < 70), axis=1, bitorder="little")
     assert verdict.checksum == checksum(everything.view(np.uint64))
+    verdict = judged(parse_shape("path-9").graph(), lambda bits, edges: (bits, edges + 1))
+    assert verdict.fault == "37 edges were counted, and the closure has 36"
+    with pytest.raises(InputError, match="no vertices"):
+        Closure().workload(None, Opened(graph_of(0, [])), Relation(graph_of(0, [])), None)
 
 
 def test_a_large_closure_has_a_checksum_of_all_its_pieces(monkeypatch):
@@ -295,11 +298,6 @@ def test_a_closure_too_large_for_memory_says_which_block_would_do(monkeypatch):
         implementations("closure")["floyd-warshall"].prepare(Relation(graph), Params(), NoTimer())
 
 
-def test_a_wrong_count_of_edges_is_a_fault():
-    verdict = judged(parse_shape("path-9").graph(), lambda bits, edges: (bits, edges + 1))
-    assert verdict.fault == "37 edges were counted, and the closure has 36"
-
-
 def test_pairs_of_vertices_on_cycles_are_counted_beside():
     # a cycle of 50 vertices, a tail of three, the last of which has a self-loop
     edges = [(v, (v + 1) % 50) for v in range(50)] + [(7, 50), (50, 51), (51, 52), (52, 52)]
@@ -337,12 +335,6 @@ def test_a_wrong_reference_is_noticed(monkeypatch, made, fault):
     monkeypatch.setattr(check, "Columns", lambda graph: Right(graph_of(9, [(0, 1), (1, 0)] if made == 2 else [])))
     with pytest.raises(CheckFailed, match=fault):
         judged(parse_shape("path-9").graph())
-
-
-def test_a_graph_without_vertices_is_refused():
-    graph = graph_of(0, [])
-    with pytest.raises(InputError, match="no vertices"):
-        Closure().workload(None, Opened(graph), Relation(graph), None)
 
 
 def test_the_closure_of_a_graph_is_exported_and_read_back(session_cache, tmp_path):

@@ -432,7 +432,9 @@ def test_times_of_unlike_workers_are_no_ratio(unlike, capsys, tmp_path):
     assert "no times: a run was measured on more than one machine" in out
 
 
-def test_a_run_says_who_is_fastest_on_each_machine_by_itself(unlike):
+def test_a_run_says_who_is_fastest_on_each_machine_by_itself_and_a_row_of_an_unknown_worker_is_refused(
+    unlike, tmp_path
+):
     run = load(unlike)
     done = runner.Finished(unlike, None, run.rows, environment=dict(run.stored))
     assert [own["cpu"] for own, _ in done.by_machine] == ["Small", "Large"]
@@ -443,9 +445,6 @@ def test_a_run_says_who_is_fastest_on_each_machine_by_itself(unlike):
     assert [of_machine(run, name).mixed for name in ("1111", "3333")] == [False, False]
     with pytest.raises(InputError, match="no machine of the run is named 'x'"):
         of_machine(run, "x")
-
-
-def test_a_row_of_an_unknown_worker_is_refused(tmp_path):
-    folder = store(tmp_path / "run", trials(worker="cccc"), {**ENVIRONMENT, "workers": {"aaaa": ENVIRONMENT}})
+    folder = store(tmp_path / "unknown", trials(worker="cccc"), {**ENVIRONMENT, "workers": {"aaaa": ENVIRONMENT}})
     with pytest.raises(InputError, match="'cccc'"):
         load(folder)

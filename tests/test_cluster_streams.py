@@ -272,15 +272,13 @@ def with_gpus(client):
 
 
 @pytest.mark.parametrize(("gpus", "holders"), [(("0", "0"), 1), (("0,1", "0,1"), 2), (("", "0"), 1)])
-def test_each_gpu_of_a_machine_has_one_worker(gpus, holders, client, with_gpus, graph, tmp_path):
+def test_each_gpu_of_a_machine_has_one_worker_and_without_any_an_index_is_refused(
+    gpus, holders, client, with_gpus, graph, tmp_path
+):
     gb.build(graph, "sequential").save(path := tmp_path / "x.index")
     with_gpus(*gpus)
     spread = client_side.Spread(client, path, opened, needs_gpu=True)
     assert len({each.gpu for each in spread._workers.values()}) == len(spread.workers) == holders
-
-
-def test_an_index_that_needs_a_gpu_is_refused_without_any(client, with_gpus, graph, tmp_path):
-    gb.build(graph, "sequential").save(path := tmp_path / "x.index")
     with_gpus("", "")
     with pytest.raises(gb.MachineLacks, match="no worker with a GPU"):
         client_side.Spread(client, path, opened, needs_gpu=True)

@@ -123,14 +123,11 @@ def check(found, what, **wanted):
     return only
 
 
-def test_claims_are_geometric_means_of_sequential_by_gpu(claims):
+def test_claims_are_geometric_means_of_sequential_by_gpu_and_of_memory_the_other_way(claims):
     one = check(claims, "labeling", set="benchmark", graphs="real", reading="with transfer and allocation")
     assert (one.ours, one.cells, one.verdict) == (pytest.approx(5.0), 3, "not met")
     assert check(claims, "query", set="home-made", reading="100,000 queries").ours == pytest.approx(2.0)
     assert {each.kind for each in claims if each.claim.set == "benchmark"} == {"real", "generated"}
-
-
-def test_memory_is_gpu_by_sequential_and_less_is_better(claims):
     one = check(claims, "memory", set="home-made", reading="device peak")
     assert (one.ours, one.verdict) == (pytest.approx(1.5), "met")
     assert check(claims, "memory", set="home-made", reading="host and device peaks").verdict == "not met"
@@ -228,12 +225,6 @@ def batches():
     )  # fmt: skip
 
 
-def test_labels_are_compared_within_the_batch_that_most_have(batches):
-    frame = frame_of("computation-4", batches)
-    seconds = dict(zip(frame.series, frame.label_s.round(7), strict=True))
-    assert seconds == {"sequential": 0.01005, "gpu-path": 0.0011055}
-
-
 def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_without_one_has_its_own():
     of = {"dataset": "dag_01-like", "dim": 1}
     found = measured(
@@ -246,7 +237,10 @@ def test_of_two_whole_batches_labels_are_those_of_the_larger_and_a_series_withou
     assert list(frame.label_s.round(3)) == [0.01, 0.009, 0.001, 0.005]
 
 
-def test_queries_are_compared_on_the_same_batch_and_the_papers_batch_apart(batches):
+def test_labels_are_compared_within_the_batch_that_most_have_and_queries_on_the_same_one(batches):
+    frame = frame_of("computation-4", batches)
+    seconds = dict(zip(frame.series, frame.label_s.round(7), strict=True))
+    assert seconds == {"sequential": 0.01005, "gpu-path": 0.0011055}
     found = computation.checks(batches)
     whole = check(found, "query", reading="100,000 queries")
     assert (whole.ours, whole.unmatched) == (None, 1)
@@ -280,16 +274,13 @@ def profile(tmp_path, content):
     return path
 
 
-def test_samples_of_all_kernels_add_up_and_issuing_is_no_stall(tmp_path):
+def test_samples_of_all_kernels_add_up_and_cycles_are_weighted_by_their_durations(tmp_path):
     frame = stalls.read(profile(tmp_path, WIDE))
     assert list(zip(frame.reason, frame.value, frame.share, strict=True)) == [
         ("long_scoreboard", 60, 0.6), ("barrier", 40, 0.4)
     ]  # fmt: skip
     assert list(frame.word) == ["memory dependency", "synchronization"]
     assert frame.printed.iloc[1] == 34.0
-
-
-def test_cycles_are_weighted_by_the_kernels_durations(tmp_path):
     frame = stalls.read(profile(tmp_path, LONG))
     assert dict(zip(frame.reason, frame.share, strict=True)) == {"wait": 0.75, "lg_throttle": 0.25}
     assert set(frame.basis) == {"cycles"}

@@ -9,7 +9,7 @@ from types import FunctionType
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-from dags import between_trees
+from dags import between_trees, layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -82,9 +82,7 @@ def assert_right(graph, memory, short):
 
 
 def test_vertices_whose_children_are_shared_among_threads_reach_all_of_them():
-    layers = [range(first, first + 6) for first in (0, 6, 12)]
-    edges = [(u, v) for above, below in zip(layers, layers[1:], strict=False) for u in above for v in below]
-    assert_right((18, edges), 0, True)
+    assert_right(layers(18, 6), 0, True)
 
 
 @MANY
@@ -154,11 +152,14 @@ def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
     assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
 
 
-def test_a_batch_that_does_not_fit_is_refused(device_memory):
+def test_a_batch_or_a_graph_that_does_not_fit_is_refused(device_memory):
     index = built("core-gpu", dag_of(*DIAMOND))
     device_memory(9 * 1000 - 1)
     with pytest.raises(TooLittleMemory, match="a batch of 1,000 queries needs .* are free on .*--count"):
         ask(index, np.zeros(1000), np.zeros(1000))
+    device_memory(1000)
+    with pytest.raises(TooLittleMemory, match="peeling 9 vertices and 10 edges on the GPU needs"):
+        built("core-gpu", dag_of(*DIAMOND))
 
 
 def test_more_edges_than_32_bits_count_are_refused(monkeypatch):
@@ -168,12 +169,6 @@ def test_more_edges_than_32_bits_count_are_refused(monkeypatch):
     monkeypatch.setattr(build, "MOST_EDGES", dag.edges - 1)
     with pytest.raises(MachineLacks, match=f"up to {dag.edges - 1} edges, this graph has {dag.edges}: take"):
         built("core-gpu", dag)
-
-
-def test_a_graph_that_does_not_fit_is_refused(device_memory):
-    device_memory(1000)
-    with pytest.raises(TooLittleMemory, match="peeling 9 vertices and 10 edges on the GPU needs"):
-        built("core-gpu", dag_of(*DIAMOND))
 
 
 def test_damage_on_the_device_is_found():

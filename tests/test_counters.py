@@ -9,8 +9,6 @@ from strategies import dag_of, digraphs
 from grailbench.problems.reachability.counters import NAMES
 from grailbench.problems.reachability.index import FILTERS, NoTimer, Params, implementation
 
-ALL = FILTERS
-
 
 def counted(name, dag, sources, targets, **params):
     index = implementation(name).build(dag, Params(count=True, **params), NoTimer())
@@ -23,15 +21,8 @@ def all_pairs(dag):
     return np.repeat(ids, dag.vertices), np.tile(ids, dag.vertices)
 
 
-@given(graph=digraphs(), dim=st.integers(1, 3))
-def test_labeling_scans_every_edge_once_a_pair(graph, dim):
-    dag = dag_of(*graph)
-    counters, _ = counted("sequential", dag, [], [], dim=dim)
-    assert counters["label_edges_scanned"] == dim * dag.edges
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("filters", [(), ALL])
+@pytest.mark.parametrize("filters", [(), FILTERS])
 @pytest.mark.parametrize("name", ["sequential", "parallel", "dfs", "bfs"])
 @given(graph=digraphs())
 def test_counting_changes_no_answer(name, filters, graph):
@@ -44,11 +35,12 @@ def test_counting_changes_no_answer(name, filters, graph):
     assert plain.counters == {}
 
 
-@given(graph=digraphs())
-def test_every_query_is_decided_once(graph):
+@given(graph=digraphs(), dim=st.integers(1, 3))
+def test_labeling_scans_every_edge_once_a_pair_and_every_query_is_decided_once(graph, dim):
     dag = dag_of(*graph)
     sources, targets = all_pairs(dag)
-    found, _ = counted("sequential", dag, sources, targets, filters=ALL)
+    found, _ = counted("sequential", dag, sources, targets, filters=FILTERS, dim=dim)
+    assert found["label_edges_scanned"] == dim * dag.edges
     assert set(NAMES) <= set(found)
     assert found["queries"] == len(sources)
     decided = ("excluded_by_level", "excluded_by_labels", "accepted_by_tree", "excluded_by_hubs")
@@ -65,14 +57,11 @@ def test_counters_do_not_depend_on_threads(graph, threads):
     assert alone == many
 
 
-def test_a_search_down_a_chain_is_counted_vertex_by_vertex():
+def test_a_search_is_counted_vertex_by_vertex_and_from_both_ends_goes_on_where_less_is_to_be_expanded():
     dag = dag_of(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
     found, answers = counted("dfs", dag, [0, 4], [4, 0])
     assert answers.tolist() == [True, False]
     assert (found["searches"], found["vertices_expanded"], found["edges_scanned"]) == (2, 4 + 1, 4)
-
-
-def test_a_search_from_both_ends_goes_on_where_less_is_to_be_expanded():
     dag = dag_of(11, [*((0, v) for v in range(1, 9)), *((v, 9) for v in range(1, 9)), (9, 10)])
     found, answers = counted("sequential", dag, [0], [10], search="bbfs", order="lexicographic", dim=1)
     assert answers.tolist() == [True]  # 8 children of 0 wait, so the only parent of 10 is next, and finds one of them

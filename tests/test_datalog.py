@@ -17,9 +17,8 @@ SIZES = {"datalog-atc23": ("Number of rows", "TC size"), "datalog-sizes": ("# In
 
 
 @pytest.fixture
-def raw(mirror, session_cache, monkeypatch):
+def raw(mirror):
     """Opens a graph of the set, fetched from the mirror."""
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(session_cache))
 
     def opened(name: str) -> Graph:
         (result,) = fetch([SET[name]], str(mirror), offline=True)
@@ -57,16 +56,13 @@ def test_every_printed_size_is_the_registered_one_with_pairs_on_cycles(name):
         assert SET[dataset].closure.with_cycles == printed.number(dataset, pairs), dataset
 
 
-def test_sizes_of_all_graphs_are_printed_and_tables_have_only_graphs_of_the_set():
+def test_sizes_of_all_graphs_are_printed_tables_have_only_graphs_of_the_set_and_errata_name_printed_cells():
     tables = {name: set(published.table(name).rows) for name in published.DATALOG}
     assert set.union(*(tables[name] for name in SIZES)) == set(SET)
     assert {name: len(rows) for name, rows in tables.items()} == {
         "datalog-atc23": 16, "datalog-sizes": 5, "datalog-scaling": 3, "datalog-energy": 3,
     }  # fmt: skip
     assert len(SET) == 17
-
-
-def test_errata_name_cells_that_are_printed():
     seen = [each for name in published.DATALOG for each in published.table(name).errata]
     assert len(seen) == 3
     for each in seen:

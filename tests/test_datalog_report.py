@@ -126,9 +126,7 @@ def test_the_floor_of_a_counted_closure_is_its_bits_once_through_the_memory_or_i
     assert floors.closure_ms(CELLS["usroad", "condense-bits-gpu", None], GPU, out=False) == pytest.approx(bits / 4e9)
     small = CELLS["wiki-vote", "condense-bits-gpu", None]  # 8.6 MB of bits stay in the cache
     assert floors.closure_ms(small, GPU, out=False) == pytest.approx(8 * 103_689 / 50e6)
-
-
-def test_what_goes_out_is_bits_or_pairs():
+    # what goes out is bits or pairs
     bits, pairs = (CELLS["usroad", f"condense-{each}-gpu", None] for each in ("bits", "pairs"))
     assert floors.closure_ms(bits, GPU, out=True) == pytest.approx(8 * 129_165 * 2019 / 40e6)
     assert floors.closure_ms(pairs, GPU, out=True) == pytest.approx(8 * 871_365_688 / 40e6)

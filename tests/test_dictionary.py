@@ -141,9 +141,7 @@ def test_entries_are_whole_sentences_and_each_name_stands_once_for_a_file():
         assert each.type in ("string", "integer", "number", "boolean")
         assert (each.unit == "") == (each.type in ("string", "boolean")), each
         assert each.description.endswith(".")
-
-
-def test_a_column_of_a_file_of_its_own_meaning_comes_before_the_others():
+    # a column of a file of its own meaning comes before the others
     assert dictionary.column("computation-5", "value").unit == "MiB"
     assert dictionary.column("counters", "levels").unit == "1"
     assert dictionary.column("peers", "nonsense") is None

@@ -48,19 +48,12 @@ def one_line(told: tuple[int, str, str], code: int, *said: str) -> None:
         ("run", "--dataset", "kegg-like", "--impl", "dfs", "--out", "{gra}.run"),
     ],
 )
-def test_a_cache_that_is_a_file_ends_each_command_with_one_line(capsys, monkeypatch, gra, tmp_path, words):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "file"))
-    told = call(capsys, *(word.format(gra=gra) for word in words))
-    one_line(
-        told, 2, f"{tmp_path / 'file'}: the cache cannot be kept here: it is a file", "GRAILBENCH_CACHE names another"
-    )
-    assert told[1] == ""
-
-
-def test_a_cache_that_cannot_be_made_says_why(capsys, monkeypatch, gra, tmp_path):
-    monkeypatch.setenv("GRAILBENCH_CACHE", f"{gra}/below")
-    one_line(call(capsys, "import", gra, "--name", "mine"), 2, "the cache cannot be kept here: Not a directory")
+def test_a_cache_that_is_a_file_or_below_one_ends_each_command_with_one_line(capsys, monkeypatch, gra, words):
+    for cache, why in ((gra, "it is a file"), (gra / "below", "Not a directory")):
+        monkeypatch.setenv("GRAILBENCH_CACHE", str(cache))
+        told = call(capsys, *(word.format(gra=gra) for word in words))
+        one_line(told, 2, f"{cache}: the cache cannot be kept here: {why}", "GRAILBENCH_CACHE names another")
+        assert told[1] == ""
 
 
 @pytest.mark.parametrize(
@@ -74,21 +67,20 @@ def test_a_file_where_a_folder_of_the_cache_should_be_is_named(capsys, monkeypat
     one_line(told, 2, f"{tmp_path / 'cache' / folder}: it is no folder")
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
-def test_a_full_disk_is_what_the_machine_lacks(capsys, monkeypatch, gra, number):
-    def full(*given):
+@pytest.mark.parametrize(
+    ("number", "code", "remedy"),
+    [(errno.ENOSPC, 4, "make room"), (errno.EDQUOT, 4, "make room"), (errno.EFBIG, 4, "make room"),
+     (errno.EROFS, 2, "GRAILBENCH_CACHE")],
+)  # fmt: skip
+def test_a_full_disk_is_what_the_machine_lacks_and_a_read_only_one_an_input_error(
+    capsys, monkeypatch, gra, number, code, remedy
+):
+    def refused(*given):
         raise OSError(number, os.strerror(number), "/the/file")
 
-    monkeypatch.setattr(store, "save_graph", full)
-    one_line(call(capsys, "import", gra, "--name", "mine"), 4, f"/the/file: {os.strerror(number)} (make room")
-
-
-def test_a_read_only_disk_is_an_input_error(capsys, monkeypatch, gra):
-    def refused(*given):
-        raise OSError(errno.EROFS, "Read-only file system", "/the/file")
-
     monkeypatch.setattr(store, "save_graph", refused)
-    one_line(call(capsys, "import", gra, "--name", "mine"), 2, "/the/file: Read-only file system (GRAILBENCH_CACHE")
+    told = call(capsys, "import", gra, "--name", "mine")
+    one_line(told, code, f"/the/file: {os.strerror(number)} ({remedy}")
 
 
 def test_ceilings_that_cannot_be_kept_are_shown_all_the_same(monkeypatch):
@@ -129,20 +121,19 @@ def test_a_run_onto_a_full_disk_keeps_its_finished_rows_and_goes_on_later(diamon
     assert len(again) == 6
 
 
-def test_a_folder_of_runs_that_cannot_be_written_is_named(capsys, diamond, gra):
-    told = call(capsys, *RUN, "--out", f"{gra}/run")
-    one_line(told, 2, f"{gra}/run: it is no folder")
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [("export", "diamond", "{gra}/below"), ("report", "{run}"), ("plot", "{run}")])
-def test_what_cannot_be_written_is_named(capsys, diamond, gra, tmp_path, words):
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("export", "diamond", "{gra}/below"), ""), (("report", "{run}"), ""), (("plot", "{run}"), ""),
+     ((*RUN, "--out", "{gra}/run"), "{gra}/run: it is no folder")],
+)  # fmt: skip
+def test_what_cannot_be_written_is_named(capsys, diamond, gra, tmp_path, words, said):
     run = tmp_path / "run"
     if words[-1] == "{run}":
         stored.store(run, stored.everything())
         for name in ("report", "figures"):
             (run / name).write_text("a file where the folder should be")
-    one_line(call(capsys, *(word.format(gra=gra, run=run) for word in words)), 2)
+    one_line(call(capsys, *(word.format(gra=gra, run=run) for word in words)), 2, said.format(gra=gra))
 
 
 # ---------------------------------------------------------------------------------------- damaged entries

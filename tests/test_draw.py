@@ -73,16 +73,13 @@ def test_marks_have_their_series_and_hints_and_intervals():
     assert len([each for each in drawn(bare).iter() if each.get("data-series")]) == 2
 
 
-def test_what_has_no_mark_is_said_in_its_place():
+def test_what_has_no_mark_is_said_in_its_place_and_names_are_text_and_no_markup_and_no_formula():
     assert "TIMEOUT two $x_1$" in texts(drawn(ROWS))
     unavailable = figure(Bars((), ()), note="Unavailable: nobody looked.")
     assert unavailable.drawable
     data = dict(draw.files(unavailable, "source", "svg"))
     assert "nobody looked" in "".join(texts(ElementTree.fromstring(data["edges.svg"])))
     assert not figure(Bars((), ())).drawable
-
-
-def test_names_are_text_and_no_markup_and_no_formula():
     page = draw.svg(figure(ROWS))
     assert "<script" not in page
     assert "two $x_1$" in "".join(texts(drawn(MARKS)))

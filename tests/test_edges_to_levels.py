@@ -8,7 +8,7 @@ import pytest
 import simulated as _simulated  # noqa: F401
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import dag_of, digraphs
+from strategies import dag_of, digraphs, graph_of
 
 from grailbench.cuda import gateway, graphs
 from grailbench.cuda.edges import build, library, rows, staging, walk
@@ -28,11 +28,6 @@ DEEP = {"free": 0, "edges_a_level": 10**6}  #: by which every graph of two level
 MOST = 60 if gateway.simulated else 10**6  #: vertices: a level takes the simulator some milliseconds
 SOME = digraphs().filter(lambda graph: 0 < graph[0] <= MOST)
 Fused = implementation("gpu-fused")
-
-
-def graph_of(vertices, edges):
-    ends = np.array(edges, np.int32).reshape(-1, 2)
-    return Graph.from_edges(vertices, ends[:, 0], ends[:, 1])
 
 
 def assert_as_on_the_host(graph, **how):

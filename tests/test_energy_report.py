@@ -59,14 +59,11 @@ def test_the_table_of_cells_has_joules_by_phase_and_says_what_is_missing():
     assert any("board of each GPU" in note and "packages" in note and "memory" in note for note in found.notes)
 
 
-def test_without_any_joules_one_column_has_the_reason():
+def test_without_any_joules_one_column_has_the_reason_and_a_wrong_cell_has_none():
     found = measured.table(cells([*trials(), weighed({"reason": CLOSED})]))
     assert [header for header in found.headers if header.endswith(" J")] == ["query J"]
     assert lines(found)["sequential", "2"]["query J"] == "– [1]"
     assert f"[1] {CLOSED}" in found.notes
-
-
-def test_a_wrong_cell_has_no_joules():
     (cell,) = cells([*trials(), weighed({"phases": {"query": phase(cpu=1.0)}}), row(status="wrong", reason="pair 17")])
     assert cell.joules("query") is None
     assert cell.energies.joules("query") == 1.0
@@ -98,18 +95,12 @@ def test_the_csv_has_joules_idle_power_and_meters_of_each_phase_or_blanks():
      ("gpu-fused above_idle/label/gpu", 5.2, "J"), ("gpu-fused watts/label/cpu", 100.0, "W"),
      ("gpu-fused idle_watts/label", 160.0, "W"), ("sequential joules/query/psys dim=2", 9.0, "J"),
      ("sequential joules/query dim=2 / gpu-fused joules/query/gpu", 2.5 / 1.5, "x"),
-     ("gpu-fused joules/query / gpu-fused queries", 1.5e-5, "J")],
+     ("gpu-fused joules/query / gpu-fused queries", 1.5e-5, "J"), ("gpu-fused joules/query/cpu", None, ""),
+     ("sequential joules/ready dim=2", None, ""), ("gpu-fused joules/walk", None, "")],
 )  # fmt: skip
-def test_expressions_take_joules_and_watts_of_a_phase(text, number, unit):
+def test_expressions_take_joules_and_watts_of_a_phase_that_has_them(text, number, unit):
     found = Expression.parse(text, {}).of(Source(cells(ROWS)), "kegg")
-    assert (found.number, found.unit) == (pytest.approx(number), unit)
-
-
-@pytest.mark.parametrize(
-    "text", ["gpu-fused joules/query/cpu", "sequential joules/ready dim=2", "gpu-fused joules/walk"]
-)
-def test_expressions_of_joules_that_cannot_be_had_have_no_value(text):
-    assert Expression.parse(text, {}).of(Source(cells(ROWS)), "kegg") is None
+    assert (found and (found.number, found.unit)) == (number and (pytest.approx(number), unit))
 
 
 def test_a_run_whose_rows_have_the_old_form_is_read_and_shown(tmp_path):

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from commands import PATIENCE
+from commands import PATIENCE, ended
 
-from grailbench.cli.main import COMMANDS, cli, main
+from grailbench.cli.main import COMMANDS, cli
 from grailbench.harness import limits
 from grailbench.harness.limits import ceilings
 from grailbench.util import paths
@@ -83,19 +83,14 @@ def world(tmp_path_factory):
         (folder / "people.csv").write_text("follower,followed\nann,bob\n")
         subprocess.run(["git", "init", "-q", "my-project"], check=True)
         subprocess.run(["git", "-C", "my-project", "fast-import", "--quiet"], input=COMMIT, check=True)
-        called("import edges.txt --name held")
-        called("ask kegg-like 17 1500 --impl sequential --save kegg.index")
-        for run in ("a", "b"):
-            called(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {folder / 'results' / 'runs' / run}")
-        called(f"pack {folder / 'results' / 'runs' / 'b'} --out mine.pack.zip")
+        runs = folder / "results" / "runs"
+        for line in (
+            "import edges.txt --name held", "ask kegg-like 17 1500 --impl sequential --save kegg.index",
+            *(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {runs / run}" for run in ("a", "b")),
+            f"pack {runs / 'b'} --out mine.pack.zip",
+        ):  # fmt: skip
+            ended(*shlex.split(line))
         yield folder
-
-
-def called(line):
-    """The exit code of `grailbench LINE`, in this process."""
-    with pytest.raises(SystemExit) as exit_:
-        main(shlex.split(line))
-    return exit_.value.code
 
 
 def right_codes(line):
@@ -125,7 +120,7 @@ def test_example_runs(world, capfd, line):
             cli.get_command(None, name).make_context(name, words)  # it is right usage at least
             pytest.skip(reason)
     small = shortened(world, line)
-    code = called(small)
+    code = ended(*shlex.split(small))
     out, err = capfd.readouterr()
     assert code in right_codes(line), f"grailbench {small}\n{err[-2000:]}"
     assert "Traceback" not in out + err

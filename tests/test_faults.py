@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401 - before any CUDA code
 from commands import call
+from exhaust import CudaAPIError
 from watchers import Silent
 
 import grailbench as gb
@@ -31,16 +32,6 @@ from grailbench.util import faults, guard
 pytestmark = pytest.mark.skipif(not gateway.simulated, reason="a real GPU is not to be lost")
 EDGES = [0, 1, 2, 2, 4, 6, 5, 5, 3], [1, 2, 0, 3, 3, 6, 4, 4, 7]
 US, VS = np.divmod(np.arange(64), 8)
-
-
-class CudaAPIError(RuntimeError):
-    """As numba's; the simulator has none."""
-
-    def __init__(self, code, msg):
-        self.code, self.msg = code, msg
-
-    def __str__(self):
-        return f"[{self.code}] {self.msg}"
 
 
 class CUDARuntimeError(RuntimeError):

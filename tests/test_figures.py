@@ -27,24 +27,14 @@ def gpu(**fields):
 # ------------------------------------------------------------------ phases
 
 
-def test_parts_of_a_trial_add_up_to_it_and_what_a_phase_leaves_is_its_rest():
+def test_parts_of_a_trial_add_up_to_it_and_what_a_phase_leaves_is_its_rest_which_is_never_negative():
     (cell,) = made(gpu())
     parts = {part.label: part.ms for part in frames.segments(cell)}
     labels = {"label: subsizes": 1.5, "label: post-order": 2.0, "label: rest": 0.5}
     assert list(parts.items()) == [*labels.items(), ("transfer", 1.0), ("query", 8.0)]
-
-
-def test_rest_is_never_negative():
-    (cell,) = made(trials(label=1.0, parts={("label", "a"): 1.2}))
-    assert {part.label: part.ms for part in frames.segments(cell)}["label: rest"] == 0.0
-
-
-def test_ready_is_no_part_of_a_trial():
-    (cell,) = made(trials(apart={"ready": 9.0}))
-    assert [part.label for part in frames.segments(cell)] == ["label", "query"]
-
-
-def test_shares_of_a_cell_add_up_to_one():
+    (cell,) = made(trials(label=1.0, parts={("label", "a"): 1.2}, apart={"ready": 9.0}))
+    parts = {part.label: part.ms for part in frames.segments(cell)}
+    assert (list(parts), parts["label: rest"]) == (["label: a", "label: rest", "query"], 0.0)
     frame = frames.phases(made(gpu(), unguided()))
     assert frame.groupby("config").share.sum().round(12).eq(1).all()
 
@@ -78,12 +68,9 @@ def test_cells_are_told_apart_by_configuration_and_query_set():
     assert set(timed.queries) == {"", "balanced"}
 
 
-def test_two_random_query_sets_are_named_in_full():
+def test_two_random_query_sets_are_named_in_full_and_seeds_when_a_cell_ran_with_several():
     found = made(trials(), trials(query_set="random-1000-s1"))
     assert {head["queries"] for head, _ in frames.headed(found)} == {"random-100000-s1", "random-1000-s1"}
-
-
-def test_seeds_are_named_when_a_cell_ran_with_several():
     found = made(trials(query_set="mine.txt"), trials(query_set="mine.txt", seed=2))
     assert [head["config"] for head, _ in frames.headed(found)] == [f"sequential d=2 dfs, seed {n}" for n in (1, 2)]
 
@@ -97,22 +84,16 @@ def test_configurations_come_in_one_order_whatever_the_order_of_rows():
 # ------------------------------------------------------------------ speed-up
 
 
-def test_speedup_is_the_median_of_the_reference_over_that_of_a_cell():
+def test_speedup_is_the_median_of_the_reference_over_that_of_a_cell_on_the_same_queries_only():
     frame = frames.speedup(made(unguided(query=40.0), trials(query=10.0)), "dfs")
     assert dict(zip(frame.config, frame.speedup, strict=True)) == {"dfs": 1.0, "sequential d=2 dfs": pytest.approx(4.0)}
-
-
-def test_speedup_compares_on_the_same_queries_only():
     frame = frames.speedup(made(unguided(query=40.0), trials(query=10.0, query_set="balanced-100000-s1")), "dfs")
     assert frame[frame.queries == "balanced"].speedup.isna().all()
 
 
-def test_reference_is_the_usual_one_else_the_one_with_most_times():
+def test_reference_is_the_usual_one_else_the_one_with_most_times_or_meant_by_words_that_only_it_has():
     assert frames.choose_reference(made(unguided(), trials())) == "sequential d=2 dfs"
     assert frames.choose_reference(made(unguided(), lost("failed", "x"), trials(dim=5))) == "dfs"
-
-
-def test_reference_can_be_meant_by_words_that_only_it_has():
     found = made(unguided(), trials(), trials(filters="level,tree"), trials(dim=5))
     assert frames.choose_reference(found, "D=5") == "sequential d=5 dfs"
     assert frames.choose_reference(found, "sequential d=2 dfs") == "sequential d=2 dfs"
@@ -145,6 +126,7 @@ def test_print_is_compared_with_real_graphs_only():
     kegg = frame[(frame.dataset == "kegg") & (frame.column == "Pure DFS")]
     assert kegg.measured.item() == pytest.approx(40.2)
     assert kegg.ratio.item() == pytest.approx(40.2 / 209.85)
+    assert "Positive Queries" not in set(frame.column), "counts are no times"
 
 
 def test_look_alike_alone_leaves_its_published_row_empty():
@@ -152,10 +134,6 @@ def test_look_alike_alone_leaves_its_published_row_empty():
     frame = papers.printed_frame([tables.build("2.4", found)])
     assert frame.measured.isna().all()
     assert "not in the run; kegg-like is" in frame[frame.dataset == "kegg"].measured_notes.iloc[0]
-
-
-def test_counts_of_positive_queries_are_no_times():
-    assert "Positive Queries" not in set(papers.printed_frame([tables.build("2.4", made(unguided()))]).column)
 
 
 def test_counters_of_a_wrong_cell_are_left_out():

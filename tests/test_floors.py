@@ -34,39 +34,25 @@ def counted(gathers, streamed, table, phase="query"):
     }
 
 
-def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger():
+def test_gathers_take_the_rate_of_the_largest_table_that_is_not_larger_and_passes_beyond_the_cache_are_streamed():
     assert floors.least_ms(counted(10**6, 0, 1 << 19), "query", ONE) == (0.5, "gather")
     assert floors.least_ms(counted(10**6, 0, 1 << 20), "query", ONE) == (2.0, "gather")
     assert floors.least_ms(counted(10**6, 0, 8), "query", ONE)[0] == 0.5, "the fastest rate where all are larger"
-
-
-def test_streamed_bytes_bind_only_where_a_pass_exceeds_the_cache():
     assert floors.least_ms(counted(1, 2 << 20, 8), "query", ONE)[1] == "gather"
     assert floors.least_ms(counted(1, 10**8, 8), "query", ONE) == (10.0, "stream")
-
-
-def test_a_cell_of_many_threads_stands_against_the_ceilings_of_all():
     assert Ceilings.of(DOCUMENT, 4).gathers_per_ms(1 << 14) == 16e6
 
 
-def a_run(tmp_path, **environment):
-    (tmp_path / "environment.json").write_text(json.dumps(environment))
-    return tmp_path
-
-
-def test_a_run_of_another_machine_asks_for_its_ceilings(tmp_path):
-    with pytest.raises(InputError, match="--limit=limits.json"):
-        floors.ceilings_for(a_run(tmp_path, fingerprint="elsewhere"))
-
-
-def test_without_ceilings_the_remedy_is_named(tmp_path, monkeypatch):
+def test_ceilings_that_are_missing_or_of_another_machine_are_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "cache"))
     here = environment.fingerprint(environment.environment())
-    with pytest.raises(MachineLacks, match="grailbench limits"):
-        floors.ceilings_for(a_run(tmp_path, fingerprint=here))
-
-
-def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
+    for fingerprint, error, remedy in (
+        ("elsewhere", InputError, "--limit=limits.json"),
+        (here, MachineLacks, "grailbench limits"),
+    ):
+        (tmp_path / "environment.json").write_text(json.dumps({"fingerprint": fingerprint}))
+        with pytest.raises(error, match=remedy):
+            floors.ceilings_for(tmp_path)
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(InputError, match="other.json"):
         floors.ceilings_for(tmp_path, str(tmp_path / "other.json"))
@@ -74,7 +60,7 @@ def test_a_file_that_holds_no_ceilings_is_named(tmp_path):
         floors.ceilings_for(tmp_path, str(tmp_path / "gone.json"))
 
 
-def test_a_time_is_told_as_a_multiple_of_its_floor():
+def test_a_time_is_told_as_a_multiple_of_its_floor_apart_by_queries_and_called_sampled():
     counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     rows = [
         {**CELL, "phase": phase, "ms": ms, "trial": trial, "counters": counters}
@@ -83,10 +69,6 @@ def test_a_time_is_told_as_a_multiple_of_its_floor():
     ]
     frame = floors.multiples(cells(rows), DOCUMENT)
     assert frame[["phase", "least_ms", "x_limit", "bound"]].values.tolist() == [["query", 0.5, 4.0, "gather"]]
-
-
-def test_cells_that_differ_in_their_queries_are_told_apart_and_sampled_ones_are_called_so():
-    counters = counted(0, 0, 0, "label") | counted(10**6, 0, 1 << 14)
     row = {**CELL, "phase": "query", "ms": 2.0, "trial": 0, "counters": counters}
     found = cells([row, {**row, "query_set": "balanced-10-s1", "verified": "sample of 9"}])
     assert floors.counters(found).query_set.tolist() == ["random-10-s1", "balanced-10-s1"]
@@ -129,8 +111,6 @@ def test_a_gpu_stands_with_its_part_of_a_phase_against_its_own_ceilings_and_barr
         ["query/on_device", pytest.approx(5.0), "gather"],
     ]
     assert frame["x_limit"].tolist() == [pytest.approx(2.0), pytest.approx(2.0)]
-
-
-def test_without_ceilings_of_a_gpu_or_on_several_nothing_is_claimed():
+    # without ceilings of a GPU, or on several, nothing is claimed
     assert floors.multiples(on_a_gpu(), DOCUMENT).empty
     assert floors.multiples(on_a_gpu(devices=2), {**DOCUMENT, "gpu": GPU}).empty

@@ -186,24 +186,19 @@ def test_a_kernel_that_devices_share_is_not_unloaded_once_for_each():
     assert not unloaded
 
 
-def test_more_vertices_than_a_table_can_tell_apart_are_refused_before_any_work(monkeypatch):
+def test_more_queries_than_a_batch_can_count_and_vertices_than_a_table_are_refused_before_any_work(monkeypatch):
     from grailbench.problems.reachability.gpu.fused import batch, replicas
-
-    monkeypatch.setattr(batch, "MOST_VERTICES", 30)
-    monkeypatch.setattr(replicas, "_everywhere", None)
-    dag = dag_of(*layered(5, 6))
-    with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
-        implementation("gpu-fused").build(dag, Params(), NoTimer())
-
-
-def test_more_queries_than_a_batch_can_count_are_refused(monkeypatch):
-    from grailbench.problems.reachability.gpu.fused import batch
 
     monkeypatch.setattr(batch, "MOST_QUERIES", 5)
     searcher = searcher_on(dag_of(*layered(5, 6)), Params(dim=1))
     searcher.prepare(5)
     with pytest.raises(MachineLacks, match=r"up to 5 queries at once, not 6 \(ask fewer at once with --count"):
         searcher.prepare(6)
+    monkeypatch.setattr(batch, "MOST_VERTICES", 30)
+    monkeypatch.setattr(replicas, "_everywhere", None)
+    dag = dag_of(*layered(5, 6))
+    with pytest.raises(MachineLacks, match="fewer than 30 vertices, this one has 31: take `parallel`"):
+        implementation("gpu-fused").build(dag, Params(), NoTimer())
 
 
 def test_what_searches_count_is_exact_however_blocks_arrive():

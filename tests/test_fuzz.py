@@ -10,7 +10,6 @@ import judge as judging
 import numpy as np
 import own_files
 import pytest
-import slow_readers
 import targets
 from commands import in_python
 from judge import Place, Target, judge
@@ -88,12 +87,6 @@ def test_the_corpus_is_small_and_every_reader_has_one():
 # ------------------------------------------------------------------ readers that are broken
 
 
-def test_an_exception_of_another_kind_is_found_with_its_place(place):
-    found = outcome_of(lambda data, place: {}["x"], place=place).finding
-    assert (found.kind, found.sign.split()[0]) == ("traceback", "KeyError")
-    assert "test_fuzz.py" in found.text
-
-
 @pytest.mark.parametrize(
     ("error", "fault"),
     [
@@ -118,9 +111,8 @@ def test_an_error_that_is_not_clear_is_found(error, fault, place):
 
 def test_a_large_allocation_of_a_small_file_is_found(place):
     with fuzz.limited_memory(64 << 20):
-        assert (
-            outcome_of(lambda data, place: str(np.zeros(1 << 30, np.uint8)[0]), place=place).finding.kind == "traceback"
-        )
+        found = outcome_of(lambda data, place: str(np.zeros(1 << 30, np.uint8)[0]), place=place).finding
+        assert (found.kind, "test_fuzz.py" in found.text) == ("traceback", True)
         assert outcome_of(lambda data, place: str(np.zeros(1 << 20, np.uint8)[0]), place=place).finding is None
 
 
@@ -197,16 +189,6 @@ def test_a_graph_that_is_refused_when_it_was_written_is_found(place, monkeypatch
     assert judge(TARGETS["edges"], data, place).finding is None
     monkeypatch.setattr(targets.writers, "write_edges", lambda path, graph, ids: Path(path).write_text("0 1\nx\n"))
     assert "written as edges: refused" in judge(TARGETS["edges"], data, place).finding.text
-
-
-def test_plain_python_reads_what_it_should():
-    assert slow_readers.gra(b"graph_for_greach\n3\n0: 1 2 #\r\n2: #\n1: 1 1 #") == (3, [(0, 1), (0, 2), (1, 1), (1, 1)])
-    for wrong in (b"1\n0: 1 #", b"2\n0: #", b"1\n0: #\n0: #", b"1\n0 #", b"", b"1\n0: # x"):
-        with pytest.raises(slow_readers.Refused):
-            slow_readers.gra(wrong)
-    found = slow_readers.EdgeList(b"# Undirected graph\n0 1 2.0\n1 1 3e0\n")
-    assert (found.all_edges, found.both_ways(found.weights())) == ([(0, 1), (1, 1), (1, 0)], [2, 3, 2])
-    assert slow_readers.EdgeList(b"0 1 0.5\n").weights() is None
 
 
 # ------------------------------------------------------------------ what makes inputs

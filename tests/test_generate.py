@@ -39,13 +39,10 @@ def same(one: Graph, other: Graph) -> bool:
     return np.array_equal(one.sources, other.sources) and np.array_equal(one.targets, other.targets)
 
 
-def test_the_hash_is_splitmix64():
+def test_the_hash_is_splitmix64_and_below_stays_below_and_reaches_both_ends():
     # the generator's first numbers from seed 1234567, as its authors' C code prints them
     wanted = [6457827717110365317, 3203168211198807973, 9817491932198370423]
     assert [int(draw(np.uint64(1234567), k)) for k in range(3)] == wanted
-
-
-def test_below_stays_below_and_reaches_both_ends():
     highest = np.uint64(2**64 - 1)
     assert [int(below(np.uint64(0), n)) for n in (1, 7, 2**32 - 1)] == [0, 0, 0]
     assert [int(below(highest, n)) for n in (1, 7, 2**32 - 1)] == [0, 6, 2**32 - 2]
@@ -94,15 +91,8 @@ def test_the_arrays_of_a_seed_never_change():
     found = {name: graph_sha256(generate.like(name))[:16] for name in ("human-like", "xmark-like")}
     found["random"] = graph_sha256(random_dag(1000, 5.0, 1))[:16]
     found["citations"] = graph_sha256(citations(1000, 5.0, 100, 1))[:16]
-    assert found == FIXED
-
-
-FIXED = {
-    "human-like": "8d2c819b4afeef93",
-    "xmark-like": "135bc615e2d026dc",
-    "random": "45ec4ed2ac24757d",
-    "citations": "422dd8946c1598e6",
-}
+    assert found == {"human-like": "8d2c819b4afeef93", "xmark-like": "135bc615e2d026dc",
+                     "random": "45ec4ed2ac24757d", "citations": "422dd8946c1598e6"}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -147,12 +137,17 @@ def test_home_made_dags_have_the_printed_sizes_and_there_is_no_dag_07():
     assert "dag_07-like" not in generate.look_alikes()
 
 
-@pytest.mark.parametrize(
-    ("vertices", "degree"), [(0, 1), (-5, 1), (10, -1), (10, float("nan")), (10, float("inf")), (10, 4.6), (2**31, 1)]
-)
-def test_impossible_random_dags_are_refused(vertices, degree):
+NAN, INFINITE = float("nan"), float("inf")
+IMPOSSIBLE = {
+    random_dag: [(0, 1), (-5, 1), (10, -1), (10, NAN), (10, INFINITE), (10, 4.6), (2**31, 1)],
+    citations: [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, NAN, 5)],
+}
+
+
+@pytest.mark.parametrize(("make", "sizes"), [(make, each) for make, several in IMPOSSIBLE.items() for each in several])
+def test_impossible_sizes_are_refused(make, sizes):
     with pytest.raises(InputError):
-        random_dag(vertices, degree)
+        make(*sizes)
 
 
 # ---------------------------------------------------------------------------------------- measuring
@@ -176,22 +171,18 @@ def test_a_profile_whose_edges_disagree_is_refused(tmp_path, monkeypatch):
 # ---------------------------------------------------------------------------------------- names, files, command
 
 
-def test_unknown_names_are_refused_with_the_nearest():
+def test_unknown_names_are_refused_with_the_nearest_and_seeds_out_of_range():
     with pytest.raises(InputError, match="kegg-like"):
         generate.like("keg-like")
-    with pytest.raises(InputError):
-        generate.like("kegg")
+    for name, seed in (("kegg", 1), ("kegg-like", -1)):
+        with pytest.raises(InputError):
+            generate.like(name, seed)
 
 
 @pytest.mark.parametrize("name", ["kegg", "mine-like", "../mine", "a/b", "random", "Cit-Patents"])
 def test_a_random_dag_takes_no_name_of_another_graph_or_folder(name):
     with pytest.raises(InputError):
         list(records(["random"], 1, 10, 1, None, name, compared=False))
-
-
-def test_a_seed_out_of_range_is_refused():
-    with pytest.raises(InputError):
-        generate.like("kegg-like", -1)
 
 
 def test_a_stored_look_alike_opens_by_its_name_and_says_what_made_it():
@@ -249,14 +240,11 @@ def test_narrow_width_keeps_counts_and_levels():
 
 
 def test_an_unknown_rate_is_shown_as_unknown():
-    listed = {row["name"]: row for row in map(json.loads, _listed())}
+    out = CliRunner().invoke(cli, ["generate", "--list", "--json"], catch_exceptions=False).output
+    listed = {row["name"]: row for row in map(json.loads, out.splitlines())}
     assert listed["citeseerx-like"]["positive_rate"] is None
     assert (listed["kegg-like"]["basis"], listed["cit-patents-like"]["basis"]) == ("measured", "assumed")
     assert listed["cit-patents-like"]["notes"]
-
-
-def _listed():
-    return CliRunner().invoke(cli, ["generate", "--list", "--json"], catch_exceptions=False).output.splitlines()
 
 
 # ---------------------------------------------------------------------------------------- citations
@@ -271,12 +259,6 @@ def test_citations_cite_back_at_most_a_window_and_make_no_cycle():
     back = age[graph.sources] - age[graph.targets]
     assert (back.min(), back.max()) == (1, window)
     assert 20_000 - graph.edges == pytest.approx(4.0 * window / 2, rel=0.3)
-
-
-@pytest.mark.parametrize("sizes", [(0, 1, 1), (10, -1, 1), (10, 1, 0), (10, 2**31, 5), (10, float("nan"), 5)])
-def test_impossible_citations_are_refused(sizes):
-    with pytest.raises(InputError):
-        citations(*sizes)
 
 
 def test_the_command_makes_citations_that_open_by_name_as_random_ones_do():

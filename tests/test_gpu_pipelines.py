@@ -1,13 +1,18 @@
 """Both CUDA pipelines, the thesis's and that of Computation 2020: labels equal the sequential DFS's element by element,
-answers are the oracle's, and what the machine lacks is said."""
+answers are the oracle's, and what the machine lacks is said.
+
+In the simulator blocks and queues are tiny, so that a dozen vertices span all of them; on a GPU the same tests run,
+and with the thesis's sizes too.
+"""
 
 import numpy as np
 import pytest
+import simulated as _simulated  # noqa: F401
 from commands import call_apart
+from dags import layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
-from pipelines import MANY, SHAPES, SMALLEST, assert_as_sequential, hubs, on_gpu, shapes, some_params
 from strategies import dag_of, dags, digraphs
 
 from grailbench.cuda import frontier, gateway, primitives
@@ -22,6 +27,31 @@ from grailbench.problems.reachability.gpu import index as gpu_index
 from grailbench.problems.reachability.gpu import parents, pipeline, search
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 from grailbench.problems.reachability.labels import fault
+
+gateway.require()
+on_gpu = [pytest.mark.gpu, pytest.mark.skipif(gateway.simulated, reason="needs a GPU")]
+
+SMALLEST = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
+SHAPES = [SMALLEST, Enterprise(blocks=2, threads=4, lanes=2, small=2, large=3)]
+SHAPES += [] if gateway.simulated else [Enterprise(blocks=3, threads=64, lanes=32, small=2, large=4), Enterprise()]
+MANY = settings(max_examples=5 if gateway.simulated else 150)
+
+shapes = st.sampled_from(SHAPES)
+some_params = st.builds(
+    Params,
+    dim=st.sampled_from([1, 2, 3]),
+    order=st.sampled_from(["random", "lexicographic"]),
+    seed=st.integers(0, 99),
+)
+
+
+def assert_as_sequential(built, dag, params):
+    """Labels on the host and on the device equal the sequential DFS's, element by element."""
+    expected = implementation("sequential").build(dag, params, NoTimer()).labels
+    assert np.array_equal(built.labels.lanes, expected.lanes)
+    starts, ends = (column.copy_to_host() for column in built.pairs)
+    on_device = np.stack([starts, -ends], axis=1).reshape(2 * params.dim, -1)
+    assert np.array_equal(on_device, expected.lanes.reshape(dag.vertices, -1)[:, : 2 * params.dim].T)
 
 
 def test_what_is_known_of_gpu_names_the_thresholds_of_its_queues_here_and_in_the_simulator():
@@ -110,7 +140,7 @@ def test_one_tree_for_all_pairs_gives_the_labels_of_its_twin(graph, params, shap
 
 @pytest.mark.parametrize("work", [pipeline.PathWork, pipeline.OneTreeWork])
 def test_a_budget_has_finished_pairs_wait_on_the_host_and_changes_no_label(work):
-    dag, params = dag_of(*hubs(12, 4)), Params(dim=3)
+    dag, params = dag_of(*layers(12, 4)), Params(dim=3)
     need = [pipeline.device_bytes(work, dag, 3, SMALLEST, one_pair) for one_pair in (False, True)]
     assert need[0] - need[1] == 2 * 8 * dag.vertices
     free, bound = (pipeline.label(work, dag, params, NoTimer(), SMALLEST, budget) for budget in (0, need[1]))
@@ -122,7 +152,7 @@ def test_a_budget_has_finished_pairs_wait_on_the_host_and_changes_no_label(work)
 
 
 def test_later_pairs_take_the_first_pairs_tree_where_that_is_chosen():
-    dag = dag_of(*hubs(12, 4))
+    dag = dag_of(*layers(12, 4))
     each, one = (implementation("gpu-path").build(dag, Params(trees=trees), NoTimer()) for trees in ("each", "one"))
     (first, later), (same, other) = (
         index.labels.lanes.reshape(dag.vertices, -1)[:, :4].reshape(-1, 2, 2).swapaxes(0, 1) for index in (each, one)
@@ -200,10 +230,10 @@ def test_answers_are_the_oracles(name, graph, dim, shape):
 
 @pytest.mark.parametrize("name", SEARCHES)
 def test_batches_larger_than_a_group_are_answered_and_counted(name):
-    dag, size = dag_of(*hubs(18, 5)), 18
+    dag, size = dag_of(*layers(18, 5)), 18
     index = implementation(name).build(dag, Params(dim=1, count=True), NoTimer())
     sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
-    reach = closure(*hubs(18, 5))
+    reach = closure(*layers(18, 5))
     expected = [t in reach[s] for s, t in zip(sources.tolist(), targets.tolist(), strict=True)]
     assert index.query_batch(sources, targets, NoTimer()).tolist() == expected
     counters = index.counters
@@ -215,7 +245,7 @@ def test_batches_larger_than_a_group_are_answered_and_counted(name):
 
 
 def test_without_a_comparison_on_the_host_the_gpu_searches_every_query_of_two_vertices():
-    size, dag = 10, dag_of(*hubs(10, 3))
+    size, dag = 10, dag_of(*layers(10, 3))
     sources, targets = (ends.astype(np.int32) for ends in np.divmod(np.arange(size * size), size))
     made = [implementation(name).build(dag, Params(dim=1, count=True), NoTimer()) for name in ("gpu", "gpu-unfiltered")]
     answers = [index.query_batch(sources, targets, NoTimer()).tolist() for index in made]
@@ -285,7 +315,7 @@ def test_labels_hold_on_every_real_graph(method, real_graphs, order):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("method", "ceiling"), [("gpu", pipeline.CEILING), ("gpu", LOW), ("gpu-path", None)])
 def test_labels_hold_where_queues_of_all_sizes_meet_hubs(method, shape, ceiling):
-    dag, order = dag_of(*hubs(22, 6)), "random" if shape is SMALLEST else "lexicographic"
+    dag, order = dag_of(*layers(22, 6)), "random" if shape is SMALLEST else "lexicographic"
     params = Params(dim=3 if order == "random" and ceiling is None else 2, seed=3, order=order)
     built = by_weights(dag, params, shape, ceiling) if ceiling else labelled(method, dag, params, shape)
     assert_as_sequential(built, dag, params)
@@ -293,7 +323,7 @@ def test_labels_hold_where_queues_of_all_sizes_meet_hubs(method, shape, ceiling)
 
 
 def test_the_number_of_settled_comparisons_is_exact_for_a_graph():
-    dag = dag_of(*hubs(16, 4))
+    dag = dag_of(*layers(16, 4))
     found = {by_weights(dag, Params(dim=1, seed=2), shape, LOW).counts["settled_comparisons"] for shape in SHAPES}
     assert len(found) == 1
     assert found.pop() > 0
@@ -374,7 +404,7 @@ def test_impossible_launches_are_refused(wrong):
 
 def test_later_pairs_find_no_frontier_of_the_dag_again():
     """Layers that are completely linked: every pair's tree has a level a layer, so both sweeps of it do."""
-    dag = dag_of(*hubs(22, 6))
+    dag = dag_of(*layers(22, 6))
     found = [labelled("gpu-path", dag, Params(dim=dim), SMALLEST) for dim in (1, 2, 3)]
     one, two, three = (built.counts["label_generations"] for built in found)
     sweep = dag.depth + 1  # the last frontier is empty
@@ -387,7 +417,7 @@ def test_threads_change_no_child_order(threads, monkeypatch):
     from grailbench.problems.reachability.cpu import traverse
 
     monkeypatch.setattr(traverse, "_SHARE", 20)
-    dag = dag_of(*hubs(60, 9))
+    dag = dag_of(*layers(60, 9))
     one = shuffle_rows(dag.offsets, dag.children, 5, 1)
     assert np.array_equal(one, shuffle_rows(dag.offsets, dag.children, 5, 1, threads))
     assert not np.array_equal(one, dag.children)

@@ -70,30 +70,24 @@ def test_counts_of_several_seeds_are_means_with_their_least_and_greatest():
     assert found == {"Queries on GPU": (2150, (2000, 2300)), "Positive Queries": (22, (20, 23))}
 
 
-def test_labeling_tables_are_of_one_pair_and_search_tables_of_two():
+def test_labeling_tables_are_of_one_pair_and_search_tables_of_two_without_filters_and_lost_cells_have_no_time():
     assert row(built("6.1", labels(dim=2))).entries["Total"].measured is None
     assert row(built("6.1", sequential(1, label=0.2))).entries["CPU ICT"].measured == pytest.approx(0.201)
     assert row(built("6.4", search(dim=1))).entries["GPU Search"].measured is None
+    assert row(built("6.4", search(filters="level"))).entries["GPU Search"].measured is None
+    table = built("6.1", lost("out of memory", "needs 200 GiB", dim=1, **GPU))
+    assert row(table).entries["Total"].status == "out of memory"
+    assert "OUT OF MEMORY" in table_markdown(table)
 
 
-def test_search_columns_are_two_phases_and_two_counts():
+def test_search_columns_are_two_phases_and_two_counts_and_errata_of_print_are_noted():
     entries = row(built("6.4", search())).entries
     assert [entries[name].measured for name in ("CPU Filter", "GPU Search", "Queries on GPU", "Positive Queries")] == [
         pytest.approx(0.25125), pytest.approx(753.75), 25162, 20223
     ]  # fmt: skip
     assert "25162" in table_markdown(built("6.4", search()))
-
-
-def test_errata_of_print_are_noted():
     assert "should read 44.18" in table_markdown(built("6.3", labels(dataset="uniprotenc_22")))
     assert "ten times its neighbours" in table_markdown(built("6.1", labels()))
-
-
-def test_filtered_or_lost_cells_give_no_time():
-    table = built("6.1", lost("out of memory", "needs 200 GiB", dim=1, **GPU))
-    assert row(table).entries["Total"].status == "out of memory"
-    assert "OUT OF MEMORY" in table_markdown(table)
-    assert row(built("6.4", search(filters="level"))).entries["GPU Search"].measured is None
 
 
 # ------------------------------------------------------------------ columns of ours

@@ -129,13 +129,10 @@ def test_every_figure_and_published_table_has_its_data(page):
     assert float(fast["speedup"]) == pytest.approx(40.0 if fast["reference"] == "dfs" else 20.0)
 
 
-def test_every_drawing_has_words_for_those_who_cannot_see_it(page):
+def test_every_drawing_has_words_for_those_who_cannot_see_it_and_lost_cells_are_shown_with_their_reasons(page):
     drawings = [a for a in page.attributes("svg") if a.get("aria-hidden") != "true"]
     assert len(drawings) > 4
     assert all(a.get("role") == "group" and len(a.get("aria-label", "")) > 20 for a in drawings)
-
-
-def test_lost_cells_are_shown_with_their_reasons(page):
     words = " ".join(page.words)
     assert "pair 17" in words
     assert "WRONG" in words
@@ -143,10 +140,13 @@ def test_lost_cells_are_shown_with_their_reasons(page):
     assert "citeseer was not fetched yet" in words
 
 
-def test_cells_of_several_gpus_are_told_apart(tmp_path):
+def test_cells_of_several_gpus_are_told_apart_and_a_run_without_print_or_counters_has_a_page_too(tmp_path):
     each = [trials(impl="gpu-fused", search=None, filters="level", devices=count) for count in (1, 2)]
     report = document.of_run(str(store(tmp_path / "run", [row for rows in each for row in rows])))
     assert "2 GPUs" in "".join(Page(page_of(report)).words)
+    text = page_of(document.of_run(str(store(tmp_path / "mine", trials(dataset="mine", counters=None)))))
+    assert 'id="counters"' not in text
+    assert 'id="rivals"' not in text
 
 
 def test_look_alike_never_stands_in_a_published_row(tmp_path):
@@ -162,12 +162,6 @@ def test_look_alike_never_stands_in_a_published_row(tmp_path):
     measured, printed, *_ = kegg.split("</tr>")
     assert "209.85" in printed
     assert not re.search(r'class="num"[^>]*>\d', measured)
-
-
-def test_run_without_print_or_counters_has_a_page_too(tmp_path):
-    text = page_of(document.of_run(str(store(tmp_path / "run", trials(dataset="mine", counters=None)))))
-    assert 'id="counters"' not in text
-    assert 'id="rivals"' not in text
 
 
 def test_a_run_of_several_problems_has_all_of_them_on_its_page(tmp_path, capsys):

@@ -33,6 +33,8 @@ class Tally:
 
 def offsets(tally: Tally) -> None:
     """What goes through rows, with rows near and far; all of it is called once before, to be compiled."""
+    from threads import asked_of
+
     random = np.random.default_rng(31)
     ends = np.concatenate([random.integers(0, 60, (110, 2)), np.stack([np.arange(59), np.arange(1, 60)], 1)[:40]])
     digraphs = [Digraph("cyclic", 1, 60, ends), Digraph("dag", 2, 60, np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1))]
@@ -40,7 +42,7 @@ def offsets(tally: Tally) -> None:
     def drive() -> None:
         for digraph in digraphs:
             for problem, name, kind in implementations(False, ASKED):
-                _drive(problem, name, kind, digraph)
+                asked_of(problem, name, kind, digraph)(1)
             _drive_library(digraph)
 
     drive()
@@ -56,12 +58,6 @@ def ranks(tally: Tally) -> None:
     """What makes labels, and answers by them, with ranks from 1 on and up to the greatest."""
     tally.ranked, tally.faults = far_ranks.compare(far_ranks.CPU)
     tally.tried = sum(tally.ranked.values())
-
-
-def _drive(problem, name: str, kind: type, digraph: Digraph) -> None:
-    from threads import asked_of
-
-    asked_of(problem, name, kind, digraph)(1)
 
 
 def _drive_library(digraph: Digraph) -> None:
@@ -156,8 +152,7 @@ def weights(tally: Tally) -> None:
                 pass
 
 
-SCENES = {"offsets": offsets, "ids": ids, "weights": weights,
-          "ranks": ranks}  # fmt: skip
+SCENES = {"offsets": offsets, "ids": ids, "weights": weights, "ranks": ranks}
 
 
 @record.program(

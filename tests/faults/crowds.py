@@ -12,8 +12,6 @@ in one line, with the remedy. Exit code 1 if not.
 """
 
 import atexit
-import gzip
-import hashlib
 import json
 import os
 import pickle
@@ -23,14 +21,14 @@ import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
+from unittest import mock
 
 import click
 import record
-from archives import GRAPH, sha256
-from tasks import Ended, called
+from archives import PACKED, registry
+from tasks import Ended, called, difference, tree, without
 
 from grailbench.harness import runner  # noqa: F401 - for the processes
 from grailbench.problems.contract import implementations
@@ -39,28 +37,13 @@ from grailbench.util.words import count
 
 NIGHT_S = 8 * 60
 SIZES = (2, 8)
-UNLIKE = ("fetched", "sum", "checked")  #: what notes of processes that fetch at once need not have alike
+#: what notes of processes that fetch at once need not have alike
+UNLIKE = {".json": without("fetched", "sum", "checked")}
 END = 40  #: the last vertex of the paths of one name
 TAKEN = ("was imported before, from", "graph is named", "another graph has this name now")
 REFUSALS = ("another process is at work on this run", "contains a run already")
 RANDOM = ("generate", "random", "--vertices", "300", "--degree", "2")
 FLAGS = ("--dataset", "path-40", "--impl", "sequential", "--dim", "2", "--queries", "random", "--count", "200")
-REGISTRY = f'''set = "toy"
-title = "Toy"
-position = 1
-[archives."a.gra.gz"]
-[archives."b.gra.gz"]
-sha256 = "{sha256(gzip.compress(GRAPH, mtime=0))}"
-[[datasets]]
-name = "toy-a"
-title = "a"
-archive = "a.gra.gz"
-[[datasets]]
-name = "toy-b"
-title = "b"
-archive = "b.gra.gz"
-sha256 = "{sha256(GRAPH)}"
-'''
 
 
 class Place:
@@ -71,10 +54,10 @@ class Place:
         self.folder, self.out, self.answers = folder, folder / "run", folder / "answers"
         self.answers.mkdir()
         (folder / "datasets").mkdir()
-        (folder / "datasets" / "toy.toml").write_text(REGISTRY)
+        (folder / "datasets" / "toy.toml").write_text(registry())
         (folder / "mirror").mkdir()
         for name in "ab":
-            (folder / "mirror" / f"{name}.gra.gz").write_bytes(gzip.compress(GRAPH, mtime=0))
+            (folder / "mirror" / f"{name}.gra.gz").write_bytes(PACKED)
         for number in range(max(SIZES)):
             drawn = random.Random(number)
             edges = (f"{drawn.randrange(2000)} {drawn.randrange(2000)}\n" for _ in range(6000))
@@ -114,34 +97,14 @@ class Place:
             os._exit(0)
 
 
-def tree(folder: Path) -> dict[str, str]:
-    """The checksum of each file of a cache by its path; dates of notes do not count."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = path.relative_to(folder).as_posix()
-        if not path.is_file():
-            continue
-        content = path.read_bytes()
-        if name.endswith(".json"):
-            note = json.loads(content)
-            content = json.dumps({key: note[key] for key in sorted(note) if key not in UNLIKE}).encode()
-        found[name] = hashlib.sha256(content).hexdigest()
-    return found
-
-
 def rows_of(run: Path) -> Counter:
     """How often each row of a run is there, by graph, configuration, trial and phase."""
     rows = [json.loads(line) for line in (run / "trials.jsonl").read_text().splitlines()]
     return Counter((row["key"], row["trial"], row["phase"], row["status"]) for row in rows)
 
 
-def _unlike(found: dict, wanted: dict) -> list[str]:
-    return [f"{name} is {'missing' if name not in found else 'left' if name not in wanted else 'another'}"
-            for name in sorted({*found, *wanted}) if found.get(name) != wanted.get(name)]  # fmt: skip
-
-
 def _failed(ended: list[Ended]) -> list[str]:
-    return [f"{' '.join(each.words)}: exit code {each.code}: {each.err[-300:]}" for each in ended if each.code]
+    return [str(each) for each in ended if each.code]
 
 
 # ------------------------------------------------------------------ what is tried
@@ -163,7 +126,7 @@ def cold(place: Place, crowd: int) -> list[str]:
     """The same graphs and others on one cold cache, each process in another order."""
     works = [_work(number) for number in range(crowd)]
     alone = place.at_once([[each for words in works for each in words]])
-    wanted = tree(place.folder / "cache")
+    wanted = tree(place.folder / "cache", UNLIKE)
     if wrong := _failed(alone):
         return wrong
     shutil.rmtree(place.folder / "cache")
@@ -173,14 +136,15 @@ def cold(place: Place, crowd: int) -> list[str]:
         words[:] = [*others, first, last] if number % 2 else [first, *others, last]
     found = place.at_once(works)
     answers = {each.out for each in (*alone, *found) if each.words[:2] == ("info", "same")}
-    wrong = _failed(alone) + _failed(found) + _unlike(tree(place.folder / "cache"), wanted)
+    differs = difference(tree(place.folder / "cache", UNLIKE), wanted)
+    wrong = _failed(found) + ([differs] if differs else [])
     return wrong + ([] if len(answers) == 1 else [f"{len(answers)} answers of info"])
 
 
 def pruned(place: Place, crowd: int) -> list[str]:
     """The same, beside a process that removes all that it may, over and over."""
     works = [_work(number) for number in range(crowd)]
-    with _bound("1"):
+    with mock.patch.dict(os.environ, {caches.SIZE: "1"}):
         found = place.at_once([*works, [("cache", "--prune", "--json")] * 12])
     wrong = _failed(found)
     names = {path.name for path in (place.folder / "cache" / "imported").iterdir()}
@@ -212,10 +176,9 @@ def _refused(found: list[Ended]) -> list[str]:
     wrong = []
     for each in found:
         last = each.err.strip().splitlines()[-1:] or [""]
-        if each.code and (each.code != 2 or not any(text in last[0] for text in REFUSALS)):
-            wrong.append(f"exit code {each.code}: {each.err[-300:]!r}")
-        if "Traceback" in each.err:
-            wrong.append(f"a traceback: {each.err[-300:]!r}")
+        refused = each.code == 2 and any(text in last[0] for text in REFUSALS)
+        if "Traceback" in each.err or (each.code and not refused):
+            wrong.append(str(each))
     return wrong
 
 
@@ -224,18 +187,6 @@ def _once(run: Path, like: Path) -> list[str]:
     found, wanted = rows_of(run), rows_of(like)
     wrong = [f"{run.name}: row {row} is there {many} times" for row, many in found.items() if many != 1]
     return wrong + ([] if found.keys() == wanted.keys() else [f"{run.name}: rows are lost or strange"])
-
-
-@contextmanager
-def _bound(size: str):
-    before = os.environ.get(caches.SIZE)
-    os.environ[caches.SIZE] = size
-    try:
-        yield
-    finally:
-        os.environ.pop(caches.SIZE)
-        if before is not None:
-            os.environ[caches.SIZE] = before
 
 
 # ------------------------------------------------------------------ one name
@@ -258,14 +209,12 @@ def wrong_answers(found: list[Ended]) -> list[str]:
     """What is wrong with how commands that take one name ended."""
     wrong, imported = [], set()
     for each in found:
-        what = f"{' '.join(each.words)}: exit code {each.code}: {each.out!r} {each.err[-300:]!r}"
-        errors = [line for line in each.err.splitlines() if line.startswith("error: ")]
-        if each.code not in (0, 2) or "Traceback" in each.err or len(errors) != (each.code == 2):
-            wrong.append(what)
+        if each.code not in (0, 2) or "Traceback" in each.err or len(each.errors) != (each.code == 2):
+            wrong.append(str(each))
         elif each.code == 2:
-            wrong += [] if any(text in errors[0] for text in TAKEN) else [what]
+            wrong += [] if any(text in each.errors[0] for text in TAKEN) else [str(each)]
         elif each.words[0] == "ask":
-            wrong += [] if each.out == f"0 {END} {int(each.words[1].startswith('up'))}\n" else [f"WRONG ANSWER: {what}"]
+            wrong += [] if each.out == f"0 {END} {int(each.words[1].startswith('up'))}\n" else [f"WRONG ANSWER: {each}"]
         else:
             imported.add(each.words[1][:2])
     return wrong + ([f"{len(imported)} graphs have one name"] if len(imported) > 1 else [])

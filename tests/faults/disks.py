@@ -13,6 +13,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -47,30 +48,18 @@ def check_end(ended: Ended, error: int, names: tuple[str, ...] = ()) -> None:
     if ended.code == 0:
         return
     if fault := ended.fault:
-        raise Wrong(f"it ends badly: {fault}")
-    line = next(line for line in ended.err.splitlines() if line.startswith("error: "))
+        raise Wrong(f"with {errno.errorcode[error]}, it ends badly: {fault}")
+    (line,) = ended.errors
     if not (LINE[error].match(line) or LINE[errno.ENOSPC].match(line)):  # what a write that was cut short means
         raise Wrong(f"the line says not what is wrong and what to do: {line}")
     if names and not any(name in line for name in names):
         raise Wrong(f"the line names no file: {line}")
 
 
-def points(whole: Reference, error: int, every: int) -> Iterator[tuple[str, int]]:
-    """Mode and number of each try: at every operation that the error can end, and within every write."""
-    for each in [each for each in whole.operations if each["kind"] in FAILING[error]][::every]:
-        yield "fail", each["number"]
-        if each["kind"] == "write" and each["size"] > 1:
-            yield "short", each["number"]
-
-
 def fill_all(stage: Stage, task: Task, error: int, every: int = 1) -> Tally:
-    """Every try of a task with an error."""
-    whole = interrupted.undisturbed(stage, task)
-    return interrupted.tried(len(whole.operations), (
-        (f"{errno.errorcode[error]}: {interrupted.described(stage, task, whole, mode, at)}",
-         lambda mode=mode, at=at: one(stage, task, whole, mode, at, error))
-        for mode, at in points(whole, error, every)
-    ))  # fmt: skip
+    """Every try of a task with an error, at every operation that it can end."""
+    failing = partial(one, error=error)
+    return interrupted.at_operations(stage, task, failing, ("fail", "short"), FAILING[error], every=every)
 
 
 @record.program(

@@ -29,8 +29,8 @@ OF_SPACE = {"write", "create", "mkdir", "link"}
 FAILING = {errno.ENOSPC: OF_SPACE, errno.EDQUOT: OF_SPACE, errno.EIO: {"write", "fsync"}}
 
 _true = {name: getattr(os, name) for name in (
-    "open", "write", "ftruncate", "fsync", "fdatasync", "replace", "rename", "link", "unlink", "remove",
-    "mkdir", "rmdir", "sendfile", "copy_file_range",
+    "open", "write", "ftruncate", "fsync", "replace", "rename", "link", "unlink", "remove", "mkdir", "rmdir",
+    "sendfile", "copy_file_range",
 ) if hasattr(os, name)}  # fmt: skip
 _true_open = io.open
 
@@ -45,7 +45,6 @@ class Order:
            and at all later ones, 'short' the same after half the bytes
     at     number of the operation, from 1
     error  errno of 'fail' and 'short'
-    whole  a kill is of the whole process group, not of the one process
     """
 
     under: tuple[str, ...]
@@ -53,7 +52,6 @@ class Order:
     mode: str = "count"
     at: int = 0
     error: int = errno.ENOSPC
-    whole: bool = True
 
 
 class _Log:
@@ -82,7 +80,9 @@ class _Log:
         """Append an operation; returns its number."""
         number = self._count() + 1
         line = json.dumps({"number": number, **said}).encode()
-        _true["write"](self._handle, line.ljust(_LINE - 1) + b"\n" if len(line) < _LINE else _long(line))
+        if len(line) >= _LINE:
+            raise ValueError(f"a path too long for the log of operations: {line[:200]!r}")
+        _true["write"](self._handle, line.ljust(_LINE - 1) + b"\n")
         return number
 
     def _count(self) -> int:
@@ -90,10 +90,6 @@ class _Log:
 
 
 _LINE = 512  # bytes of a line of the log, so that its size is the count
-
-
-def _long(line: bytes) -> bytes:
-    raise ValueError(f"a path too long for the log of operations: {line[:200]!r}")
 
 
 def read(log: str | os.PathLike) -> list[dict]:
@@ -142,9 +138,7 @@ class _Points:
         if order.mode in ("kill", "torn") and number == order.at:
             if order.mode == "torn" and half is not None:
                 half()
-            if order.whole:
-                os.killpg(0, signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.killpg(0, signal.SIGKILL)
             signal.pause()
         if order.mode in ("fail", "short") and number >= order.at and kind in FAILING[order.error]:
             if order.mode == "short" and number == order.at and half is not None and (done := half()):
@@ -163,6 +157,15 @@ class _Points:
             said["data"] = os.path.basename(name)
         return said
 
+    def written(self, handle: int, path: str, at: int, view: memoryview, write: Callable[[memoryview], int]) -> int:
+        """Count a write at a place, and do it; returns how many bytes were written."""
+        kept = self.keep(handle, at, view)
+        done = self.point("write", path, lambda: write(view[: len(view) // 2]), named=False, **kept)
+        if done is None:
+            done = write(view)
+        self.note_size(handle)
+        return done
+
     def note_size(self, handle: int) -> None:
         found = os.fstat(handle)
         self.sizes[found.st_dev, found.st_ino] = found.st_size
@@ -178,14 +181,9 @@ class _Points:
             file.seek(known)
             data = file.read()
 
-        def back_to(size: int) -> None:
-            _true["ftruncate"](handle, size)
-            self.sizes[found.st_dev, found.st_ino] = size
-
-        order = self.order
-        doomed = order.mode in ("kill", "torn", "fail", "short")
+        doomed = self.order.mode in ("kill", "torn", "fail", "short")
         if doomed:  # as if it had not been written yet
-            back_to(known)
+            _true["ftruncate"](handle, known)
         self.sizes[found.st_dev, found.st_ino] = found.st_size
 
         def half() -> int:
@@ -195,7 +193,6 @@ class _Points:
         self.point("write", path, half, named=False, **self.keep(handle, known, data))
         if doomed:
             os.pwrite(handle, data, known)
-            self.sizes[found.st_dev, found.st_ino] = found.st_size
 
 
 _points: _Points | None = None
@@ -230,15 +227,7 @@ class _Raw(io.FileIO):
         if len(view) == 0:
             return 0
         at = os.fstat(handle).st_size if self._appends else super().tell()
-
-        def half():
-            return super(_Raw, self).write(view[: len(view) // 2])
-
-        done = _points.point("write", self.watched, half, named=False, **_points.keep(handle, at, view))
-        if done is None:
-            done = super().write(view)
-        _points.note_size(handle)
-        return done
+        return _points.written(handle, self.watched, at, view, super().write)
 
     def truncate(self, size=None):
         if self.watched is not None and _points is not None:
@@ -290,9 +279,7 @@ def _opened(handle: int, path: str) -> None:
 
 def _open(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
     plain = (file, mode, buffering, encoding, errors, newline, closefd, opener)
-    if _points is None or not set("wax+") & set(mode):
-        return _true_open(*plain)
-    if _points.path(file) is None:
+    if _points is None or not set("wax+") & set(mode) or _points.path(file) is None:
         return _true_open(*plain)
     binary = "b" in mode
     if buffering == 0 and not binary:
@@ -339,15 +326,7 @@ def _os_write(handle, data):
     _points.unseen(handle, path)
     appends = fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_APPEND
     at = os.fstat(handle).st_size if appends else os.lseek(handle, 0, os.SEEK_CUR)
-
-    def half() -> int:
-        return _true["write"](handle, view[: len(view) // 2])
-
-    done = _points.point("write", path, half, named=False, **_points.keep(handle, at, view))
-    if done is None:
-        done = _true["write"](handle, view)
-    _points.note_size(handle)
-    return done
+    return _points.written(handle, path, at, view, lambda data: _true["write"](handle, data))
 
 
 def _os_ftruncate(handle, size):
@@ -363,21 +342,18 @@ def _not_here(*given):
     raise OSError(errno.ENOSYS, "not while operations are counted")  # callers fall back to reads and writes
 
 
-def _synced(name: str):
-    def fsync(handle):
-        number = handle if isinstance(handle, int) else handle.fileno()
-        if (path := _points.of(number)) is not None:
-            found, more = os.fstat(number), {}
-            if stat.S_ISREG(found.st_mode):
-                _points.unseen(number, path)
-                if _points.order.mode == "record":  # what was written to a map of the file is seen only now
-                    with _true_open(f"/proc/self/fd/{number}", "rb") as file:
-                        more = _points.keep(number, 0, file.read())
-            more |= {"inode": found.st_ino, "folder": stat.S_ISDIR(found.st_mode)}
-            _points.point("fsync", path, named=False, **more)
-        return _true[name](handle)
-
-    return fsync
+def _os_fsync(handle):
+    number = handle if isinstance(handle, int) else handle.fileno()
+    if (path := _points.of(number)) is not None:
+        found, more = os.fstat(number), {}
+        if stat.S_ISREG(found.st_mode):
+            _points.unseen(number, path)
+            if _points.order.mode == "record":  # what was written to a map of the file is seen only now
+                with _true_open(f"/proc/self/fd/{number}", "rb") as file:
+                    more = _points.keep(number, 0, file.read())
+        more |= {"inode": found.st_ino, "folder": stat.S_ISDIR(found.st_mode)}
+        _points.point("fsync", path, named=False, **more)
+    return _true["fsync"](handle)
 
 
 def _moved(name: str):
@@ -415,8 +391,7 @@ def _os_mkdir(path, mode=0o777, *, dir_fd=None):
 
 _REPLACED = {
     "open": _os_open, "write": _os_write, "ftruncate": _os_ftruncate,
-    "fsync": _synced("fsync"), "fdatasync": _synced("fdatasync"),
-    "replace": _moved("replace"), "rename": _moved("rename"), "link": _os_link,
+    "fsync": _os_fsync, "replace": _moved("replace"), "rename": _moved("rename"), "link": _os_link,
     "unlink": _gone("unlink", "unlink"), "remove": _gone("remove", "unlink"), "rmdir": _gone("rmdir", "rmdir"),
     "mkdir": _os_mkdir, "sendfile": _not_here, "copy_file_range": _not_here,
 }  # fmt: skip

@@ -111,11 +111,11 @@ def harmed(mine: dict[Path, bytes]) -> list[Path]:
 
 def judged(ended: Ended) -> list[str]:
     """What is wrong with how a command ended."""
-    what = f"{' '.join(ended.words)}: exit code {ended.code}: {ended.err[-400:]!r}"
-    errors = [line for line in ended.err.splitlines() if line.startswith("error: ")]
     if (said := REFUSED.get(ended.words)) is None:
-        return [] if ended.code == 0 else [what]
-    return [] if (ended.code, len(errors)) == (2, 1) and said in errors[0] else [what]
+        right = ended.code == 0
+    else:
+        right = (ended.code, len(ended.errors)) == (2, 1) and said in ended.errors[0]
+    return [] if right else [str(ended)]
 
 
 def trial(seed: int, each: int = 4, commands: tuple = COMMANDS, before: tuple = BEFORE) -> list[str]:
@@ -159,8 +159,7 @@ def unmarked(commands: tuple = COMMANDS) -> list[str]:
             path.write_bytes(b"mine")
             mine[path] = b"mine"
         found = place.at_once([list(commands)], lambda: os.environ.update({"GRAILBENCH_CACHE_SIZE": "1"}))
-        wrong = [f"{' '.join(each.words)}: exit code {each.code}: {each.err[-400:]!r}" for each in found
-                 if each.code not in (0, 2) or "Traceback" in each.err]  # fmt: skip
+        wrong = [str(each) for each in found if each.code not in (0, 2) or "Traceback" in each.err]
         there = {path for path in (place.folder / "cache").rglob("*") if path.is_file()}
         odd = {*harmed(mine), *(there ^ {*mine})}
         wrong += [f"{path.relative_to(place.folder)} is gone, another or new" for path in sorted(odd)]

@@ -52,10 +52,10 @@ Report = Callable[[bytes, Outcome], None]
 
 def every_target() -> dict[str, Target]:
     """All targets by name."""
+    import own_files
     import targets
-    import targets_own
 
-    return {target.name: target for target in (*targets.TARGETS, *targets_own.TARGETS)}
+    return {target.name: target for target in (*targets.TARGETS, *own_files.TARGETS)}
 
 
 # ------------------------------------------------------------------ inputs

@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -123,10 +124,19 @@ def tried(operations: int, attempts: Iterable[tuple[str, Callable[[], None]]]) -
     return tally
 
 
-def described(stage: Stage, task: Task, whole: Reference, mode: str, at: int) -> str:
-    """An operation of a task in words."""
-    point = whole.operations[at - 1]
-    return f"{task.name}, {mode} at {at} ({point['kind']} {os.path.relpath(point['path'], stage.work)})"
+def at_operations(
+    stage: Stage, task: Task, one: Callable[[Stage, Task, Reference, str, int], None], modes: tuple[str, str],
+    kinds: Container[str] | None = None, part: int = 0, every: int = 1,
+) -> Tally:  # fmt: skip
+    """Tries a task at each of its operations, or of those of some kinds, and within each write of two bytes or more;
+    `modes` are what happens there. Of operations only every so many, from `part` on."""
+    whole, attempts = undisturbed(stage, task), []
+    for each in [each for each in whole.operations if kinds is None or each["kind"] in kinds][part::every]:
+        for mode in modes if each["kind"] == "write" and each["size"] > 1 else modes[:1]:
+            at, where = each["number"], os.path.relpath(each["path"], stage.work)
+            attempts.append((f"{task.name}, {mode} at {at} ({each['kind']} {where})",
+                             partial(one, stage, task, whole, mode, at)))  # fmt: skip
+    return tried(len(whole.operations), attempts)
 
 
 def every_task(

@@ -9,7 +9,6 @@ ended, the outcome differed, or something was left behind.
 """
 
 import json
-from collections.abc import Iterator
 
 import click
 import interrupted
@@ -35,23 +34,9 @@ def one(stage: Stage, task: Task, whole: Reference, mode: str, at: int) -> None:
     interrupted.check_recovery(stage, task, whole, before=none_is_lost)
 
 
-def points(whole: Reference, part: int, parts: int) -> Iterator[tuple[str, int]]:
-    """Mode and number of each kill: before every operation, and within every write of 2 bytes or more."""
-    for each in whole.operations:
-        if (each["number"] - 1) % parts == part:
-            yield "kill", each["number"]
-            if each["kind"] == "write" and each["size"] > 1:
-                yield "torn", each["number"]
-
-
 def kill_all(stage: Stage, task: Task, part: int = 0, parts: int = 1) -> Tally:
     """Every kill of a task; of every `parts`-th operation, if that is over 1."""
-    whole = interrupted.undisturbed(stage, task)
-    return interrupted.tried(len(whole.operations), (
-        (interrupted.described(stage, task, whole, mode, at),
-         lambda mode=mode, at=at: one(stage, task, whole, mode, at))
-        for mode, at in points(whole, part, parts)
-    ))  # fmt: skip
+    return interrupted.at_operations(stage, task, one, ("kill", "torn"), part=part, every=parts)
 
 
 @record.program(

@@ -39,13 +39,11 @@ PATIENCE = 600
 def child(words: list[str]) -> None:
     """Runs `grailbench WORDS` in this process, which loses its GPU as `LOSING` says."""
     import kernels
+    from exhaust import CudaAPIError
 
     from grailbench.cli.main import main
     from grailbench.cuda.gateway import cuda, simulated
     from grailbench.harness import runner
-
-    class CudaAPIError(RuntimeError):
-        code = 719
 
     at, counted = os.environ[LOSING].split(":", 1)
     runner.device = SimpleNamespace(simulating=lambda: False, simulate=lambda: None)  # a run records no simulation
@@ -64,7 +62,7 @@ def child(words: list[str]) -> None:
         if launches == int(at):
             strays.append(name)
             if simulated:
-                raise CudaAPIError("[719] Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_FAILED")
+                raise CudaAPIError(719, "Call to cuLaunchKernel results in CUDA_ERROR_LAUNCH_FAILED")
             stray[1, 1](cuda.device_array(1, "int32"), 1 << 40)
 
     kernels.watch(step)

@@ -89,13 +89,6 @@ call("closure.txt", "export", "random-tree-300", out / "closure.csv", "--closure
 """
 
 
-def stored(folder: Path) -> list[str]:
-    """Folders of runs with whatever a report must cope with."""
-    from sites import runs
-
-    return sorted(str(each) for each in runs(folder))
-
-
 def made(turn: int, runs: list[str], out: Path, calls: str) -> dict[str, str]:
     """What a turn makes: path -> checksum of its content."""
     out.mkdir(parents=True)
@@ -122,9 +115,11 @@ def differing(right: dict[str, str], found: dict[str, str]) -> list[str]:
 
 def sweep(turns: int, calls: str = CALLS) -> tuple[int, list[str]]:
     """So many turns: how many files were compared with those of the first, and what differed."""
+    from sites import runs as stored
+
     compared, faults = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        runs = stored(Path(folder) / "runs")
+        runs = sorted(map(str, stored(Path(folder) / "runs")))
         right = made(0, runs, Path(folder) / "0", calls)
         for turn in range(1, turns):
             found = made(turn, runs, Path(folder) / str(turn), calls)

@@ -85,19 +85,17 @@ def trial(folders: tuple[str, ...], warm: bool, commands: tuple = COMMANDS) -> l
 
 def judged(ended: Ended, closed: list[Path]) -> list[str]:
     """What is wrong with how a command ended where these folders were closed."""
-    lines = ended.err.strip().splitlines()
-    last, errors = (lines or [""])[-1], [line for line in lines if line.startswith("error: ")]
-    what = f"{' '.join(ended.words)}: exit code {ended.code}: {ended.err[-400:]!r}"
+    lines = ended.err.strip().splitlines() or [""]
     if ended.code == 3:  # cells that were skipped: a line for each graph says why
         told = [line for line in lines if "SKIPPED: " in line]
-        return [] if told and all("GRAILBENCH_CACHE names another" in line for line in told) else [what]
-    if "Traceback" in ended.err or ended.code not in (0, 2) or len(errors) != (ended.code == 2):
-        return [what]
+        return [] if told and all("GRAILBENCH_CACHE names another" in line for line in told) else [str(ended)]
+    if "Traceback" in ended.err or ended.code not in (0, 2) or len(ended.errors) != (ended.code == 2):
+        return [str(ended)]
     if ended.code == 0:
         return []
     relative = {"run", "made", "site", "mine.index", "mine.edges"}
-    named = any(str(path) in last for path in closed) or any(f"error: {name}" in last for name in relative)
-    return [] if named else [f"names no folder: {what}"]
+    named = any(name in lines[-1] for name in (*map(str, closed), *(f"error: {each}" for each in relative)))
+    return [] if named else [f"names no folder: {ended}"]
 
 
 @record.program(

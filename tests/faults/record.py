@@ -5,9 +5,7 @@ A program of this folder is a function with the decorator `record.program`, and 
 """
 
 import json
-import platform
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +34,7 @@ NONE_OF = ("broken", "crashes", "differences", "failures", "faults", "hangs", "l
 
 def write(
     name: str, *, area: str, promise: str, test: str, figure: str, command: str, seconds: float, kept: bool,
-    details: Mapping[str, object] | None = None, machine: str | None = None,
+    details: Mapping[str, object],
 ) -> Path:  # fmt: skip
     """Write results/reliability/NAME.json and return its path.
 
@@ -45,12 +43,12 @@ def write(
     `command` repeats it. The commit is null where the checkout has changes. Raises ValueError if the promise is `kept`
     and a detail of `NONE_OF` is not 0.
     """
-    if kept and (counts := broken(details or {})):
+    if kept and (counts := broken(details)):
         raise ValueError(f"{name}: the promise was broken ({', '.join(counts)}), so it is not recorded as kept")
     found = {
         "area": area, "promise": promise, "test": test, "figure": figure, "command": command,
-        "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": machine or this_machine(),
-        "kept": kept, "seconds": round(seconds, 1), "details": dict(details or {}),
+        "date": datetime.now(UTC).date().isoformat(), "commit": _commit(), "machine": this_machine(),
+        "kept": kept, "seconds": round(seconds, 1), "details": dict(details),
     }  # fmt: skip
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"{name}.json"
@@ -149,16 +147,7 @@ def _commit() -> str | None:
 
 def this_machine() -> str:
     """The model of the processor, and of each GPU."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text(errors="replace").splitlines()
-        model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    try:
-        shown = subprocess.run(
-            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"], capture_output=True, text=True
-        )
-        gpus = shown.stdout.strip().splitlines() if shown.returncode == 0 else []
-    except OSError:
-        gpus = []
-    return ", ".join([model, *gpus])
+    from grailbench.cuda.installed import gpus
+    from grailbench.harness.environment import cpu_model
+
+    return ", ".join([cpu_model(), *(gpu["name"] for gpu in gpus())])

@@ -7,7 +7,6 @@ sampled (`levels.py`), and at the end judged by the slope. `--nightly` takes ten
 Exit code 1 if something grew, or a piece of work did not end as it should.
 """
 
-import os
 import signal
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from time import monotonic
 
 import click
 import levels
+import pytest
 import record
 from rich import cells
 from soak_work import WORK, Place, prepare, round_
@@ -45,18 +45,11 @@ def soak(
 
 def own_place(stack: ExitStack, folder: Path) -> None:
     """Have this process keep its cache and temporary files in a folder, until the stack ends."""
-    before = {name: os.environ.get(name) for name in ("GRAILBENCH_CACHE", "TMPDIR")}
-
-    def put_back() -> None:
-        for name, value in before.items():
-            os.environ.pop(name, None) if value is None else os.environ.__setitem__(name, value)
-        tempfile.tempdir = None
-
-    stack.callback(put_back)
+    patch = stack.enter_context(pytest.MonkeyPatch.context())
     for name, part in (("GRAILBENCH_CACHE", "cache"), ("TMPDIR", "tmp")):
         (folder / part).mkdir()
-        os.environ[name] = str(folder / part)
-    tempfile.tempdir = None
+        patch.setenv(name, str(folder / part))
+    patch.setattr(tempfile, "tempdir", None)
 
 
 def _soaked(minutes: float, only: tuple[str, ...]) -> list[dict]:
@@ -80,9 +73,8 @@ def _soaked(minutes: float, only: tuple[str, ...]) -> list[dict]:
 @click.option("--minutes", default=60.0, show_default=True)
 @click.option("--only", type=click.Choice([*WORK]), multiple=True, help="A piece of work; may repeat.")
 def main(minutes, nightly, only) -> record.Found:
-    signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # one piece of work interrupts; a shell's background ignores that
+    # one piece of work interrupts; a shell's background ignores that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     samples = _soaked(NIGHTLY if nightly else minutes, only)
     found = levels.judge(samples)
     for each in found:

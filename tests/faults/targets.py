@@ -1,4 +1,4 @@
-"""Targets of fuzzing: the readers of graphs. Those of other files are in `targets_kept`.
+"""Targets of fuzzing: the readers of graphs. Those of other files are in `own_files`.
 
 Most inputs are given to readers as bytes in memory, by the layer below the one that opens files, because opening takes
 as long as reading a few hundred bytes; one in 64 is a file, and opened as any.

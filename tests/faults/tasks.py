@@ -7,7 +7,6 @@ second.
 
 import atexit
 import contextlib
-import gzip
 import hashlib
 import io
 import json
@@ -18,11 +17,13 @@ import signal
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import failpoints
+import record  # noqa: F401 - which finds what all tests share
+from archives import PACKED, registry
 from failpoints import Order
 
 from grailbench.harness import provenance
@@ -46,13 +47,19 @@ class Ended:
     err: str
 
     @property
+    def errors(self) -> list[str]:
+        """The lines that say that it failed."""
+        return [line for line in self.err.splitlines() if line.startswith("error: ")]
+
+    @property
     def fault(self) -> str | None:
         """Why this is no proper end of a command that fails; None if it is one line and a code that says so."""
         if "Traceback" in self.err or self.code not in (1, 2, 3, 4):
             return f"exit code {self.code}: {(self.err or self.out)[-600:]}"
-        if (lines := sum(line.startswith("error: ") for line in self.err.splitlines())) != 1:
-            return f"{lines} lines of error: {self.err[-600:]}"
-        return None
+        return None if len(self.errors) == 1 else f"{len(self.errors)} lines of error: {self.err[-600:]}"
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.words)}: exit code {self.code}: {self.out!r} {self.err[-400:]!r}"
 
 
 @dataclass(frozen=True)
@@ -109,17 +116,9 @@ class Stage:
         where, mirror = self.home / "registry", self.home / "mirror"
         shutil.copytree(paths.shipped("datasets"), where)
         mirror.mkdir()
-        text = b"graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n"
-        packed = gzip.compress(text, mtime=0)
         for name in ("toy-a", "toy-b"):
-            (mirror / f"{name}.gra.gz").write_bytes(packed)
-        (where / "toy.toml").write_text(
-            f'set = "toy"\ntitle = "Toy"\nposition = 99\nsources = ["{mirror}/{{file}}"]\n'
-            f'[archives."toy-a.gra.gz"]\nsha256 = "{hashlib.sha256(packed).hexdigest()}"\n[archives."toy-b.gra.gz"]\n'
-            '[[datasets]]\nname = "toy-a"\ntitle = "A"\narchive = "toy-a.gra.gz"\n'
-            f'sha256 = "{hashlib.sha256(text).hexdigest()}"\n'
-            '[[datasets]]\nname = "toy-b"\ntitle = "B"\narchive = "toy-b.gra.gz"\n'
-        )
+            (mirror / f"{name}.gra.gz").write_bytes(PACKED)
+        (where / "toy.toml").write_text(registry("toy-a", "toy-b", f'sources = ["{mirror}/{{file}}"]'))
 
     def prepare(self, task: Task) -> None:
         """Make `pristine` for a task, and compile what it needs."""
@@ -256,8 +255,9 @@ def _python(text: str) -> None:
 # ------------------------------------------------------------------ what is compared
 
 
-def tree(folder: Path) -> dict[str, object]:
-    """What a folder holds, by path: what does not vary of each file, and 'a folder' of each folder."""
+def tree(folder: Path, varying: Mapping[str, Callable] | None = None) -> dict[str, object]:
+    """What a folder holds, by path: what does not vary of each file, by the end of its name, and 'a folder' of each
+    folder."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -265,7 +265,7 @@ def tree(folder: Path) -> dict[str, object]:
             found[name] = "a folder"
             continue
         content = path.read_bytes()
-        plain = next((plain for ending, plain in VARYING.items() if name.endswith(ending)), None)
+        plain = next((plain for ending, plain in (varying or VARYING).items() if name.endswith(ending)), None)
         try:
             found[name] = hashlib.sha256(content).hexdigest() if plain is None else plain(content)
         except (ValueError, KeyError, TypeError) as error:
@@ -292,21 +292,19 @@ def repeatable(content: bytes) -> list[tuple]:
     return sorted(tuple(json.dumps(row.get(name), sort_keys=True) for name in REPEATED) for row in rows)
 
 
-def _without(*names: str) -> Callable[[bytes], object]:
+def without(*names: str) -> Callable[[bytes], object]:
+    """What a note says beside these."""
+
     def plain(content: bytes):
         return {name: value for name, value in json.loads(content).items() if name not in names}
 
     return plain
 
 
-def _keys(content: bytes) -> object:
-    return sorted(json.loads(content))
-
-
 VARYING: dict[str, Callable[[bytes], object]] = {
     "trials.jsonl": repeatable,
-    "environment.json": lambda content: "earlier" in _keys(content) or "code" in _keys(content),
-    ".gra.json": _without("fetched", "sum"),
+    "environment.json": lambda content: bool({"earlier", "code"} & json.loads(content).keys()),
+    ".gra.json": without("fetched", "sum"),
 }
 
 
