@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 from commands import ROOT
 from stored import evaluation, everything, made, trials, unguided
-from test_pays import sweep, timed
+from test_tradeoffs import sweep, timed
 
 from grailbench.compare.history import of_runs
 from grailbench.graph import profile

@@ -10,7 +10,7 @@ from grailbench.data.imported import import_graph, named, stem
 from grailbench.data.library import open_graph
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
-from grailbench.util import paths
+from grailbench.util import memory, paths
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -74,8 +74,6 @@ def test_an_import_whose_condensing_fails_leaves_nothing(tmp_path, cache, monkey
 
 
 def test_an_import_that_would_not_fit_the_memory_ends_with_the_need(tmp_path, cache, monkeypatch):
-    from grailbench.util import memory
-
     monkeypatch.setattr(memory, "available", lambda: 150)
     with pytest.raises(TooLittleMemory, match="mine.gra: a graph of 3 vertices and 4 edges: about 0.0 MB"):
         import_graph(gra(tmp_path), "mine")

@@ -72,12 +72,7 @@ for way in WAYS:
 tell.compile(())
 """
 
-
-def test_an_interrupt_within_compiled_code_is_an_interrupt_whatever_is_returned():
-    code = (
-        f"import sys; sys.argv[1:] = ['0', '{int(signal.SIGTERM)}']\n"
-        + COMPILED
-        + """
+INTERRUPTED = """
 for way in WAYS:
     for guard in (guarded, lambda work: work()):
         try:
@@ -88,32 +83,31 @@ for way in WAYS:
         except KeyboardInterrupt:
             print(way.__name__, "interrupted")
 """
-    )
-    code, said = in_python(code)
-    ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
-    assert said.splitlines() == [f"{way} interrupted" for way in ways for _ in range(2)]
-    assert code == 0
-
-
-def test_a_time_limit_within_compiled_code_is_a_timeout_whatever_is_returned():
-    code = (
-        "import sys; sys.argv[1:] = ['300000', '0']\n"
-        + COMPILED
-        + """
+LIMITED = """
 for way in WAYS:
     print(way.__name__, guarded(way, 0.02).status)
 """
-    )
-    code, said = in_python(code)
+
+
+def said_by(program, pause=0, number=0):
+    """The lines of a program with the functions of COMPILED, which wait so many microseconds, or send that signal."""
+    code, said = in_python(f"import sys; sys.argv[1:] = ['{pause}', '{int(number)}']\n{COMPILED}{program}")
+    assert code == 0, said
+    return said.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("program", "told", "times"), [(INTERRUPTED, "interrupted", 2), (LIMITED, "timeout", 1)], ids=["signal", "limit"]
+)
+def test_what_comes_within_compiled_code_is_heard_whatever_is_returned(program, told, times):
+    how = {"number": signal.SIGTERM} if told == "interrupted" else {"pause": 300_000}
     ways = ["an_array", "a_tuple", "a_named_tuple", "a_number", "an_error"]
-    assert said.splitlines() == [f"{way} timeout" for way in ways]
-    assert code == 0
+    assert said_by(program, **how) == [f"{way} {told}" for way in ways for _ in range(times)]
 
 
 #: the same as users of the library meet it: `descendants` hears a signal while a result of two arrays is made
-OF_THE_LIBRARY = (
-    COMPILED
-    + """
+OF_THE_LIBRARY = """
+import threading
 import grailbench as gb
 from grailbench.api import kernels
 
@@ -132,18 +126,8 @@ def heard(way):
         way()
         return true(*given)
     return reached
-"""
-)
 
-
-def test_an_interrupt_comes_out_of_the_library_whatever_compiled_code_returns():
-    """Holds the fault that it killed the process where it came again before the timer that was to repeat it ran."""
-    name = "SIGINT"
-    code, said = in_python(
-        f"import sys, threading; sys.argv[1:] = ['0', '{int(getattr(signal, name))}']\n"
-        + OF_THE_LIBRARY
-        + f"""
-signal.signal(signal.{name}, signal.default_int_handler)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 handlers = [signal.getsignal(each) for each in signal.valid_signals()]
 
 class Slow(threading.Timer):
@@ -159,7 +143,7 @@ class Slow(threading.Timer):
         super().start()
 
     def come_again(self, deeper):
-        self.come_again(deeper - 1) if deeper else signal.raise_signal(signal.{name})
+        self.come_again(deeper - 1) if deeper else signal.raise_signal(signal.SIGINT)
 
 for at, way in enumerate([two_arrays, *WAYS] * 2):
     threading.Timer = Slow if at > len(WAYS) else threading.Timer
@@ -172,9 +156,11 @@ for at, way in enumerate([two_arrays, *WAYS] * 2):
     kernels.reached = true
     print(index.descendants(0).tolist())
 """
-    )
-    assert said.splitlines() == ["interrupted", "[1, 2]"] * 12
-    assert code == 0
+
+
+def test_an_interrupt_comes_out_of_the_library_whatever_compiled_code_returns():
+    """Holds the fault that it killed the process where it came again before the timer that was to repeat it ran."""
+    assert said_by(OF_THE_LIBRARY, number=signal.SIGINT) == ["interrupted", "[1, 2]"] * 12
 
 
 def in_builds(hook, end):

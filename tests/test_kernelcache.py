@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 from commands import ROOT, call, in_python
 from numba.core import config
+from numba.core.caching import IndexDataCacheFile
 
 from grailbench.cli.main import cli
 from grailbench.util import kernelcache
@@ -110,8 +111,6 @@ def test_a_folder_that_the_user_chose_holds_kernels(tmp_path):
 
 def test_two_processes_that_compile_a_kernel_at_once_never_find_each_others_code(tmp_path, monkeypatch):
     """Of two that read the index before either writes, each writes its index and its code; one index remains."""
-    from numba.core.caching import IndexDataCacheFile
-
     kernelcache.adopt()
     monkeypatch.setattr(kernelcache, "folder", lambda: tmp_path)
 

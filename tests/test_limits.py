@@ -1,19 +1,20 @@
 """The machine's ceilings: operations checked before they are timed, rows that make sense, a cache a machine."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
-from commands import call, call_apart
+from commands import call_apart
+from outcomes import as_json, succeeds
 
+from grailbench.cuda.describe import describe
 from grailbench.cuda.gateway import simulated
 from grailbench.errors import CheckFailed, InputError, MachineLacks
 from grailbench.harness import environment
 from grailbench.harness import limits as scale
 from grailbench.harness.folder import read_json
-from grailbench.harness.limits import ceilings, cpu
+from grailbench.harness.limits import ceilings, cpu, gpu
 from grailbench.util import paths
 
 SMALL = dataclasses.replace(scale.TINY, cpu_copy=1 << 18)
@@ -74,9 +75,6 @@ def test_simulator_checks_every_operation_and_records_no_time(cache):
 
 @pytest.mark.parametrize("operation", ["gather", "atomic add"])
 def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypatch, operation):
-    from grailbench.cuda.describe import describe
-    from grailbench.harness.limits import gpu
-
     walk = gpu._walk
     monkeypatch.setattr(gpu, "_walk", lambda seeds, steps: walk(seeds + np.uint32(2), steps))
     part = {"gather": gpu._gathers, "atomic add": gpu._atomics}[operation]
@@ -87,8 +85,6 @@ def test_a_device_operation_that_computes_something_wrong_is_not_timed(monkeypat
 @pytest.mark.gpu
 @pytest.mark.skipif(simulated, reason="needs a GPU")
 def test_gpu_ceilings_are_plausible():
-    from grailbench.harness.limits import gpu
-
     rows = gpu.measure(scale.QUICK, lambda text: None)
     assert all(0 < each["least"] <= each["median"] <= each["most"] for each in rows)
 
@@ -171,9 +167,8 @@ def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, 
     stored = document(gather(1 << 14, 2.0), gather(1 << 16, 1.0))
     ceilings.save(stored)
     for _ in range(2):  # its own files are replaced
-        code, out, _ = call(capsys, "limits", "--only", "cpu", "--json", "--out", tmp_path / "machine" / "limits")
-        rows = [json.loads(line) for line in out.splitlines()]
-        assert (code, [each["median"] for each in rows]) == (0, [2.0, 1.0])
+        rows = as_json(capsys, "limits", "--only", "cpu", "--out", tmp_path / "machine" / "limits")
+        assert [each["median"] for each in rows] == [2.0, 1.0]
         assert all(list(each) == list(scale.FIELDS) for each in rows)
         assert read_json(tmp_path / "machine" / "limits" / "limits.json") == stored
         assert read_json(tmp_path / "machine" / "limits" / "environment.json")["cpu"]
@@ -181,7 +176,6 @@ def test_command_prints_an_object_a_measurement_and_exports_them(cache, capsys, 
 
 def test_table_for_people_gives_size_threads_figure_and_marks_noise(cache, capsys):
     ceilings.save(document(gather(1 << 14, 2.5), gather(1 << 30, 0.1, 0.11, 0.3)))
-    code, out, _ = call(capsys, "limits", "--only", "cpu")
-    assert code == 0
+    out, _ = succeeds(capsys, "limits", "--only", "cpu")
     assert "\x1b" not in out
     assert all(word in out for word in ("gather", "16 KiB", "1 GiB", "2.5", "0.11*", "G/s"))

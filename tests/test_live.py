@@ -5,10 +5,12 @@ import json
 import re
 
 import pytest
+from planned import planned
 from rich.console import Console
 
+from grailbench.cli.plan import plan_table
 from grailbench.cli.progress import RunView, View
-from grailbench.harness.plan import Config, make_plan
+from grailbench.harness import environment
 from grailbench.harness.rows import FIELDS
 from grailbench.harness.runner import run, verify
 
@@ -17,7 +19,7 @@ from grailbench.harness.runner import run, verify
 def plan(toys, diamond):
     """Two cells of three trials on the diamond."""
     block = {"datasets": [diamond], "implementations": ["toy:right", "toy:other"], "count": 50, "trials": 3}
-    return make_plan(Config.model_validate({"experiment": [block]}))
+    return planned(block)
 
 
 def view_of(plan):
@@ -92,12 +94,9 @@ def test_elsewhere_there_are_plain_lines_only(plan, tmp_path):
 
 
 def test_more_threads_than_cores_are_said_before_anything_is_timed(diamond, tmp_path, monkeypatch):
-    from grailbench.cli.plan import plan_table
-    from grailbench.harness import environment
-
     monkeypatch.setattr(environment, "usable_cores", lambda: 2)
     block = {"datasets": [diamond], "implementations": ["parallel"], "threads": [2, 64], "count": 50, "trials": 1}
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    plan = planned(block)
     text = shown(plan, tmp_path)
     assert "64 threads on 2 cores" in text
     assert text.index("64 threads on 2 cores") < text.index("verified by")

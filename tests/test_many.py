@@ -6,19 +6,19 @@ import simulated as _simulated  # noqa: F401
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive import distances_from
+from planned import ran
 from strategies import digraphs, graph_of
-from watchers import Notes
 
 from grailbench.cuda import gateway
 from grailbench.errors import TooLittleMemory
 from grailbench.graph.csr import rows_of
-from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.runner import run
+from grailbench.harness.timing import PhaseTimer
 from grailbench.problems import contract
 from grailbench.problems.contract import implementation
 from grailbench.problems.traversal import cpu as on_cpu
 from grailbench.problems.traversal.gpu import many as on_gpu
 from grailbench.problems.traversal.index import FAR, Implementation, Network, NoTimer, Params, Together
+from grailbench.problems.traversal.problem import Bfs
 
 gateway.require()
 LOW = 2**32 - 1
@@ -120,7 +120,6 @@ def test_pieces_hold_every_edge_of_long_rows_once():
 
 
 def test_sources_go_in_parts_where_all_do_not_fit_and_a_graph_that_does_not_is_refused(monkeypatch, device_memory):
-
     vertices, edges = path(130)
     prepare = implementation("fused-many", "bfs").prepare
     free = 2 * vertices * (on_gpu._MASKS + on_gpu._WORD)
@@ -135,52 +134,33 @@ def test_sources_go_in_parts_where_all_do_not_fit_and_a_graph_that_does_not_is_r
 
 
 class Spoiled(Together):
-    """Right searches, of which `spoil` changes what is told or the distances."""
+    """Right searches, but for one of what is told, or the distances."""
 
-    def __init__(self, right, spoil):
-        self.right, self.spoil = right, spoil
+    def __init__(self, right, spoiled):
+        self.right, self.spoiled = right, spoiled
 
     def search(self, sources, timer):
         found = self.right.search(sources, timer)
-        self.spoil(found, None)
+        found.reached[1] += self.spoiled == "reached"
+        found.marks[0] ^= self.spoiled == "marks"
         return found
 
     def solve_each(self, sources, timer):
         for distances in self.right.solve_each(sources, timer):
-            self.spoil(None, distances)
+            distances[distances == 1] = 2 if self.spoiled == "distances" else 1
             yield distances
 
 
-def _reached(found, distances):
-    if found is not None:
-        found.reached[1] += 1
-
-
-def _marks(found, distances):
-    if found is not None:
-        found.marks[0] ^= 1
-
-
-def _distances(found, distances):
-    if distances is not None:
-        distances[distances == 1] = 2
-
-
-def _nothing(found, distances):
-    pass
-
-
-@pytest.mark.parametrize(("spoil", "wrong"), [(_reached, 1), (_marks, 1), (_distances, 3), (_nothing, 0)])
-def test_what_searches_together_tell_must_be_true_of_their_distances(diamond, tmp_path, monkeypatch, spoil, wrong):
+@pytest.mark.parametrize(("spoiled", "wrong"), [("reached", 1), ("marks", 1), ("distances", 3), ("nothing", 0)])
+def test_what_searches_together_tell_must_be_true_of_their_distances(diamond, tmp_path, monkeypatch, spoiled, wrong):
     def prepare(cls, network, params, timer):
-        return Spoiled(implementation("many", "bfs").prepare(network, params, timer), spoil)
+        return Spoiled(implementation("many", "bfs").prepare(network, params, timer), spoiled)
 
     body = {"name": "toy", "problem": "bfs", "source": "tests", "prepare": classmethod(prepare)}
     toy = type("Toy", (Implementation,), body)
     monkeypatch.setitem(contract._registry["bfs"], "toy", toy)
     block = {"problem": "bfs", "datasets": [diamond], "trials": 2, "count": 3, "from_edges": True}
-    plan = make_plan(Config.model_validate({"experiment": [block | {"implementations": ["toy", "many"]}]}))
-    rows = run(plan, Notes(), out=tmp_path / "run", fetch=False).rows
+    rows = ran(tmp_path / "run", block | {"implementations": ["toy", "many"]}).rows
     (verdict,) = {(row["status"], (row["counters"] or {}).get("wrong_searches", 0)) for row in rows
                   if row["impl"] == "toy" and (wrong or row["phase"] == "solve")}  # fmt: skip
     assert verdict == (("wrong", wrong) if wrong else ("ok", 0))
@@ -190,9 +170,6 @@ def test_what_searches_together_tell_must_be_true_of_their_distances(diamond, tm
 
 
 def test_the_rate_counts_the_edges_of_all_searches_over_the_time_of_all():
-    from grailbench.harness.timing import PhaseTimer
-    from grailbench.problems.traversal.problem import Bfs
-
     vertices, edges = path(4)
     data, timer = network_of(vertices, edges), PhaseTimer()
     trial = Bfs().trial(implementation("many", "bfs"), Params(threads=1), data, np.arange(3), timer)

@@ -155,10 +155,7 @@ def test_like_stands_with_like_d():
     groups += [timed(impl=GRAIL, dim=5, search=None, ms=8.0)]
     found = {each.dim: {place.name for place in each.places}
              for each in ranking.rankings(cells(frame(*groups))) if each.phase == "query"}  # fmt: skip
-    assert found == {
-        2: {"sequential d=2 dfs", BFL},
-        5: {"sequential d=5 dfs", f"{GRAIL} d=5", BFL},
-    }
+    assert found == {2: {"sequential d=2 dfs", BFL}, 5: {"sequential d=5 dfs", f"{GRAIL} d=5", BFL}}
 
 
 def test_other_queries_and_generated_graphs_are_ranked_apart():

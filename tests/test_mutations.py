@@ -8,11 +8,10 @@ from contextlib import suppress
 
 import pytest
 from commands import call
-from watchers import Notes
+from planned import ran
 
 from grailbench.harness import folder as results
 from grailbench.harness import runner
-from grailbench.harness.plan import Config, make_plan
 from grailbench.util import paths
 from grailbench.util.records import SUM, sealed
 
@@ -75,8 +74,7 @@ def stored(toys, diamond, tmp_path, monkeypatch):
     home.mkdir()
     block = {"datasets": [diamond], "implementations": ["toy:right", "toy:other", "toy:wrong"], "dim": [2, 3],
              "count": 50, "trials": 3}  # fmt: skip
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
-    new = runner.run(plan, Notes(), fetch=False, out=tmp_path / "new").folder
+    new = ran(tmp_path / "new", block).folder
     old = tmp_path / "old"
     shutil.copytree(new, old)
     for name in FILES:

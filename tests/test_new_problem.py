@@ -1,10 +1,9 @@
 """A problem is one line in `contract.PROBLEMS`: a made-up one is planned, run, verified, reported and compared."""
 
-import json
-
 import degrees
 import pytest
 from commands import call
+from outcomes import as_json, succeeds, tells
 
 from grailbench.cli import options as _options  # noqa: F401 - whose help names the problems as it is imported
 from grailbench.errors import InputError
@@ -31,9 +30,7 @@ def folder(degree, diamond, tmp_path, capfd):
 
 
 def test_a_new_problem_is_planned_with_its_usual_implementation(degree, diamond, capfd):
-    code, out, err = call(capfd, "plan", "--problem", "degree", "--dataset", diamond, "--json")
-    assert code == 0, err
-    (cell,) = map(json.loads, out.splitlines())
+    (cell,) = as_json(capfd, "plan", "--problem", "degree", "--dataset", diamond)
     assert (cell["problem"], cell["impl"], cell["query_set"]) == ("degree", "bincount", "all")
 
 
@@ -45,23 +42,16 @@ def test_its_trials_end_with_its_last_phase(folder):
 
 
 def test_it_is_reported(folder, capfd, tmp_path):
-    code, out, err = call(capfd, "report", folder, "--out", tmp_path / "report")
-    assert code == 0, err
-    assert "bincount" in out
-    code, out, err = call(capfd, "report", folder, "--json")
-    assert code == 0, err
-    assert {"bincount", "guess"} <= {json.loads(line).get("impl") for line in out.splitlines()}
+    assert "bincount" in succeeds(capfd, "report", folder, "--out", tmp_path / "report")[0]
+    assert {"bincount", "guess"} <= {each.get("impl") for each in as_json(capfd, "report", folder)}
 
 
 def test_it_is_compared(folder, capfd):
-    code, out, err = call(capfd, "compare", folder, folder, "--all")
-    assert code == 0, err
-    assert "degree bincount" in out
+    assert "degree bincount" in succeeds(capfd, "compare", folder, folder, "--all")[0]
 
 
 def test_the_row_of_a_problem_that_is_not_known_is_one_error_with_file_and_line(folder, monkeypatch, capfd):
     monkeypatch.delitem(contract.PROBLEMS, "degree")
     with pytest.raises(InputError, match=r"trials\.jsonl, line 1: is a row of problem 'degree', which this grailbench"):
         results.read_rows(folder)
-    code, _, err = call(capfd, "report", folder)
-    assert (code, "read it with the one that measured it" in err) == (2, True)
+    tells(capfd, 2, "read it with the one that measured it", "report", folder)

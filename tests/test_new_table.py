@@ -1,9 +1,7 @@
 """A table of a report is one module of `report.papers`: a made-up one is shown and written."""
 
-import json
-
 import pytest
-from commands import call
+from outcomes import as_json, succeeds
 from stored import row, store, trials
 
 from grailbench.report import papers
@@ -45,13 +43,10 @@ def folder(request, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_it_is_in_the_report(folder, capfd, tmp_path):
-    code, out, err = call(capfd, "report", folder, "--html", "--out", tmp_path / "out")
-    assert code == 0, err
-    assert "A table of mine" in out
+    assert "A table of mine" in succeeds(capfd, "report", folder, "--html", "--out", tmp_path / "out")[0]
     assert "A table of mine" in (tmp_path / "out" / "report.md").read_text()
     assert "A table of mine" in (tmp_path / "out" / "report.html").read_text()
-    code, out, err = call(capfd, "report", folder, "--json")
-    assert {"table": "mine", "dataset": "kegg"} in map(json.loads, out.splitlines())
+    assert {"table": "mine", "dataset": "kegg"} in as_json(capfd, "report", folder)
 
 
 def test_columns_have_text_values_and_notes_and_are_left_out_where_they_say_nothing():

@@ -116,45 +116,38 @@ def test_a_coo_matrix_in_coords_is_read(reading):
         (b"PK\x03\x04", "a damaged .npz"),
     ],
 )
-def test_arrays_that_make_no_matrix_are_refused(reading, content, said):
-    with pytest.raises(InputError) as raised:
-        reading(content)
-    assert said in str(raised.value)
-    assert "g.npz" in str(raised.value)
+def test_arrays_that_make_no_matrix_are_refused(refused, content, said):
+    assert said in str(refused(content, "g.npz"))
 
 
-def test_a_bare_array_is_told(tmp_path):
+def test_a_bare_array_is_told(tmp_path, refused):
     np.save(tmp_path / "a.npy", np.arange(3))
-    (tmp_path / "a.npz").write_bytes((tmp_path / "a.npy").read_bytes())
-    with pytest.raises(InputError, match="one bare array"):
-        read_graph(tmp_path / "a.npz")
+    assert "one bare array" in str(refused((tmp_path / "a.npy").read_bytes(), "a.npz"))
 
 
-def test_npz_that_would_run_code_is_refused(reading):
-    with pytest.raises(InputError, match="damaged"):
-        reading(packed(offsets=np.array([{}], dtype=object), targets=np.array([0])))
+def test_npz_that_would_run_code_is_refused(refused):
+    content = packed(offsets=np.array([{}], dtype=object), targets=np.array([0]))
+    assert "damaged" in str(refused(content, "g.npz"))
 
 
-def test_a_damaged_archive_is_refused(reading):
+def test_a_damaged_archive_is_refused(refused):
     stream = io.BytesIO()
     np.savez(stream, offsets=np.zeros(100, np.int64), targets=np.zeros(0, np.int64))
     whole = stream.getvalue()
     flipped = bytearray(whole)
     flipped[300] ^= 1
     for content in (bytes(flipped), whole[:-30]):
-        with pytest.raises(InputError, match="damaged"):
-            reading(content)
+        assert "damaged" in str(refused(content, "g.npz"))
 
 
-def test_an_encrypted_array_is_told(reading):
+def test_an_encrypted_array_is_told(refused):
     content = bytearray(packed(offsets=[0, 1], targets=[0]))
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         place = content.find(mark)
         while place >= 0:
             content[place + at] |= 1
             place = content.find(mark, place + 1)
-    with pytest.raises(InputError, match="offsets.npy is encrypted"):
-        reading(bytes(content))
+    assert "offsets.npy is encrypted" in str(refused(bytes(content), "g.npz"))
 
 
 def test_an_array_that_unpacks_to_too_much_is_refused_before_it_is_unpacked(reading, monkeypatch):

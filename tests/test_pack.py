@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import os
 import random
 import struct
 import tempfile
@@ -14,13 +15,14 @@ from pathlib import Path
 
 import pytest
 from commands import call
+from outcomes import succeeds, tells
 from stored import ENVIRONMENT, HOSTILE, lost, row, trials
 
 from grailbench.errors import CheckFailed, InputError
 from grailbench.harness import axes, pack, submission
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load, read
-from grailbench.harness.rows import FORMAT
+from grailbench.harness.rows import FORMAT, cell_of
 from grailbench.util import records
 
 CLEAN = {"commit": "c" * 40, "dirty": False, "code": "0.1.0+aaa"}
@@ -119,9 +121,7 @@ def test_the_same_run_gives_the_same_bytes_whoever_packs_it_and_when(run, data, 
 def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, tmp_path, capsys):
     mine = tmp_path / "sent.pack.zip"
     mine.write_bytes(data)
-    code, out, err = call(capsys, "report", mine)
-    assert code == 0, err
-    assert "a pack, into which nothing is written unasked" in err
+    assert "a pack, into which nothing is written unasked" in succeeds(capsys, "report", mine)[1]
     assert call(capsys, "report", mine, "--out", tmp_path / "report")[0] == 0
     assert "Run sent" in (tmp_path / "report" / "report.md").read_text()
     assert "COMPARE" in call(capsys, "compare", run, mine)[1].upper()
@@ -140,8 +140,7 @@ def test_a_pack_takes_the_place_of_a_run_and_gets_nothing_beside_it(run, data, t
     ids=["none", "torn", "wrong", "failed", "two graphs"],
 )
 def test_a_run_that_is_not_whole_and_sound_is_not_packed(tmp_path, capsys, rows, said):
-    code, _, err = call(capsys, "pack", stored(tmp_path / "run", rows), "--out", tmp_path / "pack")
-    assert (code, said in err) == (2, True), err
+    tells(capsys, 2, said, "pack", stored(tmp_path / "run", rows), "--out", tmp_path / "pack")
     assert not (tmp_path / "pack").exists()
 
 
@@ -154,8 +153,7 @@ def test_a_cell_that_was_asked_the_first_pairs_of_its_set_is_of_the_plan(tmp_pat
 
 def test_another_file_is_not_overwritten(run, tmp_path, capsys):
     (tmp_path / "pack").write_text("thesis")
-    code, _, err = call(capsys, "pack", run, "--out", tmp_path / "pack")
-    assert (code, "another file" in err) == (2, True)
+    tells(capsys, 2, "another file", "pack", run, "--out", tmp_path / "pack")
     assert (tmp_path / "pack").read_text() == "thesis"
 
 
@@ -171,13 +169,10 @@ def test_redact_leaves_out_folders_and_names_and_keeps_rows_with_times_byte_for_
         "experiment": [{"queries": ["/home/somebody/thesis/pairs.txt"], "implementations": ["C:\\Users\\s\\p.toml"]}]
     }
     folder = stored(tmp_path / "run", sound(), {"command": command, "host": "on sombra"}, config=config)
-    code, plain, _ = call(capsys, "pack", folder, "--out", tmp_path / "plain")
-    assert code == 0
+    plain, _ = succeeds(capsys, "pack", folder, "--out", tmp_path / "plain")
     assert "has the command: grailbench run --out=/home/somebody/my runs/x" in plain
     assert "trials.jsonl names '/home/somebody', the home folder" in plain
-    code, said, _ = call(capsys, "pack", folder, "--redact", "--out", tmp_path / "less")
-    assert code == 0
-    assert "share it" not in said
+    assert "share it" not in succeeds(capsys, "pack", folder, "--redact", "--out", tmp_path / "less")[0]
     with pack.unpacked(tmp_path / "less") as (where, manifest):
         text = b"".join((where / name).read_bytes() for name in pack.FILES)
         for word in (b"somebody", b"sombra", b"10.0.0.7", b"Users"):
@@ -200,21 +195,12 @@ def sealed(files, /, **lies):
     """The members of a pack, with what its manifest says replaced."""
     listed = {name: {"bytes": len(each), "sha256": hashlib.sha256(each).hexdigest()} for name, each in files.items()}
     cells = len({repr(key) for key in map(_cell, files[results.ROWS].splitlines())})
-    said = {
-        "format": pack.FORMAT,
-        "grailbench": "0.1.0",
-        "clean": True,
-        "cells": cells,
-        "redacted": [],
-        "files": listed,
-    } | lies
-    manifest = (json.dumps(records.sealed(said), indent=1) + "\n").encode()
+    said = {"format": pack.FORMAT, "grailbench": "0.1.0", "clean": True, "cells": cells, "redacted": []}
+    manifest = (json.dumps(records.sealed(said | {"files": listed} | lies), indent=1) + "\n").encode()
     return [(pack.MANIFEST, manifest), *files.items()]
 
 
 def _cell(line):
-    from grailbench.harness.rows import cell_of
-
     try:
         return cell_of(json.loads(line))
     except (ValueError, KeyError):
@@ -351,8 +337,6 @@ def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch
 
 
 def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     for name in ("", "pipe", "none"):
         with pytest.raises(InputError), pack.opened(tmp_path / name):
@@ -374,11 +358,9 @@ def test_check_says_what_is_in_a_pack(data, run, capsys):
                                "human": "not known", "citeseer": "not known"}  # fmt: skip
     assert (found["clean"], found["verified"]) == (True, {"closure": 4})
     assert found["faults"] == ["not the registered file of the name: kegg"]
-    code, _, err = call(capsys, "pack", "--check", path, "--out", "x")
-    assert (code, "goes without" in err) == (2, True)
+    tells(capsys, 2, "goes without", "pack", "--check", path, "--out", "x")
     (run.parent / "cut").write_bytes(data[:-5])
-    code, _, err = call(capsys, "pack", "--check", run.parent / "cut")
-    assert (code, "is not a complete pack of a run" in err) == (2, True)
+    tells(capsys, 2, "is not a complete pack of a run", "pack", "--check", run.parent / "cut")
 
 
 def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
@@ -394,13 +376,10 @@ def test_check_finds_unlike_answers_to_the_same_questions(tmp_path):
 def test_a_site_takes_a_pack_and_says_that_it_was_submitted(run, tmp_path, capsys):
     file = tmp_path / "sent.pack.zip"
     assert call(capsys, "pack", run, "--out", file)[0] == 0
-    code, _, err = call(capsys, "site", tmp_path / "out", file)
-    assert code == 0, err
+    succeeds(capsys, "site", tmp_path / "out", file)
     assert "submitted" in (tmp_path / "out" / "runs" / "index.html").read_text()
     assert "grailbench run" in (tmp_path / "out" / "runs" / "sent.html").read_text()
     damaged = tmp_path / "damaged.pack.zip"
     damaged.write_bytes(file.read_bytes()[:-20])
-    code, _, err = call(capsys, "site", tmp_path / "out", file, damaged)
-    assert code == 2
-    assert str(damaged) in err
+    tells(capsys, 2, str(damaged), "site", tmp_path / "out", file, damaged)
     assert "submitted" in (tmp_path / "out" / "runs" / "index.html").read_text(), "the site stays"

@@ -6,6 +6,8 @@ import pytest
 
 from grailbench.errors import InputError
 from grailbench.harness.plan import Config, config_from_flags, load_config, make_plan, shipped_configs
+from grailbench.harness.rows import cell_of
+from grailbench.problems.reachability.cpu.grail import Sequential
 from grailbench.util import paths
 
 BASE = {"datasets": ["diamond"], "implementations": ["toy:right"]}
@@ -95,10 +97,7 @@ def test_unknown_name_is_an_error_with_a_remedy(block, words):
     ("text", "words"),
     [
         ("[[experiment]]\nserach = 'dfs'\n", r"experiment 1, key 'serach': unknown key, did you mean 'search'\?"),
-        (
-            "[[experiment]]\n[[experiment]]\ndim = [2, 0]\n",
-            "experiment 2, key 'dim': .*equal to 1, got 0",
-        ),
+        ("[[experiment]]\n[[experiment]]\ndim = [2, 0]\n", "experiment 2, key 'dim': .*equal to 1, got 0"),
         ("[[experiment]]\nfilters = 'levels'\n", "key 'filters': no filter is named 'levels'.*level, tree, hubs"),
         ("[[experiment]]\ndim = []\n", "key 'dim'"),
         ("experiments = 3\n", "key 'experiments': unknown key, did you mean 'experiment'"),
@@ -217,9 +216,6 @@ def test_wrong_short_keys_are_named_and_a_short_form_that_is_missing_too(tmp_pat
 
 
 def test_devices_are_cells_of_their_own_only_where_an_implementation_obeys_them(monkeypatch):
-    from grailbench.harness.rows import cell_of
-    from grailbench.problems.reachability.cpu.grail import Sequential
-
     one = planned({"implementations": ["sequential"], "devices": [1, 2]})
     assert [cell.devices for cell in one.cells] == [None]
     assert "devices" not in one.cells[0].identity()

@@ -1,10 +1,9 @@
 """`grailbench plot`: files that are whole, the same each time, and honest about what is missing."""
 
 import csv
-import json
 
 import pytest
-from commands import call
+from outcomes import as_json, succeeds, tells
 from stored import everything, lost, store, trials, unguided
 
 from grailbench.report.captions import CAPTIONS
@@ -17,9 +16,8 @@ def run(tmp_path):
 
 @pytest.mark.slow
 def test_every_figure_is_written_as_svg_with_its_data(capsys, run):
-    code, out, _ = call(capsys, "plot", run, "--format", "svg")
+    out, _ = succeeds(capsys, "plot", run, "--format", "svg")
     names = {path.name for path in (run / "figures").iterdir()}
-    assert code == 0
     others = ("computation", "closure", "traversal", "reading", "tradeoff-memory", "tradeoff-energy")
     usual = [name for name in CAPTIONS if not name.startswith(others)]
     assert {f"{name}.{kind}" for name in usual for kind in ("svg", "csv")} <= names
@@ -31,9 +29,7 @@ def test_every_figure_is_written_as_svg_with_its_data(capsys, run):
 
 @pytest.mark.slow
 def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
-    code, out, _ = call(capsys, "plot", run, "--figure", "edges", "--out", tmp_path / "o", "--json")
-    assert code == 0
-    paths = {json.loads(line)["path"] for line in out.splitlines()}
+    paths = {each["path"] for each in as_json(capsys, "plot", run, "--figure", "edges", "--out", tmp_path / "o")}
     assert {str(tmp_path / "o" / name) for name in ("edges.svg", "edges.png", "edges.csv")} <= paths
     rows = list(csv.DictReader((tmp_path / "o" / "edges.csv").open()))
     kegg = next(r for r in rows if (r["dataset"], r["config"], r["phase"]) == ("kegg", "dfs", "query"))
@@ -50,7 +46,5 @@ def test_data_beside_a_figure_are_its_marks(capsys, run, tmp_path):
 )
 def test_nothing_to_draw_exits_with_3_and_writes_nothing(capsys, tmp_path, rows, words, says):
     run = store(tmp_path / "run", rows)
-    code, _, err = call(capsys, "plot", run, *words)
-    assert code == 3
-    assert says in err
+    tells(capsys, 3, says, "plot", run, *words)
     assert not (run / "figures").exists()

@@ -1,23 +1,20 @@
 """Plug-ins: their distribution, version and files stand in every run, and count as code; theirs is never 'ours'."""
 
 import importlib
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from commands import call
 from compared import HERE, cell, steady
+from outcomes import as_json, succeeds, tells
+from planned import ran
 from stored import trials
-from watchers import Notes
 
 from grailbench.compare import costs, history
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
 from grailbench.harness.cells import Run, cells, load
-from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.report import cite, rankings
 from grailbench.util import paths
@@ -82,8 +79,7 @@ def measured(diamond, tmp_path, monkeypatch):
 
     def measure(name="run"):
         block = {"datasets": [diamond], "implementations": ["mine", "dfs"], "count": 20, "trials": 1, "warmup": 0}
-        plan = make_plan(Config.model_validate({"experiment": [block]}))
-        return run(plan, Notes(), fetch=False, out=tmp_path / name).folder
+        return ran(tmp_path / name, block).folder
 
     return measure
 
@@ -141,8 +137,7 @@ def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measur
     rows = results.read_rows(folder)[0]
     assert {(row["impl"], row.get("distribution")) for row in rows} == {("mine", "its-mine 0.2"), ("dfs", None)}
     assert list(results.read_environment(folder)["implementations"]) == ["reachability/mine"]
-    code, out, _ = call(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
-    assert code == 0
+    out, _ = succeeds(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
     assert "its-mine 0.2" in out
     assert out.partition("\nclean ")[2].lstrip().startswith("yes\n")
     assert load(tmp_path / "a.pack.zip").cells[0].distribution == "its-mine 0.2"
@@ -156,12 +151,9 @@ def test_a_run_with_editable_code_of_no_commit_is_not_recorded(plugin, measured,
     plugin(editable=True)
     folder = measured()
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
-    code, _, err = call(capsys, "record", folder, "mine")
-    assert code == 2
-    assert "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it" in err
-    code, out, _ = call(capsys, "pack", folder, "--json", "--out", tmp_path / "a.pack.zip")
-    assert (code, json.loads(out)["clean"]) == (0, False)
-    assert json.loads(out)["plugins"] == ["its-mine 0.2 (editable, of no commit)"]
+    tells(capsys, 2, "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it", "record", folder, "mine")
+    (packed,) = as_json(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
+    assert (packed["clean"], packed["plugins"]) == (False, ["its-mine 0.2 (editable, of no commit)"])
 
 
 def test_cells_of_changed_plugin_code_are_measured_anew(plugin, measured):

@@ -3,72 +3,56 @@
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 
+import numpy as np
 import pytest
 from commands import PATIENCE
-from watchers import Notes
+from planned import planned, ran
 
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
-from grailbench.harness.plan import Config, config_from_flags, make_plan
+from grailbench.harness.plan import config_from_flags, make_plan
 from grailbench.harness.rows import cell_of
-from grailbench.harness.runner import run
 from grailbench.problems import contract
 from grailbench.problems.contract import PROBLEMS, problem
 from grailbench.problems.traversal.index import FAR, Implementation, Solver
 
 
-class Spoiled(Solver):
-    """Right levels, but for what `spoil` does to them."""
+class Late(Solver):
+    """Right levels, but that the last are too far in every third search."""
 
-    def __init__(self, right, spoil):
-        self.right, self.spoil, self.asked = right, spoil, 0
+    def __init__(self, right):
+        self.right, self.asked = right, 0
 
     def solve(self, source, timer):
         self.asked += 1
         found = self.right.solve(source, timer)
-        self.spoil(found, self.asked)
+        found[found == found.max(where=found != FAR, initial=0)] += self.asked % 3 == 0
         return found
 
 
-def spoiled(name, spoil, rounds=1):
-    def prepare(cls, network, params, timer):
-        right = contract.implementation("sequential", "bfs").prepare(network, params, timer)
-        return Spoiled(right, spoil)
+class Far(Late):
+    """Calls reached vertices unreached."""
 
-    body = {"name": name, "problem": "bfs", "source": "tests", "rounds": rounds, "prepare": classmethod(prepare)}
-    return type(name, (Implementation,), body)
-
-
-def _late(found, asked):
-    if asked % 3 == 0:
-        found[found == found.max(where=found != FAR, initial=0)] += 1
+    def solve(self, source, timer):
+        return np.full_like(self.right.solve(source, timer), FAR)
 
 
 @pytest.fixture
 def planted(monkeypatch):
-    """`toy:late` is wrong in every third search, `toy:far` calls a reached vertex unreached."""
-    contract.implementations("bfs")
-
-    def far(found, asked):
-        found[:] = FAR
-
-    for toy in (spoiled("toy:late", _late, rounds=3), spoiled("toy:far", far)):
-        monkeypatch.setitem(contract._registry["bfs"], toy.name, toy)
+    """`toy:late` and `toy:far`, which are wrong."""
+    right = contract.implementation("sequential", "bfs")
+    for name, solver, rounds in (("toy:late", Late, 3), ("toy:far", Far, 1)):
+        prepare = classmethod(lambda cls, *given, solver=solver: solver(right.prepare(*given)))
+        body = {"name": name, "problem": "bfs", "source": "tests", "rounds": rounds, "prepare": prepare}
+        monkeypatch.setitem(contract._registry["bfs"], name, type(name, (Implementation,), body))
 
 
-def measured(diamond, tmp_path, watcher, **block):
-    block = {"problem": "bfs", "datasets": [diamond], "trials": 2, "count": 3} | block
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
-    return run(plan, watcher, out=tmp_path / "run", fetch=False)
+def measured(diamond, tmp_path, **block):
+    return ran(tmp_path / "run", {"problem": "bfs", "datasets": [diamond], "trials": 2, "count": 3} | block)
 
 
-@pytest.fixture
-def watcher():
-    return Notes()
-
-
-def test_trials_have_the_phases_of_the_problem_and_its_rate(diamond, tmp_path, watcher):
-    done = measured(diamond, tmp_path, watcher)
+def test_trials_have_the_phases_of_the_problem_and_its_rate(diamond, tmp_path):
+    done = measured(diamond, tmp_path)
     done.check()
     assert [(row["phase"], row["trial"]) for row in done.rows] == [
         ("prepare", 0), ("solve", 0), ("prepare", 1), ("solve", 1)
@@ -80,8 +64,8 @@ def test_trials_have_the_phases_of_the_problem_and_its_rate(diamond, tmp_path, w
 
 
 @pytest.mark.slow
-def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, watcher, planted):
-    done = measured(diamond, tmp_path, watcher, implementations=["toy:late", "toy:far", "sequential"])
+def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, planted):
+    done = measured(diamond, tmp_path, implementations=["toy:late", "toy:far", "sequential"])
     rows = {row["impl"]: row for row in done.rows}
     assert rows["sequential"]["status"] == "ok"
     for name, searches, wrong in (("toy:late", 9, 3), ("toy:far", 3, 3)):
@@ -90,12 +74,11 @@ def test_a_wrong_search_is_caught_counted_and_not_timed(diamond, tmp_path, watch
         assert row["counters"] == {"searches": searches, "wrong_searches": wrong}
 
 
-def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_path, watcher):
+def test_a_run_of_several_problems_keeps_cells_of_one_name_apart(diamond, tmp_path):
     blocks = [{"problem": name, "datasets": [diamond], "trials": 1, "count": 3} for name in ("bfs", "sssp", "apsp")] + [
         {"datasets": [diamond], "trials": 1, "count": 50}
     ]
-    plan = make_plan(Config.model_validate({"experiment": blocks}))
-    done = run(plan, watcher, out=tmp_path / "run", fetch=False)
+    plan, done = planned(*blocks), ran(tmp_path / "run", *blocks)
     done.check()
     assert [c.label() for c in plan.cells[:3]] == ["bfs sequential", "sssp dijkstra", "apsp dijkstra"]
     assert len({cell_of(row) for row in done.rows}) == len(plan.cells) == 5

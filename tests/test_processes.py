@@ -11,14 +11,16 @@ import numpy as np
 import psutil
 import pytest
 from commands import PATIENCE
+from planned import planned, ran
 from strategies import dag_of
 from toys import GREED
 from watchers import Silent
 
-from grailbench.harness import processes, session
-from grailbench.harness.plan import Config, make_plan
+from grailbench.harness import passes, processes, session
+from grailbench.harness.plan import Cell
 from grailbench.harness.runner import run, verify
 from grailbench.problems.contract import Checks
+from grailbench.problems.reachability.cpu import search, traverse
 from grailbench.problems.reachability.queries import QuerySpec
 
 pytestmark = [
@@ -39,7 +41,7 @@ def apart(toys, diamond, tmp_path):
         block = {"datasets": [diamond], "count": 50, "trials": 3, "process": "own"} | block
         limits = dict.fromkeys(("toy:forever", "toy:stopped"), time_limit)
         blocks = [block | {"implementations": impl, "time_limit": limits.get(impl)} for impl in impls]
-        plan = make_plan(Config.model_validate({"experiment": blocks}))
+        plan = planned(*blocks)
         where = {} if action is verify else {"out": tmp_path / "run"}
         return action(plan, Silent(), fetch=False, checks=checks, **where)
 
@@ -68,7 +70,7 @@ def test_cells_apart_are_verified_timed_and_counted_as_in_one_process(apart, toy
 @pytest.mark.parametrize("problem", ["bfs", "closure"])
 def test_cells_of_other_problems_have_processes_of_their_own(problem, apart, diamond, tmp_path):
     block = {"problem": problem, "datasets": [diamond], "trials": 2, "process": "own"}
-    done = run(make_plan(Config.model_validate({"experiment": [block]})), Silent(), fetch=False, out=tmp_path / "run")
+    done = ran(tmp_path / "run", block)
     done.check()
     assert done.statuses["ok"] > 0
     assert all(row["host_peak_bytes"] for row in done.rows if row["phase"] == "solve" and row["status"] == "ok")
@@ -173,10 +175,6 @@ def test_whatever_kills_a_cell_is_a_row_and_the_others_go_on(apart):
 
 def test_no_trial_pays_for_kernels_that_a_new_process_must_load(apart, monkeypatch):
     """What is compiled is told by numba's own count of what it compiled or loaded."""
-    from grailbench.harness import passes
-    from grailbench.harness.plan import Cell
-    from grailbench.problems.reachability.cpu import search, traverse
-
     params = {"dim": 7, "search": "dfs", "filters": "none", "order": "random", "seed": 1}
     params |= {"threads": None, "devices": None, "memory": None}
     cell = Cell(dataset="none", impl="sequential", queries=QuerySpec("random", 5, 1), **params)

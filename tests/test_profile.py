@@ -11,8 +11,11 @@ from dags import layers, some_graph
 from hypothesis import given
 from hypothesis import strategies as st
 from naive import closure
+from outcomes import succeeds
 
+from grailbench.data.fetch import fetch
 from grailbench.data.library import BenchGraph, open_graph
+from grailbench.data.registry import registry
 from grailbench.errors import InputError
 from grailbench.graph import profile as outlines
 from grailbench.graph.condense import condense
@@ -208,8 +211,7 @@ def test_a_profile_says_what_trees_and_core_ask_of_an_index(monkeypatch):
 def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.edges").write_text("".join(f"{u} {u // 2 + 40}\n" for u in range(200)))
-    code, out, err = call(capsys, "profile", "mine.edges", "--out", "figures", "--format", "svg")
-    assert code == 0, err
+    out, err = succeeds(capsys, "profile", "mine.edges", "--out", "figures", "--format", "svg")
     for part in (
         "mine: structure", "Trees at the ends: an in-forest", "levels by longest path", "degrees of components",
         "what answers the pairs",
@@ -231,8 +233,7 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
 def test_the_guide_shows_what_the_command_prints(capsys):
     text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^\$ grailbench profile kegg-like\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    code, out, err = call(capsys, "profile", "kegg-like")
-    assert code == 0, err
+    out, _ = succeeds(capsys, "profile", "kegg-like")
     parts = [part for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE) if part]
     assert len(parts) >= 2
     assert all(part in out for part in parts)
@@ -309,9 +310,6 @@ def test_outlines_are_short_sorted_and_whole(recorded):
 
 
 def test_recorded_outlines_are_those_of_the_graphs(recorded, mirror):
-    from grailbench.data.fetch import fetch
-    from grailbench.data.registry import registry
-
     fetch([registry()[name] for name in REAL], mirror=str(mirror), offline=True)
     for name in (*GENERATED, *REAL):
         assert outlines.text([profile(open_graph(name), pairs=0)]) == outlines.text([recorded[name]])

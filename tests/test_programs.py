@@ -9,8 +9,10 @@ import time
 import numpy as np
 import pytest
 from commands import ROOT, call
+from outcomes import as_json, tells
 from strategies import dag_of
 
+import grailbench as gb
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.oracle import closure_answers
 from grailbench.graph.readers import read_graph
@@ -309,17 +311,12 @@ def test_a_program_that_is_not_installed_is_lacking(described, tmp_path, monkeyp
         asked(path)
 
 
-def verified(capsys, *words):
-    """Exit code, the rows by implementation, and stderr of `verify` in this process on 30 pairs."""
-    code, out, err = call(capsys, "verify", "--count", "30", "--process", "shared", "--json", *words)
-    return code, {row["impl"]: row for row in map(json.loads, out.splitlines())}, err
-
-
 def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond, capsys):
-    words = ("--dataset", diamond, "--impl", "sequential")
+    words = ["verify", "--dataset", diamond, "--count", 30, "--process", "shared", "--json", "--impl", "sequential"]
     names = {"wrong": LINES, "crash": LINES, "right": LINES, "count": COUNT}
     paths = [described(mode, answers, name=mode) for mode, answers in names.items()]
-    code, rows, err = verified(capsys, *words, *(word for path in paths for word in ("--impl", path)))
+    code, out, _ = call(capsys, *words, *(word for path in paths for word in ("--impl", path)))
+    rows = {row["impl"]: row for row in map(json.loads, out.splitlines())}
     assert code == 1
     assert {name: row["status"] for name, row in rows.items()} == {
         "sequential": "ok", "program:wrong": "wrong", "program:crash": "failed", "program:right": "ok",
@@ -334,17 +331,12 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
 
 
 def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys):
-    words = ("plan", "--json", "--from-edges", "--dataset", diamond, "--impl", described())
-    code, out, _ = call(capsys, *words, "--impl", "sequential")
-    assert (code, [json.loads(line)["from_edges"] for line in out.splitlines()]) == (0, [False, True])
-    code, _, err = call(capsys, *words)
-    assert code == 2
-    assert "program:reach: it does not begin with edges in memory (leave out from_edges)" in err
+    words = ("plan", "--from-edges", "--dataset", diamond, "--impl", described())
+    assert [cell["from_edges"] for cell in as_json(capsys, *words, "--impl", "sequential")] == [False, True]
+    tells(capsys, 2, "program:reach: it does not begin with edges in memory (leave out from_edges)", *words)
 
 
 def test_the_library_builds_no_index_by_a_command(described):
-    import grailbench as gb
-
     graph = gb.Graph.from_edges([0, 1], [1, 2])
     with pytest.raises(InputError, match="program:reach is a command"):
         gb.build(graph, str(described()))
@@ -360,15 +352,12 @@ def test_a_config_names_a_program_beside_it_and_each_has_its_process(described, 
         "trials = 2\ncount = 50\nprocess = 'own'\n"
     )
     run = tmp_path / "run"
-    code, out, err = call(capsys, "run", "--config", config, "--json", "--out", run)
-    assert code == 0, err
-    rows = [json.loads(line) for line in out.splitlines()]
+    rows = as_json(capsys, "run", "--config", config, "--out", run)
     theirs = [row for row in rows if row["impl"] == "program:reach"]
     assert {row["status"] for row in rows} == {"ok"}
     assert {row["phase"] for row in theirs} == {"label", "query", "write", "process", "processor", "read"}
     assert all(0 < row["host_peak_bytes"] < 64 << 20 for row in theirs if row["phase"] == "query")
-    again, _, said = call(capsys, "run", "--resume", run)
-    assert (again, "already complete" in said) == (0, True)
+    tells(capsys, 0, "already complete", "run", "--resume", run)
 
 
 SAID = {

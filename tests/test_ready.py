@@ -6,15 +6,14 @@ from collections import Counter
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
+from planned import planned, ran
 from strategies import dag_of, graph_of
-from watchers import Silent
 from workers import has_workers
 
 from grailbench.cuda import gateway
 from grailbench.errors import InputError, MachineLacks
+from grailbench.graph import condense, kahn
 from grailbench.graph.store import save_graph
-from grailbench.harness.plan import Config, make_plan
-from grailbench.harness.runner import run
 from grailbench.harness.timing import PhaseTimer
 from grailbench.problems.contract import PROBLEMS, implementations, problem
 from grailbench.problems.reachability.index import Params
@@ -77,7 +76,9 @@ def test_an_index_is_ready_when_all_of_its_build_is_done(name, devices):
     assert set(parts) >= ({"load", "build"} if name.startswith("peer:pyreachability") else library)
 
 
-SEARCHES = [(problem, name) for problem in ("bfs", "sssp", "apsp", "closure") for name in implementations(problem)]
+#: what is made of the edges before a search
+MADE = {"bfs": {"rows"}, "sssp": {"rows", "weights"}, "apsp": {"rows", "weights"}, "closure": {"input"}}
+SEARCHES = [(problem, name) for problem in MADE for name in implementations(problem)]
 
 
 @pytest.mark.parametrize(("solved", "name"), SEARCHES)
@@ -90,18 +91,9 @@ def test_without_an_index_ready_ends_with_all_answers_on_the_host(solved, name, 
     found, without = tried(*case, graph.raw), tried(*case, None)
     parts = assert_whole(found, without)
     outside = {phase for under, phase in without if not under}
-    made = (
-        set()
-        if name in {"condense-bits-gpu", "condense-pairs-gpu"}
-        else {"input"}
-        if solved == "closure"
-        else {"rows"}
-        if solved == "bfs"
-        else {"rows", "weights"}
-    )
-    if name == "fused-many":  # whose distances are kept where they are asked
-        made.add("transfer")
-    assert set(parts) == outside | made
+    made = set() if name in {"condense-bits-gpu", "condense-pairs-gpu"} else MADE[solved]
+    kept = {"transfer"} if name == "fused-many" else set()  # whose distances are kept where they are asked
+    assert set(parts) == outside | made | kept
 
 
 @pytest.mark.parametrize(
@@ -123,8 +115,6 @@ def test_other_answers_from_edges_make_a_trial_differ(solved, name, diamond):
 
 
 def test_every_way_of_condensing_is_loaded_before_a_trial_that_nothing_warms_up(monkeypatch):
-    from grailbench.graph import condense, kahn
-
     problem("reachability").prime(implementations()["dfs"], Params(), from_edges=True)  # compiles what others inline
     steps = condense, kahn
     made = [(at, name) for at in steps for name, each in vars(at).items() if hasattr(each, "py_func")]
@@ -147,23 +137,20 @@ def test_cells_of_every_problem_are_timed_from_edges(diamond, tmp_path):
         for name in PROBLEMS
         if problem(name).from_edges
     ]
-    plan = make_plan(Config.model_validate({"experiment": blocks}))
-    done = run(plan, Silent(), out=tmp_path / "run", fetch=False)
+    done = ran(tmp_path / "run", *blocks)
     done.check()
     ready = Counter((row["problem"], row["impl"]) for row in done.rows if (row["under"], row["phase"]) == ("", "ready"))
-    assert ready == {(cell.problem, cell.impl): 2 for cell in plan.cells}
+    assert ready == {(cell.problem, cell.impl): 2 for cell in planned(*blocks).cells}
 
 
 @pytest.mark.parametrize("from_edges", [False, True])
 def test_rows_of_cells_timed_from_edges_say_how_many_the_file_has(from_edges, cache, tmp_path):
     save_graph(paths.cache_dir() / "imported" / "some.npz", graph_of(*GRAPH))  # a cycle, a self-loop, a duplicate
     block = {"datasets": ["some"], "implementations": ["dfs"], "trials": 1, "warmup": 0, "from_edges": from_edges}
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
-    rows = run(plan, Silent(), out=tmp_path / "run").rows
-    assert {row["raw_edges"] for row in rows} == {len(GRAPH[1]) if from_edges else None}
+    assert {row["raw_edges"] for row in ran(tmp_path / "run", block).rows} == {len(GRAPH[1]) if from_edges else None}
 
 
 def test_what_ends_with_edges_is_not_timed_from_them(diamond):
     block = {"problem": "read", "datasets": [diamond], "from_edges": True}
     with pytest.raises(InputError, match="not timed from them"):
-        make_plan(Config.model_validate({"experiment": [block]}))
+        planned(block)

@@ -7,10 +7,11 @@ from collections import Counter
 
 import pandas
 import pytest
-from commands import PATIENCE, call
+from commands import PATIENCE
 from hypothesis import given
 from hypothesis import strategies as st
 from markup import Page
+from outcomes import succeeds
 from stored import ENVIRONMENT, HOSTILE, everything, made, store
 
 from grailbench.report import document
@@ -183,8 +184,7 @@ def test_every_renderer_takes_every_table_of_a_report():
 
 def test_report_writes_latex_files_alone(capsys, tmp_path):
     run = store(tmp_path / "run", everything())
-    code, _, err = call(capsys, "report", run, "--format", "latex")
-    assert code == 0, err
+    succeeds(capsys, "report", run, "--format", "latex")
     names = {path.name for path in (run / "report").iterdir()}
     assert {"cells.tex", "table-2.4.tex"} <= names
     assert {name.rpartition(".")[2] for name in names} == {"tex"}

@@ -1,21 +1,25 @@
-"""Everybody in one ranking: parts of query sets, and the tables of a run with several peers."""
+"""Other people's indexes: their adapters, parts of query sets, and the tables of a run with several of them, or with
+workers."""
+
+import json
+import sys
 
 import numpy as np
 import pytest
+from base_install import base_install
+from commands import call_apart
+from planned import planned, ran
 from stored import lost, made, trials
 from strategies import dag_of
-from watchers import Silent
 
 from grailbench.compare import ranking
 from grailbench.errors import MachineLacks
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import cells
 from grailbench.harness.environment import usable_cores
-from grailbench.harness.plan import Config, load_config, make_plan
-from grailbench.harness.runner import run
+from grailbench.harness.plan import load_config, make_plan
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 from grailbench.problems.reachability.peers import libraries
-from grailbench.problems.reachability.peers import libraries as pyreachability
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.report import document, rankings
 from grailbench.report.page import page as page_of
@@ -110,14 +114,14 @@ def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
     assert not any("first" in name for each in rankings.rivals(cells(rows)) for name in [each.name])
 
 
-WHOLE = ("rivals", "rivals-generated")
+def titles(rows):
+    return [each.title for each in rankings.rivals(cells(rows)) if each.name in ("rivals", "rivals-generated")]
 
 
 def test_tables_need_ours_and_others_and_real_and_generated_graphs_have_their_own():
     assert rankings.rivals(cells(ours())) == rankings.rivals(cells(peer("a"))) == []
     rows = [*TWO_GRAPHS, *ours(dataset="kegg-like"), *peer("a", dataset="kegg-like"), *peer("b", dataset="kegg-like")]
-    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
-    assert titles == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
+    assert titles(rows) == ["Everybody in one ranking", "Everybody in one ranking (look-alikes)"]
     names = [each.name for each in rankings.rivals(cells(rows))]
     assert len(set(names)) == len(names)
     assert {"rivals-build", "rivals-build-generated"} <= set(names)
@@ -125,12 +129,10 @@ def test_tables_need_ours_and_others_and_real_and_generated_graphs_have_their_ow
     assert {"rivals", "rivals-build"} <= {each.name for each in alone}
     made = {"dataset": "dense-small", "kind": "synthetic"}
     rows = [*TWO_GRAPHS, *ours(**made), *peer("a", **made), *peer("b", **made)]
-    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
-    assert titles[1:] == ["Everybody in one ranking (generated graphs)"]
+    assert titles(rows)[1:] == ["Everybody in one ranking (generated graphs)"]
     hard = made | {"dataset": "layered-2m"}
     rows = [*TWO_GRAPHS, *ours(**hard), *peer("a", **hard), *peer("b", **hard)]
-    titles = [each.title for each in rankings.rivals(cells(rows)) if each.name in WHOLE]
-    assert titles == ["Everybody in one ranking", "Everybody in one ranking (the set hard)"]
+    assert titles(rows) == ["Everybody in one ranking", "Everybody in one ranking (the set hard)"]
     found = ranking.rankings(cells(rows))
     assert {(each.like, each.about.endswith(", the set hard")) for each in found} == {(False, False), (True, True)}
 
@@ -187,9 +189,7 @@ def test_what_takes_one_pair_at_a_time_is_asked_checked_and_timed_on_a_part(diam
     monkeypatch.setattr(libraries.NetworkX, "sample", 20)
     block = {"datasets": [diamond], "implementations": ["peer:networkx", "dfs"], "process": "shared"}
     block |= {"count": 50, "trials": 1, "warmup": 0}
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
-    done = run(plan, Silent(), fetch=False, out=tmp_path / "run")
-    rows = {row["impl"]: row for row in done.rows if row["phase"] in ("query", None)}
+    rows = {row["impl"]: row for row in ran(tmp_path / "run", block).rows if row["phase"] in ("query", None)}
     assert (rows["dfs"]["queries"], rows["dfs"]["query_set"]) == (50, "random-50-s1")
     asked = rows["peer:networkx"]
     assert asked["query_set"] == "random-50-s1-first-20"
@@ -197,10 +197,10 @@ def test_what_takes_one_pair_at_a_time_is_asked_checked_and_timed_on_a_part(diam
     assert not spoiled or "1 of 20 answers are wrong" in asked["reason"]
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
+@pytest.mark.parametrize("name", [*LIBRARIES, "pyreachability-grail"])
 def test_without_a_library_the_error_names_the_extra(monkeypatch, name):
     made = implementation(f"peer:{name}")
-    monkeypatch.setitem(__import__("sys").modules, made.modules[0], None)
+    monkeypatch.setitem(sys.modules, "pyreachability" if name not in LIBRARIES else made.modules[0], None)
     with pytest.raises(MachineLacks, match=r"grailbench\[peers\]"):
         made.build(dag_of(*DIAMOND), Params(), NoTimer())
     with pytest.raises(MachineLacks, match=r"grailbench\[peers\]"):
@@ -209,7 +209,7 @@ def test_without_a_library_the_error_names_the_extra(monkeypatch, name):
 
 def test_the_config_has_everybody_on_the_17_graphs_within_limits_and_who_scales_on_the_hard_ones():
     plan = make_plan(load_config("rivals"))
-    everybody = {f"peer:pyreachability-{name}" for name in pyreachability.METHODS} | {f"peer:{n}" for n in LIBRARIES}
+    everybody = {f"peer:pyreachability-{name}" for name in libraries.METHODS} | {f"peer:{n}" for n in LIBRARIES}
     graphs = plan.by_dataset()
     hard = {name: graphs.pop(name) for name in catalogue.sets()["hard"].names}
     assert len(graphs) == 17
@@ -230,3 +230,85 @@ def test_the_config_has_everybody_on_the_17_graphs_within_limits_and_who_scales_
     assert {(cell.process, cell.retry) for cell in plan.cells} == {("own", False)}
     assert all(cell.time_limit for cell in plan.cells)
     assert {cell.queries.first for cell in plan.cells if cell.impl == "peer:networkx"} == {1000}
+
+
+# ------------------------------------------------------------------ PyReachability
+
+
+def test_every_method_of_the_catalog_has_an_adapter():
+    pytest.importorskip("pyreachability")
+    assert sorted(libraries._peer().catalog.methods("all")) == sorted(libraries.METHODS)
+
+
+def test_grail_is_given_the_number_of_label_pairs():
+    pytest.importorskip("pyreachability")
+    chain, grail = dag_of(50, [(u, u + 1) for u in range(49)]), implementation("peer:pyreachability-GRAIL")
+    sizes = [grail.build(chain, Params(dim=dim), NoTimer()).index_bytes for dim in (1, 2, 4)]
+    assert sizes[1] - sizes[0] > 0
+    assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
+
+
+@pytest.mark.parametrize("said", [{}, {"process": "shared"}, {"process": "own"}])
+def test_peers_have_a_process_of_their_own_unless_told(said, diamond):
+    impls = ["sequential", *(f"peer:pyreachability-{method}" for method in libraries.METHODS)]
+    plan = planned({"datasets": [diamond], "implementations": impls} | said)
+    found = {cell.process for cell in plan.cells if cell.impl.startswith("peer:")}
+    assert found == {said.get("process", "own")}
+    assert plan.cells[0].process == said.get("process", "shared")
+
+
+def test_peers_are_measured_on_the_base_install_with_the_peers_extra(diamond, tmp_path):
+    pytest.importorskip("pyreachability")
+    words = ["run", "--dataset", diamond, "--impl", "sequential", "--trials", "1", "--count", "50", "--json"]
+    words += ["--impl", "peer:pyreachability-grail", "--impl", "peer:pyreachability-3hop"]
+    code, out, err = call_apart(*words, "--out", tmp_path / "run", **base_install(tmp_path, "peers"))
+    assert code == 0, err
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert {row["status"] for row in rows} == {"ok"}
+    apart = {row["impl"] for row in rows if row["host_peak_bytes"]}
+    assert apart == {"peer:pyreachability-grail", "peer:pyreachability-3hop"}
+
+
+# ------------------------------------------------------------------ workers of a cluster
+
+
+NONE = {"dim": 2, "search": "dfs", "filters": "none", "order": None}
+
+
+def timed(impl, threads, query, **fields):
+    return trials(count=3, impl=impl, label=1.0, query=query, threads=threads, **NONE, **fields)
+
+
+def shares(rows):
+    """Efficiency, and share of one process, by graph and workers."""
+    (table,) = rankings.workers(cells(rows))
+    return {(one["dataset"], one["workers"]): (one["efficiency"], one["of_process"]) for one in table.records}
+
+
+def test_efficiency_is_the_rate_over_that_of_one_worker_times_the_workers():
+    rows = [*timed("dask", 1, 10.0), *timed("dask", 2, 6.25), *timed("dask", 4, 10.0), *timed("parallel", 2, 5.0)]
+    found = shares(rows)
+    assert [found["kegg", count][0] for count in (1, 2, 4)] == pytest.approx([1.0, 0.8, 0.25])
+    assert found["kegg", 2][1] == pytest.approx(0.8)
+    assert found["kegg", 4][1] is None
+    (table,) = rankings.workers(cells(rows))
+    assert table.lines[1][4:] == ["15.8", "0.800 (0.80)", "0.800 (0.80)"]
+    assert table.data["efficiency"].tolist() == pytest.approx([1.0, 0.8, 0.25])
+
+
+def test_workers_with_a_gpu_each_are_compared_with_as_many_gpus_of_one_process():
+    own = {**NONE, "count": 1, "label": 1.0, "threads": None, "search": None, "filters": "level,tree,hubs"}
+    rows = trials(impl="dask-gpu", devices=1, query=8.0, **own) + trials(impl="dask-gpu", devices=2, query=5.0, **own)
+    found = shares([*rows, *trials(impl="gpu-fused", devices=2, query=4.0, **own)])
+    assert found["kegg", 2] == pytest.approx((0.8, 0.8))
+
+
+def test_only_cells_that_differ_in_workers_alone_are_compared():
+    rows = [*timed("dask", 1, 10.0, dataset="human"), *timed("dask", 2, 5.0)]
+    assert shares(rows)["kegg", 2] == (None, None)
+    assert rankings.workers(cells(timed("parallel", 2, 5.0))) == []
+
+
+def test_a_report_has_the_table():
+    report = document.make(made(timed("dask", 2, 5.0)))
+    assert [table.name for table in report.part("workers")] == ["workers"]

@@ -8,16 +8,18 @@ from collections import Counter
 
 import pytest
 from clock import Clock
+from planned import planned
+from toys import Toy
 from watchers import Notes
 
 from grailbench.compare import stability
 from grailbench.data import imported
 from grailbench.errors import CheckFailed, InputError
-from grailbench.harness import environment, executor, prepare, runner
+from grailbench.harness import environment, executor, passes, prepare, runner
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.folder import read_rows
-from grailbench.harness.plan import Config, config_from_flags, make_plan
+from grailbench.harness.plan import config_from_flags, make_plan
 from grailbench.harness.prepare import plan_of
 from grailbench.harness.rows import DISTRIBUTION, FIELDS
 from grailbench.harness.runner import run, verify
@@ -29,13 +31,8 @@ def measured(toys, diamond, tmp_path):
     """Runs toys on the diamond in tmp_path/run; returns what came of it and the watcher."""
 
     def measure(*impls, resume=None, action=run, **block):
-        block = {
-            "datasets": [diamond],
-            "implementations": [f"toy:{i}" for i in impls],
-            "count": 50,
-            "trials": 3,
-        } | block
-        plan, notes = make_plan(Config.model_validate({"experiment": [block]})), Notes()
+        whole = {"datasets": [diamond], "implementations": [f"toy:{i}" for i in impls], "count": 50, "trials": 3}
+        plan, notes = planned(whole | block), Notes()
         where = {} if action is verify else {"resume": resume, "out": None if resume else tmp_path / "run"}
         return action(plan, notes, fetch=False, **where), notes
 
@@ -86,8 +83,6 @@ def test_every_cell_is_verified_before_any_is_timed_and_trials_are_interleaved(m
 
 @pytest.mark.parametrize(("warmup", "expected"), [(0, [("toy:right", 1), ("toy:right", 2)]), (1, [])])
 def test_kernels_are_loaded_once_before_trials_that_nothing_warms_up(measured, monkeypatch, warmup, expected):
-    from grailbench.harness import passes
-
     primed = []
     monkeypatch.setattr(passes, "prime", lambda cell: primed.append((cell.impl, cell.dim)))
     measured("right", queries=["random", "balanced"], dim=[1, 2], warmup=warmup, trials=1)
@@ -172,9 +167,6 @@ def test_from_edges_times_ready_and_its_parts(measured):
 
 
 def test_garbage_collection_rests_while_phases_are_timed(measured, monkeypatch):
-
-    from toys import Toy
-
     seen = []
     monkeypatch.setattr(Toy, "index_bytes", 8)
     real = Toy.query_batch
@@ -288,7 +280,7 @@ def test_resume_with_other_code_measures_anew_and_keeps_both_environments(measur
 def test_key_moves_with_configuration_graph_code_and_machine(toys, diamond):
     def key(sha="a", env=None, **block):
         block = {"datasets": [diamond], "implementations": ["toy:right"]} | block
-        (cell,) = make_plan(Config.model_validate({"experiment": [block]})).cells
+        (cell,) = planned(block).cells
         return cell_key(cell, sha, {"code": "c", "fingerprint": "f"} | (env or {}))
 
     changed = [key(sha="b"), key(env={"code": "d"}), key(env={"fingerprint": "g"}), key(dim=3), key(seed=2)]

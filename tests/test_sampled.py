@@ -1,15 +1,13 @@
 """Where not every answer was checked, whatever shows a time says so beside it: 'sampled'."""
 
-import json
-
 import pytest
-from commands import call
+from outcomes import as_json, succeeds
+from planned import planned
 from stored import ENVIRONMENT, evaluation, store, trials
 
 from grailbench.cli.progress import View
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
-from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS, sampled
 from grailbench.report import document, figures
 from grailbench.report.page import page as page_of
@@ -24,15 +22,11 @@ TIMES = ("77.38", "77.39", "33.16", "33.17")
 
 def run_of(more, count=2):
     """Rows of a run: kegg, all of it checked, and human, a look-alike and another graph with `more`."""
-    out = []
+    out, gpu = [], {"impl": "gpu", "search": None, "filters": None}
     for name, other in (("kegg", {}), ("human", more), ("human-like", more), ("mine", more)):
         ms = {"count": count, "planned": count} | ({"label": 33.0, "query": 77.0} if other is more else {})
-        out += trials(dataset=name, **ms, **other)
-        out += trials(dataset=name, dim=1, **ms, **other)
-        out += trials(dataset=name, impl="parallel", threads=2, **ms, **other)
-        out += trials(dataset=name, **PEER, **ms, **other)
-        out += trials(dataset=name, impl="gpu", search=None, filters=None, dim=1, **ms, **other)
-        out += trials(dataset=name, impl="gpu", search=None, filters=None, **ms, **other)
+        for config in ({}, {"dim": 1}, {"impl": "parallel", "threads": 2}, PEER, gpu | {"dim": 1}, gpu):
+            out += trials(dataset=name, **config, **ms, **other)
     return out
 
 
@@ -68,8 +62,7 @@ def test_cell_is_sampled_when_a_row_is_and_says_its_trials_too():
 
 
 def test_every_line_with_a_time_says_sampled_in_markdown_csv_and_the_terminal(run, capsys):
-    code, out, _ = call(capsys, "report", run, "--details")
-    assert code == 0
+    out, _ = succeeds(capsys, "report", run, "--details")
     assert unsaid(out.splitlines()) == []
     tables = (run / "report" / "report.md").read_text()
     assert "6 ok, 18 sampled" in tables
@@ -82,10 +75,8 @@ def test_every_line_with_a_time_says_sampled_in_markdown_csv_and_the_terminal(ru
 
 
 def test_every_json_record_with_a_time_says_sampled(run, capsys):
-    code, out, _ = call(capsys, "report", run, "--json")
-    records = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    records = as_json(capsys, "report", run)
     with_times = [each for each in records if isinstance(each.get("measured"), float) and 20 < each["measured"] < 90]
-    assert code == 0
     assert len(with_times) > 9
     assert {each["status"] for each in with_times} == {"sampled"}
 
@@ -144,16 +135,15 @@ def test_claims_say_how_many_of_their_ratios_are_sampled():
 def test_compared_times_say_sampled_where_a_side_is(tmp_path, form, capsys):
     exact = store(tmp_path / "exact", run_of({}, 10), ENVIRONMENT)
     some = store(tmp_path / "some", run_of(SOME, 10), ENVIRONMENT)
-    code, out, _ = call(capsys, "compare", exact, some, "--all", "--format", form)
+    out, _ = succeeds(capsys, "compare", exact, some, "--all", "--format", form)
     lines = [line for line in out.splitlines() if " query " in line or '"query"' in line]
-    assert code == 0
     assert len(lines) >= 20
     assert {("human" in line or "mine" in line) == ("ms, sampled" in line) for line in lines} == {True}
 
 
 def test_live_view_says_sampled(toys, diamond):
     block = {"datasets": [diamond], "implementations": ["toy:right"], "count": 50, "trials": 3}
-    plan = make_plan(Config.model_validate({"experiment": [block]}))
+    plan = planned(block)
     view, (cell,) = View(plan, 5), plan.cells
     view.step(cell, "trial 1 of 3", 1)
     base = dict.fromkeys(FIELDS) | cell.columns() | {"under": "", "status": "ok", "phase": "query", "ms": 8.0}
@@ -164,29 +154,15 @@ def test_live_view_says_sampled(toys, diamond):
 @pytest.mark.slow
 @pytest.mark.parametrize("asked", [("--sample", "500"), ("--oracle-seconds", "0")])
 def test_run_that_checks_a_sample_says_so_in_rows_lines_and_table(toys, large, tmp_path, asked, capsys):
-    words = (
-        "--dataset",
-        large,
-        "--impl",
-        "toy:chains",
-        "--count",
-        "3000",
-        "--trials",
-        "1",
-        "--warmup",
-        "0",
-        "--seed",
-        str(7 + len(asked[0])),
-    )
-    code, out, err = call(capsys, "run", *words, *asked, "--out", tmp_path / "run")
-    assert code == 0
+    words = ["--dataset", large, "--impl", "toy:chains", "--count", 3000, "--trials", 1, "--warmup", 0]
+    words += ["--seed", 7 + len(asked[0])]
+    out, err = succeeds(capsys, "run", *words, *asked, "--out", tmp_path / "run")
     rows, _ = results.read_rows(tmp_path / "run")
     assert all(sampled(row["verified"]) for row in rows)
     assert "their times are sampled" in err
     line = next(line for line in out.splitlines() if "toy:chains" in line)
     assert line.rstrip().endswith("sampled [1]")
     assert out.count("answers checked") == 1
-    code, out, err = call(capsys, "run", *words, "--out", tmp_path / "again")
-    assert code == 0
+    out, err = succeeds(capsys, "run", *words, "--out", tmp_path / "again")
     assert "verified by sweep" in err
     assert "sampled" not in out + err

@@ -21,10 +21,8 @@ import grailbench.api.spread
 from grailbench import api
 from grailbench.api.index import _unpacked
 from grailbench.distributed import implementations as dask
-from grailbench.errors import MachineLacks
 from grailbench.graph import mapped
 from grailbench.problems.contract import implementations
-from grailbench.problems.reachability.index import Implementation, Index
 
 EDGES = (["b", "a", "c", "d", "e"], ["c", "b", "b", "e", "c"])  # a cycle of b and c
 
@@ -218,11 +216,7 @@ def _overwritten(file):
     assert not gb.load(file).reaches("a", "c")
 
 
-def _cut(file):
-    os.truncate(file, 5000)
-
-
-@pytest.mark.parametrize("change", [_overwritten, _cut])
+@pytest.mark.parametrize("change", [_overwritten, lambda file: os.truncate(file, 5000)])
 def test_a_file_that_was_changed_under_an_index_is_refused(old, change):
     """An index file that was overwritten in place gave wrong answers or crashed, one that was cut ended in SIGBUS."""
     index = gb.load(old)
@@ -278,42 +272,22 @@ def test_workers_map_the_file(old):
 
 
 def test_the_index_of_a_gpu_needs_one(tmp_path, monkeypatch):
+    def without_gpu():
+        raise gb.MachineLacks("no CUDA here")
+
     index = gb.build(gb.Graph.from_edges(*EDGES), "sequential")
     index._engine.implementation = implementations()["gpu-fused"]
     index.save(tmp_path / "gpu.index")
-    monkeypatch.setattr(implementations()["gpu-fused"], "require", classmethod(_without_gpu))
+    monkeypatch.setattr(implementations()["gpu-fused"], "require", without_gpu)
     with pytest.raises(gb.MachineLacks, match="no CUDA here"):
         gb.load(tmp_path / "gpu.index")
 
 
-def _without_gpu(cls):
-    raise MachineLacks("no CUDA here")
-
-
-class Kept(Index):
-    def query_batch(self, sources, targets, timer):
-        return sources == targets
-
-    def check_labels(self, dag):
-        return None
-
-    index_bytes = 0
-
-
-class Keeping(Implementation):
-    name, source = "keeping", "a test"
-
-    @classmethod
-    def build(cls, dag, params, timer):
-        return Kept()
-
-
-def test_an_index_that_is_kept_elsewhere_cannot_be_saved(tmp_path, monkeypatch):
-    monkeypatch.setitem(implementations.__globals__["_registry"]["reachability"], "keeping", Keeping)
-    index = gb.build(gb.Graph.from_edges([0], [1]), "keeping")
+def test_an_index_that_is_kept_elsewhere_cannot_be_saved(tmp_path, toys):
+    index = gb.build(gb.Graph.from_edges([0], [1]), "toy:right")
     assert index.reaches(0, 0)
-    assert index.explain(0, 1).by == "keeping"
+    assert index.explain(0, 1).by == "toy:right"
     for keep in (lambda: index.save(tmp_path / "x"), lambda: pickle.dumps(index)):
-        with pytest.raises(gb.InputError, match="keeping keeps its index to itself"):
+        with pytest.raises(gb.InputError, match="toy:right keeps its index to itself"):
             keep()
     assert list(tmp_path.iterdir()) == []

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 from commands import call, in_a_terminal
 from rich.console import Console
-from stored import store
+from stored import lost, store, trials
 
 from grailbench.cli.progress import RunView
 from grailbench.harness.plan import Config, Experiment, make_plan
-from grailbench.harness.rows import FIELDS
 from grailbench.util.screen import Grid, console, fold, paired, put
 
 WIDE = 10_000
@@ -130,15 +129,9 @@ def run(tmp_path_factory):
     )]))  # fmt: skip
     rows = []
     for cell in plan.cells:
-        base = dict.fromkeys(FIELDS) | cell.columns() | {"key": str(cell), "planned": 2, "queries": 100_000}
-        base |= {"verified": "closure", "positives": 20_146, "index_bytes": 115_776, "device_peak_bytes": 1 << 20}
-        if cell.impl == "gpu-fused":
-            rows.append(base | {"status": "failed", "reason": "one reason of many words " * 8, "under": ""})
-            continue
-        for trial in range(2):
-            for phase in ("label", "query"):
-                each = {"phase": phase, "under": "", "trial": trial, "ms": 1234.5 + trial, "status": "ok"}
-                rows.append(base | each)
+        of = cell.columns() | {"index_bytes": 115_776, "device_peak_bytes": 1 << 20}
+        failed = cell.impl == "gpu-fused"
+        rows += lost("failed", "one reason of many words " * 8, **of) if failed else trials(1234.5, 1234.5, **of)
     return store(tmp_path_factory.mktemp("runs") / "run", rows, {"cpu": "a processor of a long name", "cores": 2})
 
 

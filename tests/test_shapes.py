@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import edges_of
 
+from grailbench.data import generating
+from grailbench.data.library import open_raw
+from grailbench.data.locate import locate
 from grailbench.errors import InputError
 from grailbench.graph.generate.shapes import DENSE, KINDS, Shape, parse_shape
 
@@ -118,9 +121,6 @@ def test_other_names_are_no_specs(name):
 
 
 def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
-    from grailbench.data.library import open_raw
-    from grailbench.data.locate import locate
-
     assert locate("erdos-renyi-20-0.50").name == "erdos-renyi-20-0.5"
     first, again = open_raw("erdos-renyi-20-0.5"), open_raw("erdos-renyi-20-0.5")
     assert (session_cache / "generated" / "erdos-renyi-20-0.5.npz").is_file()
@@ -129,7 +129,5 @@ def test_a_spec_names_a_graph_that_runs_can_open(session_cache):
 
 
 def test_generate_takes_specs_and_a_seed(session_cache):
-    from grailbench.data import generating
-
     found = list(generating.records(["random-tree-9", "path-4"], 7, None, None, None, None, True))
     assert [(record["name"], record["edges"]) for record in found] == [("random-tree-9-seed7", 8), ("path-4-seed7", 3)]

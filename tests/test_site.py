@@ -13,6 +13,7 @@ from commands import call
 from hypothesis import given
 from hypothesis import strategies as st
 from markup import Page
+from outcomes import succeeds, tells
 from sites import MARKS, built
 from stored import ENVIRONMENT, HOSTILE, everything, row, store, trials
 
@@ -277,20 +278,12 @@ def test_what_a_killed_build_left_is_cleared_and_what_is_like_it_is_not(own, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == [".out.mine.new", ".out.mine.old", "out"]
 
 
-def _mine(out):
-    (out / "mine.txt").write_text("mine")
-
-
-def _damaged(out):
-    (out / folder.MARK).write_text("{}")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (_mine, "holds 'mine.txt', which no site wrote"),
-        (_damaged, "is not the mark of a site"),
+        (lambda out: (out / "mine.txt").write_text("mine"), "holds 'mine.txt', which no site wrote"),
+        (lambda out: (out / folder.MARK).write_text("{}"), "is not the mark of a site"),
         (lambda out: (out / folder.MARK).unlink(), "no site of grailbench's"),
         (lambda out: (out / "link").symlink_to("/"), "holds 'link'"),
         (lambda out: (shutil.rmtree(out), out.write_text("a file")), "is no folder"),
@@ -301,8 +294,7 @@ def test_what_is_not_a_site_of_ours_is_never_replaced(own, tmp_path, capsys, spo
     made(own / "run", out=out)
     spoil(out)
     before = contents(out) if out.is_dir() else out.read_bytes()
-    code, _, err = call(capsys, "site", out, own / "run")
-    assert (code, said in err) == (2, True), err
+    tells(capsys, 2, said, "site", out, own / "run")
     assert (contents(out) if out.is_dir() else out.read_bytes()) == before
 
 
@@ -333,8 +325,7 @@ def test_a_history_leads_to_the_cells_of_both_sides(tmp_path):
 @pytest.mark.slow
 def test_the_command_writes_it_and_leaves_out_what_has_no_row(own, tmp_path, capsys):
     empty = store(tmp_path / "empty", [])
-    code, out, err = call(capsys, "site", tmp_path / "out", own / "run", empty, "--json", "--title", "Mine")
-    assert code == 0, err
+    out, err = succeeds(capsys, "site", tmp_path / "out", own / "run", empty, "--json", "--title", "Mine")
     files = {each["path"]: each["bytes"] for each in map(json.loads, out.splitlines())}
     assert files == {str(path): path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()}
     assert err == "left out, as it has no row: empty\n"
@@ -347,9 +338,7 @@ def test_the_command_writes_it_and_leaves_out_what_has_no_row(own, tmp_path, cap
 
 def test_a_damaged_run_is_named_with_its_line_and_an_unknown_one_too(own, tmp_path, capsys):
     damaged = store(tmp_path / "run", [*trials(), row(status="no status")])
-    code, _, err = call(capsys, "site", tmp_path / "out", own / "run", damaged)
-    assert code == 2
-    assert f"{damaged / 'trials.jsonl'}, line 5: " in err
+    tells(capsys, 2, f"{damaged / 'trials.jsonl'}, line 5: ", "site", tmp_path / "out", own / "run", damaged)
     assert call(capsys, "site", tmp_path / "out", tmp_path / "nowhere")[0] == 2
     assert not (tmp_path / "out").exists()
 

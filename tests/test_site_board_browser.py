@@ -65,12 +65,6 @@ def said(page):
     return page.run('document.querySelector(".board [role=status]").textContent')
 
 
-def key(page, name, code=0, text=""):
-    about = {"key": name, "code": name, "windowsVirtualKeyCode": code}
-    page.call("Input.dispatchKeyEvent", type="keyDown", **about, **({"text": text} if text else {}))
-    page.call("Input.dispatchKeyEvent", type="keyUp", **about)
-
-
 def wanted(cells, time="answers", best=True, sound=True, queries="random", **equal):
     """The lines of a view by pandas, in their order: graph by graph, the fastest first."""
     fit = cells[cells.problem == "reachability"]

@@ -1,11 +1,9 @@
 """Verdicts of stability: what is planted is found, what is steady is not called unstable, and the remedy is told."""
 
-import json
-
 import numpy as np
 import pytest
-from commands import call
 from compared import cell, steady
+from outcomes import as_json, succeeds
 from stored import HOSTILE, store, trials
 
 from grailbench.compare import stability
@@ -157,8 +155,7 @@ def test_more_trials_are_proposed_where_they_help_and_never_fewer_than_planned()
 def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     rows = [row for i in range(8) for row in cell(ms=modes(3), dataset=f"{HOSTILE}{i}", phase="query")]
     folder = store(tmp_path / "run", [*rows, *trials(count=2)], CALM)
-    code, out, _ = call(capsys, "report", str(folder), "--details", "--html")
-    assert code == 0
+    out, _ = succeeds(capsys, "report", str(folder), "--details", "--html")
     assert "UNSTABLE: run again. The times of 8 of 9 cells cannot be trusted" in out
     assert "3 more cells: see the column 'stability'" in out
     assert "UNSTABLE: two modes" in out
@@ -168,7 +165,5 @@ def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     csv = (folder / "report" / "cells.csv").read_text()
     assert "unstable,two modes" in csv
     assert "unknown," in csv
-    _, out, _ = call(capsys, "report", str(folder), "--json")
-    found = [json.loads(line) for line in out.splitlines()]
-    told = {each["stability"] for each in found if "stability" in each}
+    told = {each["stability"] for each in as_json(capsys, "report", folder) if "stability" in each}
     assert told == {"unstable", "unknown"}

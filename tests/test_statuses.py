@@ -1,9 +1,7 @@
 """A cell has one status, whoever reads its rows and whatever its problem."""
 
-import json
-
 import pytest
-from commands import call
+from outcomes import as_json
 from stored import row, store
 
 from grailbench.cli import list as listed_by
@@ -72,6 +70,5 @@ def test_a_truncated_file_is_incomplete_on_the_command_line(tmp_path, capsys):
     folder = store(tmp_path / "run", cell("closure", 3))
     path = folder / results.ROWS
     path.write_bytes(path.read_bytes()[:-10])
-    _, out, _ = call(capsys, "report", folder, "--json")
-    (line,) = [json.loads(each) for each in out.splitlines()]
+    (line,) = as_json(capsys, "report", folder)
     assert (line["status"], line["reason"], line["trials"]) == ("incomplete", "2 of 3 trials", 2)

@@ -56,18 +56,8 @@ def test_graph_and_meta_round_trip(folder, drawn, meta):
 
 
 def test_sha256_of_a_graph_tells_vertices_edges_and_their_order_apart():
-    digests = {
-        store.graph_sha256(Graph.from_edges(*graph))
-        for graph in (
-            (3, [0], [1]),
-            (4, [0], [1]),
-            (3, [1], [0]),
-            (3, [0, 1], [1, 2]),
-            (3, [1, 0], [2, 1]),
-            (3, [], []),
-        )
-    }
-    assert len(digests) == 6
+    drawn = (3, [0], [1]), (4, [0], [1]), (3, [1], [0]), (3, [0, 1], [1, 2]), (3, [1, 0], [2, 1]), (3, [], [])
+    assert len({store.graph_sha256(Graph.from_edges(*graph)) for graph in drawn}) == 6
 
 
 def test_equal_graphs_give_equal_bytes(tmp_path):
@@ -115,12 +105,8 @@ def test_a_size_that_a_damaged_file_states_is_not_allocated(tmp_path):
     store.save_graph(path, some_graph(edges=5000))
     whole = path.read_bytes()
     entry = whole.rindex(b"PK\1\2")  # of meta.json in the directory; its sizes lie 20 and 24 bytes on
-    sizes = slice(entry + 20, entry + 28)
-    for stated in (
-        whole[sizes][:4] + b"\xff\xff\xff\x6f",
-        b"\xff\xff\xff\x6f" + whole[sizes][4:],
-        b"\xff\xff\xff\x6f" * 2,
-    ):
+    sizes, huge = slice(entry + 20, entry + 28), b"\xff\xff\xff\x6f"
+    for stated in (whole[sizes][:4] + huge, huge + whole[sizes][4:], huge * 2):
         torn = bytearray(whole)
         torn[sizes] = stated
         path.write_bytes(torn)

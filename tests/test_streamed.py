@@ -15,6 +15,7 @@ from fused_twin import records
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
+from outcomes import succeeds
 from strategies import dags, digraphs, graph_of
 from test_disk import one_line
 
@@ -221,22 +222,19 @@ def test_what_is_no_stream_is_refused(tmp_path):
 
 def test_build_saves_what_ask_answers_from(capsys, tmp_path, drawn):
     truth = gb.build(gb.Graph.from_edges(drawn.sources, drawn.targets, vertices=500), "dfs")
-    told = call(capsys, "generate", "random", "--vertices", 500, "--degree", 4, "--stream", tmp_path / "g.parquet")
-    assert told[0] == 0
+    succeeds(capsys, "generate", "random", "--vertices", 500, "--degree", 4, "--stream", tmp_path / "g.parquet")
     words = ["build", tmp_path / "g.parquet", "--impl", "streamed", "--memory", "500MB"]
-    told = call(capsys, *words, "--out", tmp_path / "g.index", "--json")
-    record = json.loads(told[1])
+    out, err = succeeds(capsys, *words, "--out", tmp_path / "g.index", "--json")
+    record = json.loads(out)
     assert (record["vertices"], record["edges"], record["bytes"]) == (
         500, drawn.edges, (tmp_path / "g.index").stat().st_size,
     )  # fmt: skip
     assert [*record["stages"]] == [*stages.STAGES, "6-index"]
-    assert [line.partition(":")[0] for line in told[2].splitlines()] == [*record["stages"]]
+    assert [line.partition(":")[0] for line in err.splitlines()] == [*record["stages"]]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["g.index", "g.parquet"]
-    told = call(capsys, "ask", tmp_path / "g.index", "--descendants", 7)
-    assert told[1].split() == [str(v) for v in truth.descendants(7).tolist()]
-    told = call(capsys, "build", "random-n500-k4-s1", "--impl", "streamed", "--memory", "500MB",
-                "--out", tmp_path / "h.index")  # fmt: skip
-    assert told[0] == 0
+    told, _ = succeeds(capsys, "ask", tmp_path / "g.index", "--descendants", 7)
+    assert told.split() == [str(v) for v in truth.descendants(7).tolist()]
+    succeeds(capsys, "build", "random-n500-k4-s1", *words[2:], "--out", tmp_path / "h.index")
     assert (tmp_path / "h.index").read_bytes() == (tmp_path / "g.index").read_bytes()
 
 

@@ -1,18 +1,15 @@
 """Reports and figures of runs of other problems than reachability: closures."""
 
-import json
-
 import pytest
 from commands import call
+from outcomes import as_json, succeeds
+from planned import ran
 from stored import lost, made, row
 from tabled import all_records, parts
-from watchers import Notes
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import cells
-from grailbench.harness.plan import Config, make_plan
 from grailbench.harness.rows import FIELDS
-from grailbench.harness.runner import run
 from grailbench.report import document, draw
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.papers import closures as closure
@@ -153,19 +150,17 @@ def closed(session_cache, tmp_path_factory):
         "implementations": ["floyd-warshall", "condense-bits"],
     }  # fmt: skip
     folder = tmp_path_factory.mktemp("runs") / "closed"
-    run(make_plan(Config.model_validate({"experiment": [block]})), Notes(), out=folder, fetch=False).check()
+    ran(folder, block).check()
     return folder
 
 
 def test_report_prints_and_writes_the_table(capsys, closed):
-    code, out, _ = call(capsys, "report", closed)
-    assert code == 0
+    out, _ = succeeds(capsys, "report", closed)
     assert "held" in out
     assert "floyd-warshall (0)" in out
     assert {"report.md", "closure.csv"} <= {path.name for path in (closed / "report").iterdir()}
     assert "4,830" in (closed / "report" / "report.md").read_text()  # the custom graph is one component
-    code, out, _ = call(capsys, "report", closed, "--json")
-    assert {json.loads(line)["phase"] for line in out.splitlines()} >= {"solve", "condense", "sweep"}
+    assert {each["phase"] for each in as_json(capsys, "report", closed)} >= {"solve", "condense", "sweep"}
 
 
 def test_a_run_of_closures_compares_with_itself(capsys, closed):
@@ -177,14 +172,12 @@ def test_a_run_of_closures_compares_with_itself(capsys, closed):
 @pytest.mark.slow
 def test_plot_draws_the_same_files_each_time(capsys, closed, tmp_path):
     for folder in ("one", "two"):
-        code, out, _ = call(capsys, "plot", closed, "--out", tmp_path / folder)
-        assert code == 0
+        succeeds(capsys, "plot", closed, "--out", tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert {name.partition(".")[0] for name in names} == {"closure-5", "strips", "tradeoff-memory"}
     for name in (name for name in names if not name.endswith(".png")):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
-    code, out, _ = call(capsys, "plot", closed, "--figure", "closure-8")
-    assert code == 3
+    assert call(capsys, "plot", closed, "--figure", "closure-8")[0] == 3
 
 
 @pytest.mark.slow

@@ -1,7 +1,5 @@
 """The clock of a trial."""
 
-import time
-
 import pytest
 from clock import Clock
 
@@ -9,43 +7,36 @@ from grailbench.harness import timing
 from grailbench.harness.timing import PhaseTimer
 
 
-class Work:
-    """A clock that work alone moves on: `work(3)` takes 3 ms."""
-
-    def __init__(self):
-        self.ns = 0
-
-    def __call__(self, ms: float) -> None:
-        self.ns += int(ms * 1e6)
-
-    def timer(self) -> PhaseTimer:
-        return PhaseTimer(lambda: self.ns)
-
-
 @pytest.fixture(autouse=True)
-def _clock(monkeypatch):
-    """Sleeping moves the clock here, and nothing else does."""
+def clock(monkeypatch):
+    """Work moves the clock here, and nothing else does."""
     clock = Clock()
     monkeypatch.setattr(timing, "perf_counter_ns", clock)
-    monkeypatch.setattr(time, "sleep", clock.sleep)
+    return clock
 
 
-def test_a_nested_phase_is_recorded_under_its_parent_and_counted_in_it():
+@pytest.fixture
+def work(clock):
+    """`work(3)` takes 3 ms."""
+    return lambda ms: clock.sleep(ms / 1e3)
+
+
+def test_a_nested_phase_is_recorded_under_its_parent_and_counted_in_it(work):
     timer = PhaseTimer()
     with timer.phase("label"), timer.phase("sizes"):
-        time.sleep(0.01)
+        work(10)
     assert timer.phases[("label", "sizes")] >= 10
     assert timer.phases[("", "label")] >= timer.phases[("label", "sizes")]
 
 
-def test_a_time_recorded_apart_is_added_at_the_top_and_taken_out_of_nothing():
+def test_a_time_recorded_apart_is_added_at_the_top_and_taken_out_of_nothing(work):
     timer = PhaseTimer()
     with timer.phase("label"):
-        time.sleep(0.02)
+        work(20)
     with timer.phase("query"), timer.phase("process", excluded=True):
         timer.record("label", 5, excluded=True)
         timer.record("query", 3, excluded=True)
-        time.sleep(0.03)
+        work(30)
     assert timer.phases == {("", "label"): 25, ("", "process"): 30, ("", "query"): 3}
 
 
@@ -66,9 +57,8 @@ def test_a_phase_that_fails_is_not_recorded():
     assert timer.phases == {}
 
 
-def test_nothing_is_taken_out_of_a_whole_phase_and_what_is_apart_is_a_part_of_it():
-    work = Work()
-    timer = work.timer()
+def test_nothing_is_taken_out_of_a_whole_phase_and_what_is_apart_is_a_part_of_it(work):
+    timer = PhaseTimer()
     with timer.whole("ready"):
         work(1)
         with timer.phase("condense"):
@@ -89,9 +79,8 @@ def test_nothing_is_taken_out_of_a_whole_phase_and_what_is_apart_is_a_part_of_it
     assert timer.phases == whole | {("ready", part): ms for part, ms in parts.items()}
 
 
-def test_phases_beside_a_whole_one_are_as_without_it():
-    work = Work()
-    timers = work.timer(), work.timer()
+def test_phases_beside_a_whole_one_are_as_without_it(work):
+    timers = PhaseTimer(), PhaseTimer()
     for timer in timers:
         with timer.phase("label"), timer.phase("sizes"):
             work(2)
@@ -105,15 +94,14 @@ def test_phases_beside_a_whole_one_are_as_without_it():
     assert timers[0].phases["", "ready"] == timers[0].phases["ready", "transfer"] == 8.0
 
 
-def test_what_was_left_to_be_freed_is_freed_before_a_whole_phase():
-    work = Work()
-    timer = PhaseTimer(lambda: work.ns, tidy=lambda: work(64))
+def test_what_was_left_to_be_freed_is_freed_before_a_whole_phase(work, clock):
+    timer = PhaseTimer(tidy=lambda: work(64))
     with timer.phase("label"):
         work(1)
     with timer.whole("ready"):
         work(2)
     assert timer.phases == {("", "label"): 1.0, ("", "ready"): 2.0}
-    assert work.ns == 67_000_000
+    assert clock.ns == 67_000_000
 
 
 def test_a_whole_phase_is_no_part_of_another():

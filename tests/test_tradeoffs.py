@@ -1,16 +1,18 @@
-"""Trade-offs and every trial: what is drawn, what is said, and what is told of what is missing."""
+"""Trade-offs and every trial: what is drawn, what is said, and what is told of what is missing; from how many pairs an
+index pays against `sweep`."""
 
 import math
 import re
 from xml.etree import ElementTree
 
 import pytest
-from commands import call
+from outcomes import succeeds
 from stored import HOSTILE, lost, made, row, store, trials, unguided
 
 from grailbench.compare import costs
 from grailbench.harness.cells import cells
 from grailbench.report import break_even, document, draw, figures, tradeoffs
+from grailbench.report.page import page as page_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,11 +38,6 @@ def figure(rows, name="tradeoff-build", **more):
 
 def marks(found):
     return [mark for panel in found.form.panels for mark in panel.items]
-
-
-def numbers(found):
-    values = [value for mark in marks(found) for value in (mark.x, mark.y, mark.low, mark.high) if value is not None]
-    return [*values, *(value for panel in found.form.panels for step in panel.steps for value in step)]
 
 
 # ------------------------------------------------------------------ figures
@@ -122,7 +119,9 @@ def test_one_configuration_is_no_trade_off(rows):
 def test_zero_times_and_equal_points_are_drawn_and_nothing_is_no_number():
     found = figure([*search(query=0.0), *cell(label=0.0, query=0.0), *cell(dim=5, label=0.0, query=0.0)])
     assert [mark.open for mark in marks(found)] == [False] * 3
-    assert all(map(math.isfinite, numbers(found)))
+    values = [value for mark in marks(found) for value in (mark.x, mark.y, mark.low, mark.high) if value is not None]
+    values += [value for panel in found.form.panels for step in panel.steps for value in step]
+    assert all(map(math.isfinite, values))
     assert drawn(found) is not None
     table = front_table(cells([*search(query=0.0), *cell(label=0.0, query=0.0)]))
     assert [line[-1] for line in table.lines] == ["1 on", ""]
@@ -194,8 +193,7 @@ def test_what_may_never_pay_is_said_to_pay_if_at_all():
 
 def test_reports_of_runs_with_an_index_and_a_search_show_it_and_others_do_not(tmp_path, capsys):
     run = store(tmp_path / "run", [*search(), *cell()])
-    code, out, _ = call(capsys, "report", run)
-    assert code == 0
+    out, _ = succeeds(capsys, "report", run)
     assert "queries on sequential d=2 dfs pays, against dfs" in " ".join(out.split())
     assert break_even.tables(cells([*cell(), *cell(dim=5)])) == []
     assert break_even.tables(cells([*search(), *search(impl="bfs", search=None)])) == []
@@ -255,3 +253,112 @@ def test_links_are_in_pages_escaped_and_named_and_in_no_file():
 def test_addresses_that_a_browser_would_run_are_refused(address):
     with pytest.raises(ValueError, match="no address"):
         draw.svg(figure([*search(), *cell()], link=lambda cell: address))
+
+
+# ------------------------------------------------------------------ against sweep
+
+
+NONE = {"dim": None, "search": None, "filters": None, "order": None}
+
+
+def timed(impl, label, query, ready, index_bytes=400, **fields):
+    """A cell of 100,000 pairs unless said otherwise: ms to build, to ask, and from edges to a ready index."""
+    return trials(count=1, impl=impl, label=label, query=query, apart={"ready": ready} if ready is not None else None,
+                  **NONE, **{"index_bytes": index_bytes, "threads": None, **fields})  # fmt: skip
+
+
+def sweep(query=10.0, ready=2.0, **fields):
+    return timed("sweep", 0.0, query, ready, 0, **{"threads": 1, **fields})
+
+
+def only(rows):
+    (found,) = break_even.against_sweep(cells(rows))
+    return found
+
+
+def line(rows, graph="kegg"):
+    found = only(rows)
+    (line,) = [dict(zip(found.headers, each, strict=True)) for each in found.lines if each[0] == graph]
+    return line
+
+
+def test_an_index_pays_where_its_longer_way_from_edges_is_saved_by_its_shorter_pairs():
+    # 100 ns a swept pair and 20 of the index: 4 ms more to build are saved by 4e6 / 80 = 50,000 pairs
+    found = line([*sweep(), *timed("core", 4.0, 2.0, 6.0), *timed("peer:a", 9.0, 5.0, 3.0)])
+    assert found == {
+        "graph": "kegg", "swept, one thread: ns a pair": "100",
+        "ours, one thread: pays from": "50,000", "ours, one thread": "core",
+        "others, one thread: pays from": "20,000", "others, one thread": "peer:a",
+    }  # fmt: skip
+
+
+def test_the_index_that_pays_first_is_shown_and_records_have_all():
+    rows = [*sweep(), *timed("core", 4.0, 2.0, 6.0), *timed("slow", 1.0, 9.0, 3.0), *timed("dear", 1.0, 1.0, 9.0)]
+    assert line(rows)["ours, one thread"] == "core"
+    records = {each["configuration"]: each["pays_from"] for each in only(rows).records}
+    assert records == {"core": 50_000, "slow": 100_000, "dear": 77_778}
+    assert only(rows).data["pays_from"].tolist() == [50_000, 100_000, 77_778]
+
+
+def test_beyond_the_batch_it_is_a_lower_bound_and_what_is_no_faster_never_pays():
+    rows = [*sweep(), *timed("core", 4.0, 2.0, 102.0), *timed("peer:a", 1.0, 10.0, 2.0)]
+    assert line(rows)["ours, one thread: pays from"] == "≥ 1,250,000"
+    assert line(rows)["others, one thread: pays from"] == "never"
+    notes = " ".join(only(rows).notes)
+    assert "lower bound" in notes
+    assert "never: " in notes
+    assert "lower bound" not in " ".join(only([*sweep(), *timed("core", 4.0, 2.0, 6.0)]).notes)
+
+
+def test_without_the_way_from_edges_the_labeling_counts_and_that_is_said():
+    rows = [*sweep(ready=None), *timed("core", 4.0, 2.0, None)]
+    assert line(rows)["ours, one thread: pays from"] == "50,000"
+    assert "labeling alone" in only(rows).notes[-1]
+    assert "labeling alone" not in " ".join(only([*sweep(), *timed("core", 4.0, 2.0, 6.0)]).notes)
+
+
+def test_threads_are_compared_with_threads_and_else_with_the_sweep_there_is():
+    rows = [*sweep(), *sweep(query=5.0, threads=2), *timed("core", 4.0, 2.0, 6.0)]
+    rows += timed("parallel", 4.0, 1.0, 6.0, threads=2)
+    found = line(rows)
+    assert (found["swept, one thread: ns a pair"], found["swept, all threads: ns a pair"]) == ("100", "50.0")
+    assert found["ours, all threads: pays from"] == "100,000"
+    alone = [row for row in rows if (row["impl"], row["threads"]) != ("sweep", 2)]
+    assert line(alone)["ours, one thread: pays from"] == "44,445"
+
+
+def test_a_part_of_a_query_set_is_compared_with_the_sweep_of_the_whole():
+    part = {"query_set": "random-100000-s1-first-1000", "queries": 1000}
+    found = line([*sweep(), *timed("peer:slow", 4.0, 0.02, 6.0, **part)])
+    assert found["others, one thread"] == "peer:slow (first 1,000 pairs)"
+    assert found["others, one thread: pays from"] == "50,000"
+
+
+@pytest.mark.parametrize("rows", [
+    [*timed("core", 4.0, 2.0, 6.0), *unguided()],
+    [*sweep(), *unguided(index_bytes=0)],
+    [*lost("failed", "why", impl="sweep", **NONE), *timed("core", 4.0, 2.0, 6.0)],
+    [*sweep(), *lost("wrong", "why", impl="core", **NONE)],
+    [*sweep(query_set="balanced-100000-s1"), *timed("core", 4.0, 2.0, 6.0)],
+])  # fmt: skip
+def test_there_is_no_table_without_a_sweep_and_an_index_of_the_same_queries(rows):
+    assert break_even.against_sweep(cells(rows)) == []
+
+
+def test_real_and_generated_graphs_and_query_sets_have_tables_of_their_own():
+    rows = []
+    for fields in ({}, {"dataset": "kegg-like"}, {"query_set": "balanced-100000-s1"}):
+        rows += [*sweep(**fields), *timed("core", 4.0, 2.0, 6.0, **fields)]
+    assert [each.title for each in break_even.against_sweep(cells(rows))] == [
+        f"From how many pairs an index pays, {name}"
+        for name in ("random-100000-s1", "balanced-100000-s1", "random-100000-s1 (look-alikes)")
+    ]
+
+
+@pytest.mark.slow
+def test_reports_and_pages_show_it_and_those_of_runs_without_sweep_are_as_they_were():
+    rows = timed("core", 4.0, 2.0, 6.0)
+    for own, shown in ((rows, False), ([*sweep(), *rows], True)):
+        report = document.make(made(own))
+        assert ("From how many pairs an index pays" in document.as_markdown(report)) is shown
+        assert ('id="pays"' in page_of(report)) is shown

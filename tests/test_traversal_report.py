@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from commands import call
+from outcomes import succeeds
 from tabled import parts
 
 from grailbench.harness import folder as results
@@ -136,8 +136,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     writer.append(rows)
     writer.close()
     for words in (["report", run], ["plot", run, "--format", "svg"]):
-        code, _, err = call(capfd, *words)
-        assert code == 0, err
+        succeeds(capfd, *words)
     assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}
     assert names == {"strips", *(f"traversal-{name}" for name in ("bfs", "sssp", "apsp", "coarsening", "teps"))}

@@ -134,10 +134,6 @@ def test_wrong_answer_in_a_query_file_is_found_even_outside_the_sample(tmp_path)
         checker.compare()
 
 
-def _raise(error):
-    raise error
-
-
 @pytest.mark.parametrize(
     ("error", "status"),
     [
@@ -149,7 +145,10 @@ def _raise(error):
     ],
 )
 def test_what_an_implementation_raises_becomes_a_status_with_a_reason(error, status):
-    outcome = guarded(lambda: _raise(error))
+    def fail():
+        raise error
+
+    outcome = guarded(fail)
     assert outcome.status == status
     assert outcome.reason
 

@@ -1,6 +1,8 @@
 """Weights of a file are kept and used, or the import says why not; other columns and formats are no weights."""
 
+import importlib
 import json
+import re
 from fractions import Fraction
 
 import networkx as nx
@@ -10,6 +12,7 @@ from commands import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import distances_from
+from outcomes import as_json
 from strategies import digraphs, edges_of, graph_of
 
 from grailbench.data.imported import import_graph
@@ -17,9 +20,10 @@ from grailbench.data.library import open_raw
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
-from grailbench.graph.readers import guess_format, read
+from grailbench.graph.readers import guess_format, read, read_graph
 from grailbench.graph.weights import MOST_WEIGHT, of_values, weight_at
 from grailbench.graph.writers import write_tuwien
+from grailbench.problems.closure.export import FORMATS as EXPORTED
 from grailbench.problems.contract import implementation
 from grailbench.problems.contract import problem as problem_of
 from grailbench.problems.reachability.pairs import read_pairs
@@ -274,11 +278,7 @@ def test_weights_are_exported_of_duplicates_the_least(folder, graph, data):
 
 
 def test_the_command_offers_every_format_of_export():
-    import importlib
-
-    from grailbench.problems.closure.export import FORMATS
-
-    assert tuple(FORMATS) == importlib.import_module("grailbench.cli.export").WRITTEN
+    assert tuple(EXPORTED) == importlib.import_module("grailbench.cli.export").WRITTEN
 
 
 def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(capsys, tmp_path):
@@ -288,8 +288,7 @@ def test_export_writes_the_weights_of_the_file_and_those_of_a_closure_are_one(ca
     assert (tmp_path / "w.tuwien").read_text() == "3 3 directed\n0 1 5\n1 2 7\n2 1 6\n"
     call(capsys, "export", "exported", tmp_path / "e.txt", "--format", "edges")
     assert (tmp_path / "e.txt").read_text() == "# Nodes: 3 Edges: 3\n0 1 5\n1 2 7\n2 1 6\n"
-    _, out, _ = call(capsys, "export", "exported", tmp_path / "c.tuwien", "--closure", "--json")
-    assert json.loads(out)["weights"] is False
+    assert as_json(capsys, "export", "exported", tmp_path / "c.tuwien", "--closure")[0]["weights"] is False
     assert (tmp_path / "c.tuwien").read_text() == "3 4 directed\n0 1 1\n0 2 1\n1 2 1\n2 1 1\n"
 
 
@@ -324,11 +323,9 @@ def test_three_columns_are_edges_with_weights_or_an_adjacency_list_as_told(tmp_p
 
 @pytest.mark.parametrize(("text", "line"), [("0 1 2\n1 2\n2 3 4\n", 2), ("0 1\n1 2 3\n", 2), ("0 1 2\n1\n", 2),
                                             ("0 1 2 3 4\n1 2\n", 1)])  # fmt: skip
-def test_lines_of_different_lengths_are_refused_until_somebody_says_what_they_are(tmp_path, text, line):
-    (tmp_path / "t.txt").write_text(text)
-    with pytest.raises(InputError, match="--format adjlist") as caught:
-        read(tmp_path / "t.txt")
-    assert caught.value.line == line
+def test_lines_of_different_lengths_are_refused_until_somebody_says_what_they_are(tmp_path, refused, text, line):
+    error = refused(text, "t.txt")
+    assert (error.line, "--format adjlist" in str(error)) == (line, True)
     assert read(tmp_path / "t.txt", "adjlist").graph.weights is None
 
 
@@ -344,10 +341,8 @@ def test_lines_of_different_lengths_are_refused_until_somebody_says_what_they_ar
         ("0 9999999999999999999\n", "more than 18 digits"),
     ],
 )
-def test_faulty_adjacency_lists_are_refused(tmp_path, text, said):
-    (tmp_path / "t.txt").write_text(text)
-    with pytest.raises(InputError, match=said):
-        read(tmp_path / "t.txt", "adjlist")
+def test_faulty_adjacency_lists_are_refused(refused, text, said):
+    assert said in str(refused(text, "t.txt", "adjlist"))
 
 
 # ---------------------------------------------------------------------------------------- byte order marks
@@ -363,7 +358,7 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("format", TEXTS)
-def test_a_byte_order_mark_is_read_over_in_every_text_format(tmp_path, format):
+def test_a_byte_order_mark_is_read_over_in_every_text_format(tmp_path, refused, format):
     path = tmp_path / ("g.graph" if format == "metis" else "g.adjlist" if format == "adjlist" else "g.txt")
     path.write_bytes(TEXTS[format].encode("utf-8-sig"))
     found = read(path)
@@ -371,14 +366,11 @@ def test_a_byte_order_mark_is_read_over_in_every_text_format(tmp_path, format):
     for wide in ("utf-16", "utf-16-be"):
         path.write_bytes(("\ufeff" * (wide == "utf-16-be") + TEXTS[format]).encode(wide))
         for told in (None, format):
-            with pytest.raises(InputError, match=r"UTF-16 text \(save it as UTF-8"):
-                read(path, told)
+            assert "UTF-16 text (save it as UTF-8" in str(refused(path.read_bytes(), path.name, told))
 
 
-def test_a_byte_order_mark_leaves_lines_and_bytes_of_messages_as_they_are(tmp_path):
-    (tmp_path / "g.txt").write_bytes("0 1\n1 x\n".encode("utf-8-sig"))
-    with pytest.raises(InputError, match=r"line 2: .* at byte 9: '1 x'"):
-        read(tmp_path / "g.txt")
+def test_a_byte_order_mark_leaves_lines_and_bytes_of_messages_as_they_are(refused):
+    assert re.search("line 2: .* at byte 9: '1 x'", str(refused("0 1\n1 x\n".encode("utf-8-sig"), "g.txt")))
 
 
 def test_a_byte_order_mark_is_read_over_in_query_files(tmp_path):
@@ -388,3 +380,63 @@ def test_a_byte_order_mark_is_read_over_in_query_files(tmp_path):
     path.write_bytes("0 1 1\n".encode("utf-16"))
     with pytest.raises(InputError, match="UTF-16 text"):
         read_pairs(str(path), Counted(2))
+
+
+# ------------------------------------------------------------------ the closure report's format
+
+
+FIGURE_1 = [(0, 1), (1, 2), (2, 3), (3, 1)]
+
+
+@given(graph=digraphs())
+def test_a_written_graph_is_read_back_without_its_duplicates(folder, graph):
+    write_tuwien(folder / "g.tuwien", graph_of(*graph))
+    found = read_graph(folder / "g.tuwien")
+    assert found.vertices == graph[0]
+    assert edges_of(found) == sorted(set(graph[1]))
+
+
+def test_figure_1_is_written_in_strict_order_with_weights_of_1(tmp_path):
+    write_tuwien(tmp_path / "f.txt", graph_of(4, FIGURE_1[::-1] + FIGURE_1))
+    assert (tmp_path / "f.txt").read_text() == "4 4 directed\n0 1 1\n1 2 1\n2 3 1\n3 1 1\n"
+    assert read(tmp_path / "f.txt").format == "tuwien"
+
+
+@pytest.mark.parametrize("word", ["directed", "1", "TRUE", "d"])
+def test_directed_files_are_read_with_any_weight(tmp_path, word):
+    (tmp_path / "g.tuwien").write_text(f"\n3 2 {word}\r\n0 1 5\r\n\r\n1 2 -0.5e3\r\n")
+    assert edges_of(read_graph(tmp_path / "g.tuwien")) == [(0, 1), (1, 2)]
+
+
+def test_undirected_edges_stand_for_both_directions(tmp_path):
+    (tmp_path / "g.tuwien").write_text("3 2 undirected\n0 1 1\n2 2 1\n")
+    assert edges_of(read_graph(tmp_path / "g.tuwien")) == [(0, 1), (2, 2), (1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "what"),
+    [
+        ("3 2\n", 1, "'vertices edges directed' expected"),
+        ("3 2 perhaps\n", 1, "'vertices edges directed' expected.*the third word is"),
+        ("3 x 1\n", 1, "'vertices edges directed' expected.*such as 4 4 directed"),
+        ("99999999999 0 1\n", 1, "at most"),
+        ("3 2 1\n0 1 1\n", 3, "1 edges, but line 1 says 2"),
+        ("3 1 1\n0 1 1\n1 2 1\n", 4, "2 edges, but line 1 says 1"),
+        ("3 1 1\n0 3 1\n", 2, "vertex id 3 is out of range.*correct the line"),
+        ("3 1 1\n\n0 1\n", 3, "an edge is 'source destination weight'"),
+        ("3 1 1\n0 1 1 1\n", 2, "an edge is 'source destination weight'"),
+        ("3 1 1\n0 1 one\n", 2, "an edge is 'source destination weight'"),
+        ("3 1 1\nzero 1 1\n", 2, "a vertex id expected"),
+    ],
+)
+def test_wrong_files_are_refused_by_file_and_line(refused, content, line, what):
+    error = refused(content, "bad.tuwien")
+    assert (error.path.name, error.line) == ("bad.tuwien", line)
+    assert re.search(what, str(error))
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(InputError, match="--out another folder"):
+        write_tuwien(tmp_path / "taken", graph_of(2, [(0, 1)]))
+    assert list(tmp_path.iterdir()) == [tmp_path / "taken"]
