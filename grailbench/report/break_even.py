@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+import pandas
+
 from grailbench.compare import costs
 from grailbench.compare.costs import (
     BUILDS,
@@ -149,8 +151,6 @@ def against_sweep(cells: Iterable[Cell]) -> list[Table]:
 def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table:
     """A line per graph: for each number of threads the time of a swept pair, and whose index pays first, ours and of
     others; records of every index."""
-    import pandas
-
     graphs = list(dict.fromkeys(one.swept.dataset for one in found))
     swept = {(one.swept.dataset, one.threads): short(_pair_ns(one.swept)) for one in reversed(found)}
     latest_first = sorted(found, key=lambda one: one.pairs)[::-1]

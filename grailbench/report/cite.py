@@ -13,7 +13,6 @@ from grailbench.harness.cells import Run, load
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import busy
 from grailbench.problems.contract import PROBLEMS, registered
-from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
 from grailbench.util import __version__, paths, words
@@ -80,9 +79,11 @@ def software() -> Citation:
 
 def of_run(run: str | None = None) -> Citation:
     """How to cite a run (a folder, a name or a pack; None: the latest). Raises the errors of `runs.cells.load`."""
+    from grailbench.report import document  # here, because the software alone is cited without
+
     found = load(run)
     environment = found.environment
-    report = document.make(found)
+    tables = [table.name for table in document.make(found).tables]
     with pack.folder_of(found.folder) as where:
         files = results.checksums(where, pack.FILES)
         plan = results.read_json(where / results.PLAN) if results.PLAN in files else {}
@@ -91,7 +92,7 @@ def of_run(run: str | None = None) -> Citation:
         if cell.graph_sha256:
             graphs.setdefault(cell.dataset, cell.graph_sha256)
     own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
-    entries = [own, _run(found, plan, files), *_papers(report, found), *_sources(found), *_others(found)]
+    entries = [own, _run(found, plan, files), *_papers(tables, found), *_sources(found), *_others(found)]
     return Citation(entries, paragraph(environment), files, graphs)
 
 
@@ -146,10 +147,10 @@ def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
     return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
 
 
-def _papers(report: document.Report, run: Run) -> Iterator[Entry]:
+def _papers(tables: list[str], run: Run) -> Iterator[Entry]:
     """The papers of the tables that a report of the run has, of its problems, and of its implementations: by the
     keywords of the references in CITATION.cff."""
-    wanted = {"computation" if table.name in PAPER_TABLES else "thesis" for table in report.tables}
+    wanted = {"computation" if name in PAPER_TABLES else "thesis" for name in tables}
     wanted |= {name for cell in run.cells for name in (cell.problem, cell.impl)}
     for each in _cff()["references"]:
         if wanted & {*each["keywords"]}:

@@ -3,20 +3,17 @@
 There are two forms: marks on axes, and stacked bars.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas
 
 from grailbench.report.captions import CAPTIONS, OTHERS
 from grailbench.report.render.csv import of_frame
 from grailbench.util.visible import visible
 from grailbench.util.words import short
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class Mark(NamedTuple):

@@ -3,13 +3,12 @@
 Here are those that any run of reachability has, and the trials of any run; `papers.figures` has those of papers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
@@ -25,9 +24,6 @@ from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
 from grailbench.util.words import clip, count, short
-
-if TYPE_CHECKING:
-    import pandas
 
 FOLDER = "figures"
 TRIALS = "strips"  #: the name of the figure of every trial
@@ -225,8 +221,6 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
 def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = "", problem: str = "") -> Figure:
     """The speed-ups over a configuration in a phase, and their geometric means: a line per graph with a mark per
     configuration."""
-    import pandas
-
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
     note = f"Reference: {reference}. Phase: {phase}."

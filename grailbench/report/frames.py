@@ -5,20 +5,16 @@ run has only uniform random pairs), the configuration and its status. A cell wit
 why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
 from grailbench.harness.statistics import Mean, geometric_mean
 from grailbench.util.words import count
-
-if TYPE_CHECKING:
-    import pandas
 
 HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
 #: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
@@ -67,8 +63,6 @@ def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
 
 def frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
     """The rows as a data frame with the columns of `HEAD` and more, of which `numbers` are floats."""
-    import pandas
-
     found = pandas.DataFrame(rows, columns=[*HEAD, *columns])
     return found.astype({**dict.fromkeys(numbers, float), "vertices": "Int64", "edges": "Int64"})
 

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import pandas
+
 from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit
 from grailbench.compare.ratios import span
 from grailbench.harness.cells import Cell, Run
@@ -181,8 +183,6 @@ def tables(found: History, link: Link | None = None) -> list[Table]:
 def medians(found: History, link: Link | None = None) -> Figure:
     """Medians over runs of the cells with the worst marks of times, of any cells if there is none. With `link` they
     lead to their cells."""
-    import pandas
-
     lines = lines_of(found)
     groups: dict[tuple[Series, str], list[Line]] = {}
     for line in lines:

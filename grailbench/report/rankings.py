@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+import pandas
+
 from grailbench.compare import ranking, ratios
 from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, of_phase, of_value, place
 from grailbench.compare.ranking import Duel, Over, generated_kind
@@ -170,8 +172,6 @@ class _Line(NamedTuple):
 def _contest_table(found: Contest, generated: bool) -> Table:
     """A line per graph: the best of ours on one thread and on all, the best of the others, its name, our ratios to it;
     then the geometric means and the largest ratios."""
-    import pandas
-
     by, sides = found.by, found.sides
     duels = {graph: {side: found.duel(side, graph) for side in sides} for graph in found.graphs}
     means = {side: found.mean(side) for side in sides}
@@ -242,8 +242,6 @@ class _Workers(NamedTuple):
 def workers(cells: Iterable[Cell]) -> list[Table]:
     """A line for each cell of workers: its rate over W times that of one worker, and over that of as many threads or
     GPUs of one process; no table for a run without."""
-    import pandas
-
     sound = {_setting(cell, cell.impl, _many(cell)): cell for cell in cells if cell.sound}
     found = []
     for cell in sound.values():

@@ -4,6 +4,8 @@ a line of their ratios or differences."""
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import pandas
+
 from grailbench.harness.cells import Cell
 from grailbench.report import published
 from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES
@@ -128,8 +130,6 @@ def _measured(column: str, entry: Entry) -> str:
 
 
 def _data(filled: Filled):
-    import pandas
-
     sides = ("measured", "printed", filled.third) if filled.third else ("measured",)
     rows = []
     for row in filled.rows:

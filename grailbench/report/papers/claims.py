@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+import pandas
+
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import USUAL
@@ -148,8 +150,6 @@ def claims(paper: str) -> tuple[Claim, ...]:
 def table(paper: str, cells: list[Cell]) -> Table:
     """The table of a paper's claims: the verdict of its own tables, and that of the cells. Where the cells judge less
     than half of them, it shows those alone; the records have all."""
-    import pandas
-
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):

@@ -4,10 +4,10 @@ and closures of the graphs of Datalog systems: their sizes and times, and what t
 Printed times and joules are of other machines, each named; nothing is divided by them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas
 
 from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
@@ -18,9 +18,6 @@ from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, ms, short
-
-if TYPE_CHECKING:
-    import pandas
 
 PROBLEM = "closure"
 KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
@@ -42,8 +39,6 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
     `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
     """
-    import pandas
-
     lines = []
     for cell in ordered(found):
         shape = parse_shape(cell.dataset)
@@ -295,7 +290,6 @@ def _sizes(graphs: list[_Graph]) -> Table:
 def _print(graphs: list[_Graph]) -> Table:
     """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own. The CSV has a
     line per time, measured or printed."""
-    import pandas
 
     def seconds(header: str, impl: str, phases: tuple) -> Column:
         return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK)

@@ -11,6 +11,8 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
+import pandas
+
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
@@ -270,8 +272,6 @@ def _check(claim: Claim, reference: str, series: Series, generated: bool, group:
 
 def claims_table(found: list[Check]) -> Table:
     """The table of claims, with a line, a record and a row of the CSV for each check."""
-    import pandas
-
     columns = [
         Column("Claim", lambda each: f"{each.claim.what}, {each.claim.set}", key=True),
         Column("of", lambda each: each.reading),

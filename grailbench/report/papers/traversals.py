@@ -5,10 +5,9 @@ matrix). They are host times of searches on a graph that is on the device alread
 is the time from edges (`ready`) where it was timed: all searches of a trial, with the copies of their results.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
@@ -18,9 +17,6 @@ from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, ms, short, size
-
-if TYPE_CHECKING:
-    import pandas
 
 PROBLEM = "traversal"
 PROBLEMS = ("bfs", "sssp", "apsp")
@@ -53,8 +49,6 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
     """
-    import pandas
-
     own = [cell for cell in found if cell.problem in PROBLEMS]
     sets: dict[tuple, set] = {}
     for cell in own:

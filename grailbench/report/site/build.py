@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas
+
 from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
 from grailbench.report import history
@@ -175,8 +177,6 @@ def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
 
 def _cells(sources: Iterable[Source]) -> bytes:
     """Every cell and phase of all runs with its statistics, as CSV."""
-    import pandas
-
     frames = []
     for source in sources:
         found = detail(source.run.cells)
