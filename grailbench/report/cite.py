@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from grailbench.compare.measures import grouped
 from grailbench.data.registry import registry
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
@@ -171,11 +172,8 @@ _PAPER = {"title": "title", "journal": "journal", "booktitle": "collection-title
 
 def _sources(run: Run) -> Iterator[Entry]:
     """Where the graphs of the registry come from, a source a set."""
-    sets: dict[str, list] = {}
-    for name in dict.fromkeys(cell.dataset for cell in run.cells):
-        if (dataset := registry().get(name)) is not None:
-            sets.setdefault(dataset.set, []).append(dataset)
-    for name, members in sets.items():
+    known = map(registry().get, dict.fromkeys(cell.dataset for cell in run.cells))
+    for name, members in grouped(filter(None, known), lambda dataset: dataset.set).items():
         urls = dict.fromkeys(url for each in members for url in each.archives[each.archive].urls if "://" in url)
         named = words.listing([each.name for each in members], _GRAPHS)
         fields = {"title": f"{members[0].set_title}: {named}", "howpublished": words.listing(urls, 3)}

@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from grailbench.compare import answer, stability
+from grailbench.compare.measures import grouped
 from grailbench.compare.stability import Verdict
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
@@ -169,9 +170,8 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     report, names = Report(run, verdicts=stability.verdicts(run.cells, run.environment)), tuple(dict.fromkeys(names))
     if unknown := [name for name in names if name not in thesis.NAMES]:
         known = list(dict.fromkeys([*thesis.NAMES, *(table.name for table in report.shown)]))
-        for name in unknown:
-            if name not in known:
-                raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
+        if absent := [name for name in unknown if name not in known]:
+            raise InputError(f"no report of table {absent[0]!r}", remedy=f"choose among {', '.join(known)}")
     return replace(report, names=names)
 
 
@@ -237,7 +237,5 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
 
 def _files(tables: Iterable[Table], ending: str, text: Callable[[list[Table]], str]) -> dict[str, str]:
     """The text of each file, by its name; several tables may share a file."""
-    groups: dict[str, list[Table]] = {}
-    for table in tables:
-        groups.setdefault(f"{table.file or table.name}.{ending}", []).append(table)
+    groups = grouped(tables, lambda table: f"{table.file or table.name}.{ending}")
     return {name: text(group) for name, group in groups.items()}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import pandas
 
 from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit
+from grailbench.compare.measures import grouped
 from grailbench.compare.ratios import span
 from grailbench.harness.cells import Cell, Run
 from grailbench.report import figure
@@ -184,9 +185,7 @@ def medians(found: History, link: Link | None = None) -> Figure:
     """Medians over runs of the cells with the worst marks of times, of any cells if there is none. With `link` they
     lead to their cells."""
     lines = lines_of(found)
-    groups: dict[tuple[Series, str], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line.series, line.phase), []).append(line)
+    groups = grouped(lines, lambda line: (line.series, line.phase))
     marked = dict.fromkeys((mark.series, mark.what) for mark in found.marks if mark.kind == TIME)
     chosen = [key for key in dict.fromkeys((*marked, *groups)) if len(groups[key]) > 1]
     panels = []

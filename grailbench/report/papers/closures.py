@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pandas
 
+from grailbench.compare.measures import grouped as by_key
 from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
@@ -189,11 +190,9 @@ def printed_sizes(dataset: str) -> set[int]:
 
 def tables(found: Iterable[Cell]) -> list[Table]:
     """The tables of the graphs that are in print; none without such a graph. Closures in blocks are left out."""
-    graphs: dict[str, _Graph] = {}
-    for cell in ordered(found):
-        if printed_sizes(cell.dataset) and not cell.memory:
-            graphs.setdefault(cell.dataset, _Graph(cell.dataset, [])).cells.append(cell)
-    return [_sizes([*graphs.values()]), _print([*graphs.values()])] if graphs else []
+    own = [cell for cell in ordered(found) if printed_sizes(cell.dataset) and not cell.memory]
+    graphs = [_Graph(*each) for each in by_key(own, lambda cell: cell.dataset).items()]
+    return [_sizes(graphs), _print(graphs)] if graphs else []
 
 
 def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | None:
@@ -270,7 +269,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
         columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
     records = [
         {
-            "table": SIZES, "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
+            "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
             "pairs": graph.pairs, "pairs_with_cycles": graph.cyclic, "printed": sorted(printed_sizes(graph.name)),
             "equal": graph.word == EQUAL, **{header: graph.ms(*which) for header, which in timed.items()},
         }

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pandas
 
+from grailbench.compare.measures import grouped
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
@@ -108,9 +109,7 @@ def points(cells: Iterable[Cell]) -> list[Point]:
 def chosen(found: Iterable[Point]) -> list[Point]:
     """One point per graph, series and d, for values that do not depend on the queries: a sound one if there is one,
     with random child order, with the largest batch."""
-    graphs: dict[str, list[Cell]] = {}
-    for point in found:
-        graphs.setdefault(point.dataset, []).append(point.cell)
+    graphs = grouped((point.cell for point in found), lambda cell: cell.dataset)
     best: dict[tuple, Point] = {}
     for point in points(cell for own in graphs.values() for cell in together(own)):
         key = (point.dataset, point.series, point.d)

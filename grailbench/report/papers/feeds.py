@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from grailbench.compare.measures import grouped
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell, Stats
 from grailbench.problems import contract
@@ -234,10 +235,8 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     order = (
         reference.order if any(cell.order == reference.order for cell in cells) else None
     )  # None: there is one alone
-    groups: dict[Series, list[Cell]] = {}
-    for cell in cells:
-        if _fits(cell, cpu, searching, order):
-            groups.setdefault(Series.of(cell, searching, order), []).append(cell)
+    fit = (cell for cell in cells if _fits(cell, cpu, searching, order))
+    groups = grouped(fit, lambda cell: Series.of(cell, searching, order))
     found: dict[Series, list[Cell]] = {}
     for series, own in groups.items():
         dims = {cell.dim for cell in own}

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
+from grailbench.compare.measures import grouped
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell, together
 from grailbench.report import published
@@ -43,9 +44,7 @@ def build(name: str, cells: Iterable[Cell]) -> Filled:
     if name not in NAMES:
         raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
     printed, feeds = published.table(name), FEEDS.get(name)
-    graphs: dict[str, list[Cell]] = {}
-    for cell in cells:
-        graphs.setdefault(cell.dataset, []).append(cell)
+    graphs = grouped(cells, lambda cell: cell.dataset)
     columns: dict[str, Column] = {each: partial(_count, each) for each in printed.values}
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
