@@ -151,17 +151,12 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
     return frame.astype({name: "Int64" for name in frame.columns if name not in _KEYS})
 
 
-def work(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The counters without the modelled traffic."""
-    return frame[[name for name in frame.columns if not name.endswith(_TRAFFIC)]]
-
-
 def table(name: str, frame: pandas.DataFrame) -> Table:
     """The table of a frame of `multiples` (name 'x limit') or of `counters`.
 
     The table of counters leaves out the modelled traffic; CSV and records have it too.
     """
-    shown = work(frame) if name == COUNTERS else frame
+    shown = frame[[each for each in frame.columns if name != COUNTERS or not each.endswith(_TRAFFIC)]]
     lines = [[ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
              for row in shown.itertuples(index=False)]  # fmt: skip
     headers = {column: column.replace("_", " ") for column in shown.columns}

@@ -141,16 +141,14 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
     """One row per cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
-    out = []
+    out, numbers = [], ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
     for head, cell in headed(cells):
         timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
         for phase, s in timed:
-            times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
-            times |= {"median_high": s.median_high, "mean": s.mean, "min": s.least, "iqr": s.iqr}
+            times = {name: getattr(s, "least" if name == "min" else name) for name in numbers}
             out.append(head | {"phase": phase} | times)
         if not timed:
             out.append(head | {"phase": "", "trials": 0})
-    numbers = ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
     return frame(out, "phase", *numbers, numbers=numbers)
 
 

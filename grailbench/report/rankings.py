@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-import pandas
-
 from grailbench.compare import ranking, ratios
 from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, of_phase, of_value, place
 from grailbench.compare.ranking import Duel, Over, generated_kind
@@ -59,16 +57,13 @@ def compared(cells: Iterable[Cell]) -> list[Compared]:
 
 @dataclass(frozen=True)
 class Contest:
-    """The best of ours, by side (one of `SIDES`) and graph, against the best of the others, by one measure."""
+    """The best of ours, by side (those of `SIDES` that have a value) and graph, against the best of the others, by one
+    measure."""
 
     by: Compared
     graphs: list[str]
     ours: dict[str, dict[str, Best]]
     others: dict[str, Best]
-
-    def duel(self, side: str, graph: str) -> Duel:
-        """Ours against theirs on a graph."""
-        return ranking.duel(self.ours[side].get(graph), self.others.get(graph), self.by.measure)
 
     def mean(self, side: str) -> Over | None:
         """The geometric mean of the ratios. A graph on which only others have a value counts against us as
@@ -76,16 +71,12 @@ class Contest:
         own = {graph: self.ours[side].get(graph) for graph in self.graphs if graph in self.others}
         return ranking.over(own, self.others, self.by.measure)
 
-    @property
-    def sides(self) -> list[str]:
-        """The sides that have a value."""
-        return [side for side in SIDES if self.ours[side]]
-
 
 def contest(cells: list[Cell], by: Compared) -> Contest:
     """The best of ours and of the others by a measure on each graph."""
     own = {side: [cell for cell in cells if cell.ours and (place(cell) == ONE) == (side == SIDES[0])] for side in SIDES}
     ours = {side: ranking.least_by_graph(of, by.measure, by.query_set) for side, of in own.items()}
+    ours = {side: least for side, least in ours.items() if least}
     theirs = ranking.least_by_graph([cell for cell in cells if not cell.ours], by.measure, by.query_set)
     return Contest(by, list(dict.fromkeys(cell.dataset for cell in cells)), ours, theirs)
 
@@ -100,7 +91,7 @@ def rivals(cells: list[Cell]) -> list[Table]:
     for generated in (False, True):
         part = [cell for cell in cells if cell.generated is generated]
         found = [contest(part, by) for by in compared(part)] if {cell.ours for cell in part} == {True, False} else []
-        if found := [each for each in found if each.others and each.sides]:
+        if found := [each for each in found if each.others and each.ours]:
             made = [_overall(part, found, generated), *(_contest_table(each, generated) for each in found)]
             out += [replace(each, name=f"{each.name}-generated") for each in made] if out else made
     return out
@@ -172,8 +163,9 @@ class _Line(NamedTuple):
 def _contest_table(found: Contest, generated: bool) -> Table:
     """A line per graph: the best of ours on one thread and on all, the best of the others, its name, our ratios to it;
     then the geometric means and the largest ratios."""
-    by, sides = found.by, found.sides
-    duels = {graph: {side: found.duel(side, graph) for side in sides} for graph in found.graphs}
+    by, sides = found.by, list(found.ours)
+    duels = {graph: {side: ranking.duel(own.get(graph), found.others.get(graph), by.measure)
+                     for side, own in found.ours.items()} for graph in found.graphs}  # fmt: skip
     means = {side: found.mean(side) for side in sides}
     worst = {side: max(found.graphs, key=lambda graph: duels[graph][side].value or 0.0) for side in sides}
     worst = {side: graph for side, graph in worst.items() if duels[graph][side].value}
@@ -217,8 +209,7 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         notes.append(f"A graph that only others finished counts as {PENALTY:g}, or as our largest ratio.")
     title = _named(f"Best of ours against the best of the others, {by.title}", generated, found.graphs)
     return tabulate(f"{RIVALS}-{by.name}", title, columns, lines, notes=notes, words=("graph", "who"),
-                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS,
-                    data=pandas.DataFrame(records))  # fmt: skip
+                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS)  # fmt: skip
 
 
 # ------------------------------------------------------------------ what workers add
@@ -261,7 +252,7 @@ def workers(cells: Iterable[Cell]) -> list[Table]:
         _ratio("efficiency", lambda each: each.efficiency, short),
         _ratio("of one process", lambda each: each.of_process, short),
     ]
-    data = [
+    records = [
         {"dataset": cell.dataset, "configuration": cell.label, "queries": cell.query_set, "workers": many,
          "pairs": cell.queries, "pairs_per_second": rate, "efficiency": one and one.value,
          "of_process": process and process.value}
@@ -274,8 +265,7 @@ def workers(cells: Iterable[Cell]) -> list[Table]:
         "GPUs, which ask the same index.",
         _INTERVAL,
     ]
-    return [tabulate(WORKERS, "What workers add", columns, found, notes=notes, records=data, file=WORKERS,
-                     data=pandas.DataFrame(data))]  # fmt: skip
+    return [tabulate(WORKERS, "What workers add", columns, found, notes=notes, records=records, file=WORKERS)]
 
 
 def _share(base: Cell | None, cell: Cell, many: int) -> Ratio | None:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-import pandas
-
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import USUAL
@@ -190,8 +188,7 @@ def table(paper: str, cells: list[Cell]) -> Table:
         notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")
         found = judged
     return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
-                    file=f"claims-{paper}", data=pandas.DataFrame(records),
-                    words=[column.header for column in columns])  # fmt: skip
+                    file=f"claims-{paper}", words=[column.header for column in columns])  # fmt: skip
 
 
 def _record(claim: Claim, printed: Mapping, here: Mapping) -> Iterator[tuple[str, Any]]:

@@ -27,6 +27,9 @@ OURS = ("tiled-registers", "warshall-bits", "condense-bits", "warshall-bits-gpu"
         "condense-pairs-gpu")  # fmt: skip
 
 
+BOUNDS = ("low", "high")
+
+
 def series_name(impl: str) -> str:
     """'tiled (7)': the name with the report's number of the kernel."""
     return f"{impl} ({KERNELS.index(impl)})" if impl in KERNELS else impl
@@ -37,8 +40,8 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     implementation and its number in the report, the number of trials and their statistics (ms), the number of edges of
     the closure, and what the verdicts on the stability of cells, by key, say of it (`measured.stability_columns`).
 
-    A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
-    `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
+    `BOUNDS` are those of the mean. A cell without a sound time has one line with phase ''. `kind` and `density` are
+    those of a graph that `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
     """
     lines = []
     for cell in ordered(found):
@@ -53,9 +56,10 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
                 "status": cell.status, "threads": cell.threads or None, "phase": phase, "reason": cell.reason,
                 **dict(zip(("trials", "mean", "least", "most", "median", "closure"), stats, strict=True)),
                 "stability": stable.get("stability"), "unstable_by": stable.get("unstable_by"),
+                **{name: s and getattr(s, name) for name in BOUNDS},
             })  # fmt: skip
     found = pandas.DataFrame(lines)
-    return found.astype({"density": float}) if lines else found
+    return found.astype(dict.fromkeys(("density", *BOUNDS), float)) if lines else found
 
 
 def _timed(cell: Cell) -> dict[str, Stats]:
@@ -125,7 +129,7 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         if whole
         else f"From edges: {NOT_FROM_EDGES}.",
     ]
-    found = cells(own, verdicts)
+    found = cells(own, verdicts).drop(columns=[*BOUNDS], errors="ignore")
     return tabulate(
         PROBLEM, PROBLEM, columns, own, notes=notes, after=measured.size_notes(own), records=measured.plain(found),
         file=PROBLEM, data=found,

@@ -11,8 +11,6 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-import pandas
-
 from grailbench.compare.measures import grouped
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
@@ -297,7 +295,7 @@ def claims_table(found: list[Check]) -> Table:
     notes += [f"From edges: {NOT_FROM_EDGES}."] if whole and not any(each.ours for each in whole) else []
     records = [each.record() for each in found]
     return tabulate("claims", TITLE, columns, found, notes=notes, records=records, file="claims",
-                    right=frozenset({"theirs", "ours"}), data=pandas.DataFrame(records))  # fmt: skip
+                    right=frozenset({"theirs", "ours"}))  # fmt: skip
 
 
 PARTS = (

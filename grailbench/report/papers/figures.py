@@ -280,13 +280,7 @@ def closures(measured: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; a figure without data has an empty form. They show graphs that
     `grailbench.graph.generate.shapes` generates from their names. A mark is the mean over the trials of a cell, and its
     band the 95 % bootstrap interval of the mean."""
-    measured = fenz.ordered(measured)
     found = fenz.cells(measured)
-    bounds = {(cell.dataset, cell.impl, cell.threads or None, phase): (s.low, s.high) for cell in measured
-              if cell.sound for (under, phase), s in cell.phases.items() if under != "ready"}  # fmt: skip
-    keys = [(r.dataset, r.impl, None if r.threads != r.threads else r.threads, r.phase) for r in found.itertuples()]
-    ends = [bounds.get(key, (None, None)) for key in keys]
-    found = found.assign(low=[low for low, _ in ends], high=[high for _, high in ends])
     solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
     copied = found[found.phase.isin(list(_COPIES)) & (found.kind != "")]
     renyi = solved[solved.kind == "erdos-renyi"]

@@ -17,16 +17,7 @@ from grailbench.report import published
 from grailbench.report.papers import Part, Place, beside
 from grailbench.report.papers.beside import NOT_RUN, Entry, Filled, Row, missing
 from grailbench.report.papers.computation import of_paper
-from grailbench.report.papers.feeds import (
-    FEEDS,
-    GPU_LABELS,
-    GPU_TABLES,
-    LIKE,
-    Column,
-    on_gpu,
-    other_queries,
-    our_columns,
-)
+from grailbench.report.papers.feeds import FEEDS, GPU_LABELS, GPU_TABLES, LIKE, Column, other_queries, our_columns
 from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_THREADS
 
 TIME_TABLES = tuple(FEEDS)
@@ -144,7 +135,8 @@ def of_run(found: list[Cell]) -> list[Filled]:
             belongs = of_paper(found)
         elif table.name in GPU_TABLES:
             graphs = {row.dataset for row in rows}
-            belongs = on_gpu([cell for cell in found if cell.dataset in graphs])
+            own = {cell.impl for cell in found if cell.dataset in graphs}
+            belongs = any(impl.startswith("gpu") or impl.endswith("-gpu") for impl in own)
         else:
             belongs = rows if table.name in COUNT_TABLES else any(
                 entry.cell for row in rows for column, entry in row.entries.items() if column in _PRINTED)  # fmt: skip

@@ -37,16 +37,6 @@ RANDOM, BALANCED, OTHER = "random", "balanced", "other"  #: kinds of query sets
 _TITLES = {"imported": "Imported graphs", "generated": "Generated graphs", "other": "Other graphs"}
 _MILLIONS = ("TEPS", "vertices/s")  #: rates that are shown in millions
 _PARTS = re.compile(r"([0-9]+)")
-#: how the choices are explained, below the table
-NOTES = (
-    "Times are medians over the trials in ms. A rank is among the cells of one graph and one set of queries that the "
-    "filters leave: '2 of 34' is the second of 34. Of a graph with several sets of queries, the fastest is that of "
-    "the set with most cells.",
-    "From edges to answers: all from raw edges in memory on, with the index of those problems that build one. Device "
-    "alone: what a GPU's events say of the work there, for data that lie there already, without transfers; the time "
-    "from edges of the same configuration stands in the same line.",
-    "Every number leads to its rows.",
-)
 #: the numbers of a cell: first the times that configurations may be ranked by, in the order of the columns; 'answers'
 #: is what a user waits for
 NUMBERS = ("answers", "ready", "alone", "solve", "built", "build", "rate", "index", "peak", "device", "joules")
@@ -73,7 +63,7 @@ def block(entries: Iterable[Entry]) -> Markup:
     """The leaderboard with its controls, for a page of the site's folder whose script has that of this module."""
     template = templates().get_template("site/board.html")
     data = Markup(embedded(encoded(entries)))  # noqa: S704 - JSON without a '<'
-    return Markup(template.render(page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
+    return Markup(template.render(page=PAGE, data=data))  # noqa: S704 - an autoescaped template
 
 
 def script() -> str:

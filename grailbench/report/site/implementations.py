@@ -18,15 +18,7 @@ from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, geometric_mean
 from grailbench.problems.contract import USUAL, registered
 from grailbench.report.page.sections import Block
-from grailbench.report.site.entries import (
-    Entry,
-    Machine,
-    by_implementation,
-    first_named,
-    link,
-    linked_table,
-    not_compared,
-)
+from grailbench.report.site.entries import Entry, Machine, by_implementation, first_named, link, linked_table
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, listing, ratio, short
@@ -102,7 +94,7 @@ def graphs_won(found: Iterable[Round], whole: bool = False) -> tuple[set[str], s
 def page(name: str, problem: str, own: list[Entry], found: list[Round]) -> list[Block]:
     """The page of an implementation, of its cells and rounds: what it is, how to run it, and its times against the best
     others."""
-    return [*_about(name, problem, own), *_compared(found), *not_compared(own), *_troubled(own)]
+    return [*_about(name, problem, own), *_compared(found), *_not_compared(own), *_troubled(own)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -233,6 +225,12 @@ def _against(found: list[Round]) -> Table:
                                               each.queries))  # fmt: skip
     title = "Against the best other of the same machine, graph, queries and place"
     return linked_table("against", title, columns, ordered, keys=2, notes=notes)
+
+
+def _not_compared(found: Iterable[Entry]) -> list[Block]:
+    """A text on the runs that were measured on several machines; none without such."""
+    mixed = sorted({entry.source.name for entry in found if entry.source.machine is None})
+    return [("text", f"Not compared, as measured on several machines: {listing(mixed, 6)}.")] if mixed else []
 
 
 def _troubled(own: list[Entry]) -> Iterator[Block]:
