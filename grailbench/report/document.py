@@ -1,9 +1,8 @@
 """A run's report: the tables chosen, made from its cells, shown and written beside it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from grailbench.compare import answer, stability
@@ -12,7 +11,6 @@ from grailbench.compare.stability import Verdict
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
-from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import break_even, measured, published, rankings
 from grailbench.report.destination import folder_for, recorded, save
@@ -93,7 +91,7 @@ class Report:
         if self.names and set(self.names) <= set(thesis.NAMES):
             chosen = [part for part in chosen if part.name == "printed"]
         elif rest := set(given) - {USUAL, *(name for p in chosen if p.place == Place.PROBLEMS for name in p.problems)}:
-            chosen += [_all_cells(name) for name in given if name in rest]
+            chosen += [Part(name, partial(_all_cells, name), (name,), Place.PROBLEMS) for name in given if name in rest]
         chosen.sort(key=lambda part: (part.place, min(given.index(name) for name in part.problems if name in given)))
         found = {part: [each for each in part.tables(self) if each.name in (self.names or (each.name,))]
                  for part in chosen}  # fmt: skip
@@ -115,9 +113,8 @@ class Report:
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
-        counts = Counter(cell.status for cell in self.run.cells)
-        parts = [f"{counts[status]} {status}" for status in STATUSES if counts[status]]
-        return f"{count(len(self.run.cells), 'cell')}: {', '.join(parts)}"
+        statuses = measured.statuses(cell.status for cell in self.run.cells)
+        return f"{count(len(self.run.cells), 'cell')}: {statuses}"
 
     @property
     def header(self) -> list[str]:
@@ -175,10 +172,9 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     return replace(report, names=names)
 
 
-def _all_cells(problem: str) -> Part:
+def _all_cells(problem: str, report: Report) -> list[Table]:
     """The table of all cells of a problem that has no part."""
-    return Part(problem, lambda report: [measured.table(report.run.of(problem), problem, report.verdicts)],
-                (problem,), Place.PROBLEMS)  # fmt: skip
+    return [measured.table(report.run.of(problem), problem, report.verdicts)]
 
 
 def show(report: Report, details: bool = False) -> Iterator:
@@ -200,9 +196,7 @@ def as_markdown(report: Report) -> str:
     parts = [f"# {text(report.title)}\n", _listed(report.header)]
     if report.answer:
         parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
-    for table in report.shown:
-        parts.append(markdown(table))
-    return "\n".join([*parts, markdown(report.details)])
+    return "\n".join([*parts, *map(markdown, report.shown), markdown(report.details)])
 
 
 def _listed(lines: Iterable[str]) -> str:

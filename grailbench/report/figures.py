@@ -20,7 +20,6 @@ from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for
 from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
-from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
 from grailbench.util.words import clip, count, short
@@ -133,7 +132,7 @@ def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
     bars = []
     for _, part in frame.groupby(["dataset", "queries"], sort=False):
         if part.ms.notna().any():
-            title = graph_label(next(part.itertuples()))
+            title = frames.labels(part, "dataset")[0]
             bars += [(title, _bar(title, str(config), [*own.itertuples()]))
                      for config, own in part.groupby("config", sort=False)]  # fmt: skip
     form = Bars(panels(bars), tuple(dict.fromkeys(frame.segment[frame.segment != ""])))
@@ -156,7 +155,7 @@ def _bar(title: str, config: str, rows: list) -> Bar:
 def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
     """A panel per phase with medians and their intervals, below the names of the graphs."""
     rows = frame[(frame["median"] > 0) & (frame.edges > 0)]
-    rows = rows.assign(series=[series_label(row) for row in rows.itertuples()])
+    rows = rows.assign(series=frames.labels(rows, "config"))
     words = [*(f"{10**k} ns an edge" for k in range(3)), *(f"{10**k} µs an edge" for k in range(4))]
     guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
     found = []
@@ -171,7 +170,7 @@ def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
 
 def counters(frame: pandas.DataFrame) -> Figure:
     """A panel per counter that is not the same for all cells, with a line per graph."""
-    frame = frame.assign(series=[series_label(row) for row in frame.itertuples()])
+    frame = frame.assign(series=frames.labels(frame, "config"))
     counted = frame[frame["count"] > 0].assign(title=frame.counter.str.replace("_", " "))
     several = counted.groupby("counter")["count"].transform("nunique") > 1
     found = marks(counted[several], "series", "dataset", "count", panel="title", bounds=None, unit="",
@@ -226,8 +225,8 @@ def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = ""
     note = f"Reference: {reference}. Phase: {phase}."
     title, caption = CAPTIONS["speedup"]
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
-    plotted = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
-    plotted["name"] = plotted.graph
+    names = frames.labels(frame, "dataset")
+    plotted = frame.assign(graph=names, name=names)
     means = []
     for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False):
         of = ", ".join(filter(None, ("geometric mean", queries, "generated graphs" if generated else "")))

@@ -75,14 +75,9 @@ def _kind(cell: Cell) -> str:
     return kind if kind == "balanced" else cell.query_set
 
 
-def graph_label(row) -> str:
-    """Graph and query set of a row, for axes and headings."""
-    return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
-
-
-def series_label(row) -> str:
-    """Configuration and query set of a row, for legends."""
-    return f"{row.config}, {row.queries}" if row.queries else row.config
+def labels(frame: pandas.DataFrame, of: str) -> list[str]:
+    """Graph ('dataset') or configuration ('config') and query set of each row, for axes, headings and legends."""
+    return [", ".join(filter(None, names)) for names in zip(frame[of], frame.queries, strict=True)]
 
 
 # ------------------------------------------------------------------ phases
@@ -253,9 +248,9 @@ def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
     are sampled or have fewer trials than planned."""
     sound = ("ok",) if incomplete else TIMED
     found: dict[tuple, dict[str, None]] = {}
-    for row in frame.itertuples():
+    for graph, row in zip(labels(frame, "dataset"), frame.itertuples(), strict=True):
         if row.status not in sound:
-            found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
+            found.setdefault((graph, row.status, row.reason), {})[row.config] = None
     return [Absent(*key, tuple(configs)) for key, configs in found.items()]
 
 

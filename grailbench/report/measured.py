@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from grailbench.compare.stability import STABLE, UNSTABLE, Verdict
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
+from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 NAME = "cells"
 TITLE = "What was measured: medians of the trials"
+
+
+def statuses(found: Iterable[str]) -> str:
+    """'3 wrong, 1 failed'."""
+    counts = Counter(found)
+    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
 
 
 def rate(cell: Cell) -> float | None:

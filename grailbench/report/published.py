@@ -25,8 +25,8 @@ PRINTED_THREADS = 16
 PRINTED_QUERIES = 100_000
 
 #: the captions of the tables that reports fill in, of those of closures by Datalog systems, whose times are seconds,
-#: and of those of the slides' graphs, for which look-alikes stand
-CAPTIONS, DATALOG, SLIDES = tomllib.loads(
+#: and of those of the slides' graphs, for which look-alikes stand; and where the second have times
+CAPTIONS, DATALOG, SLIDES, TIMES = tomllib.loads(
     files("grailbench.report").joinpath("published.toml").read_text("utf-8")
 ).values()
 

@@ -1,7 +1,6 @@
 """Tables of who is better: everybody in one ranking, the best of ours against the best of the others on each graph, and
 what workers add."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,8 +10,8 @@ from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, o
 from grailbench.compare.ranking import Duel, Over, generated_kind
 from grailbench.compare.ratios import Ratio, span
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Interval
+from grailbench.report.measured import statuses
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count, ms, multiple, ratio, short, size
 
@@ -119,17 +118,13 @@ def _overall(cells: list[Cell], found: list[Contest], generated: bool) -> Table:
     measures = {each.by.name: (each.by.measure, each.by.query_set) for each in found}
     places = [*enumerate(ranking.standings(cells, measures), 1)]
 
-    def lost(thing: tuple) -> str:
-        kinds = Counter(thing[1].lost.values())
-        return ", ".join(f"{kinds[status]} {status}" for status in STATUSES if kinds[status])
-
     columns = [
         Column("", lambda at: at[0], key=True),
         Column("configuration", lambda at: at[1].name + (f" (first {at[1].part:,} pairs)" if at[1].part else ""),
                key=True),
         Column("graphs", lambda at: len(at[1].finished),
                display=lambda at: f"{len(at[1].finished)} of {len(at[1].finished) + len(at[1].lost)}"),
-        Column("not finished", lost),
+        Column("not finished", lambda at: statuses(at[1].lost.values())),
         *(_ratio(each.by.head, lambda at, name=each.by.name: at[1].means[name], multiple) for each in found),
     ]  # fmt: skip
     records = [

@@ -147,21 +147,6 @@ COUNTED = tuple(("solve", part) for part in ("host_to_device", "condense", "allo
 SOLVE, READY = (("", "solve"),), (("", "ready"),)
 #: printed sizes of closures: tables and their columns
 _PAIRS = {"datalog-atc23": "TC size", "datalog-sizes": "# TC"}
-_POLARIS = "one A100 of Polaris"
-#: printed times: table, column of seconds, column of joules or '', system, hardware, and whether that is one GPU
-_PRINTED = (
-    ("datalog-atc23", "Reproduced Results (Time/s)", "", "GPUJoin", "one A100, 80 GB", True),
-    ("datalog-atc23", "Results in Paper", "", "GPUJoin", "one A100 of ThetaGPU", True),
-    *(
-        ("datalog-energy", f"{name} TotalTime(S)", f"{name} TotalEnergy(J)", system, _POLARIS, True)
-        for name, system in {"GPULog": "GPULog", "MNMGDatalog": "MNMGDatalog", "cuDF": "cuDF", "BJoin": "BJoin",
-                             "INLJoin": "GPUJoin"}.items()
-    ),
-    ("datalog-scaling", "1 GPU", "", "MNMGDatalog", _POLARIS, True),
-    ("datalog-scaling", "32 GPU", "", "MNMGDatalog", "32 A100", False),
-    ("datalog-scaling", "1 Node (32)", "", "MNMGDatalog", "32 CPU processes", False),
-    ("datalog-scaling", "32 Node (1024)", "", "MNMGDatalog", "1,024 CPU processes", False),
-)  # fmt: skip
 
 
 class Printed(NamedTuple):
@@ -178,11 +163,11 @@ class Printed(NamedTuple):
 def printed(dataset: str) -> list[Printed]:
     """The printed times for a graph, shortest first; a printed 0 stands for no result, and is left out."""
     found = []
-    for name, column, joules, system, hardware, one in _PRINTED:
-        table = published.table(name)
-        if dataset in table.rows and (seconds := table.number(dataset, column)):
-            found.append(Printed(system, hardware, seconds, table.number(dataset, joules) if joules else None, one,
-                                 name))  # fmt: skip
+    for each in published.TIMES:
+        table, joules = published.table(each["table"]), each.get("joules")
+        if dataset in table.rows and (seconds := table.number(dataset, each["seconds"])):
+            spent = table.number(dataset, joules) if joules else None
+            found.append(Printed(each["system"], each["hardware"], seconds, spent, each["one"], table.name))
     return sorted(found, key=lambda each: each.seconds)
 
 

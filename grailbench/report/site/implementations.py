@@ -17,6 +17,7 @@ from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, geometric_mean
 from grailbench.problems.contract import USUAL, registered
+from grailbench.report.measured import statuses
 from grailbench.report.page.sections import Block
 from grailbench.report.site.entries import Entry, Machine, by_implementation, first_named, link, linked_table
 from grailbench.report.table import Column, Table, tabulate
@@ -138,7 +139,7 @@ def _measured(name: str, own: list[Entry]) -> dict[str, str]:
     return {
         "measured with": "; ".join(f"{axis} {', '.join(map(str, found))}" for axis, found in values.items() if found),
         "version": ", ".join(sorted(versions)),
-        "cells": f"{_statuses(cell.status for cell in cells)}, on {graphs}",
+        "cells": f"{statuses(cell.status for cell in cells)}, on {graphs}",
         "runs": listing(dict.fromkeys(entry.source.name for entry in own), 12),
     }
 
@@ -149,12 +150,6 @@ def _version(name: str, entry: Entry) -> str:
     library = name.partition(":")[2].partition("-")[0]
     version = (entry.source.run.environment.get("packages") or {}).get(library)
     return entry.cell.distribution or (f"{library} {version}" if version else "")
-
-
-def _statuses(found: Iterable[str]) -> str:
-    """'3 wrong, 1 failed'."""
-    counts = Counter(found)
-    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
 
 
 # ------------------------------------------------------------------ where it wins
@@ -266,7 +261,7 @@ def index(entries: Iterable[Entry], found: dict[tuple[str, str], list[Round]]) -
         Column("problem", lambda key: key[0]), Column("place", lambda key: _place(groups[key])),
         Column("what it is", lambda key: _line(registered(*key[::-1]))),
         Column("cells", lambda key: len(groups[key]), thousands),
-        Column("not sound", lambda key: _statuses(e.cell.status for e in groups[key] if not e.cell.sound)),
+        Column("not sound", lambda key: statuses(e.cell.status for e in groups[key] if not e.cell.sound)),
         Column("graphs won", lambda key: won(key, False)), Column("from edges: won", lambda key: won(key, True)),
     ]  # fmt: skip
     notes = [
