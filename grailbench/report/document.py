@@ -7,7 +7,6 @@ from pathlib import Path
 
 from grailbench.compare import answer, stability
 from grailbench.compare.measures import grouped
-from grailbench.compare.stability import Verdict
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
@@ -16,7 +15,6 @@ from grailbench.report import break_even, measured, published, rankings
 from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
@@ -49,7 +47,7 @@ class Report:
 
     run: Run
     names: tuple[str, ...] = ()
-    verdicts: Mapping[tuple, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[tuple, stability.Verdict] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -131,7 +129,7 @@ class Report:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
         if not self.tables:
             return []
-        paper = any(table.name in PAPER_TABLES for table in self.tables)
+        paper = any(table.name in published.PAPER_TABLES for table in self.tables)
         printed = "; ".join([published.THESIS, *([published.COMPUTATION] if paper else [])])
         return [
             f"Printed: {printed}, on {published.PRINTED_MACHINE}.",

@@ -14,11 +14,9 @@ from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for
-from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
@@ -65,7 +63,7 @@ def write(
 
 
 def of_report(
-    report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
+    report: document.Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
 ) -> dict[str, Figure]:
     """Every figure of every problem of a report's run, by name; a figure without data has an empty form.
 
@@ -187,7 +185,7 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
     found: dict[tuple[str, str], list[Mark]] = {}
     lines, last = [], {}
     for head, cell in frames.headed(frames.ordered(cells)):
-        problem, queries = ("" if word in (USUAL, "all") else word for word in (cell.problem, head["queries"]))
+        problem, queries = ("" if word in (contract.USUAL, "all") else word for word in (cell.problem, head["queries"]))
         title, address = ", ".join(filter(None, (problem, head["dataset"], queries))), link(cell) if link else ""
         timed = [name for name in (*contract.problem(cell.problem).phases, "ready") if cell.sound and cell.stats(name)]
         last[title] = cell.last_phase

@@ -29,10 +29,6 @@ EDGE_BYTES, ROW_BYTES, LABEL_BYTES, WORD_BYTES = 8 + 8, 4 + 4 + 4, 8, 16
 _KEYS = ("dataset", "cell", "query_set")  #: columns that identify a cell
 _TEXTS = (*_KEYS, "phase", "bound")
 LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
-_NONE = {
-    LIMIT: "no cell of the run has counters that a floor follows from",
-    COUNTERS: "no cell of the run has counters",
-}
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
@@ -162,5 +158,6 @@ def table(name: str, frame: pandas.DataFrame) -> Table:
     headers = {column: column.replace("_", " ") for column in shown.columns}
     records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
     numbers = frozenset(header for column, header in headers.items() if column not in _TEXTS)
-    return Table(name, name, [*headers.values()], lines, numbers, keys=len(_KEYS), notes=[] if lines else [_NONE[name]],
+    none = f"no cell of the run has counters{' that a floor follows from' * (name == LIMIT)}"
+    return Table(name, name, [*headers.values()], lines, numbers, keys=len(_KEYS), notes=[] if lines else [none],
                  records=records, file=name.replace(" ", "-"), data=frame)  # fmt: skip

@@ -121,11 +121,9 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
     out = []
     for head, cell in headed(cells):
         parts = segments(cell)
-        total = sum(part.ms for part in parts)
-        for part in parts:
-            share = part.ms / total if total else 0.0
-            named = {"under": part.under, "phase": part.phase, "segment": part.label}
-            out.append(head | named | {"ms": part.ms, "share": share})
+        total = sum(part.ms for part in parts) or 1.0
+        out += [head | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms,
+                        "share": part.ms / total} for part in parts]  # fmt: skip
         if not parts:
             out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
     return frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))

@@ -14,7 +14,6 @@ from grailbench.harness.energies import METERS, SUMMED
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, ms, short, size
 
@@ -94,12 +93,10 @@ def sizes(cell: Cell) -> dict[str, int]:
     return {name: value for name in SIZES if (value := getattr(cell, name)) is not None}
 
 
-def size_columns() -> list[Column]:
-    """A column for each size that a cell has."""
-    return [
-        Column(header, lambda cell, name=name: getattr(cell, name), size, usual=(None,))
-        for name, (header, _) in SIZES.items()
-    ]
+def size_columns(**headers: str) -> list[Column]:
+    """A column for each size that a cell has, below other headers for those that are given."""
+    return [Column(headers.get(name, header), lambda cell, name=name: getattr(cell, name), size, usual=(None,))
+            for name, (header, _) in SIZES.items()]  # fmt: skip
 
 
 def size_notes(cells: Iterable[Cell], index: bool = True) -> list[str]:
@@ -124,13 +121,13 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
+def table(cells: list[Cell], problem: str = contract.USUAL, verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """One line per cell of a problem; notes say why cells have no times.
 
     There is one record per cell, with times in ms, sizes in bytes and the verdict on its stability (`verdicts`, by
     key). For problems other than reachability the CSV has one line per cell and phase.
     """
-    solved, own, usual = contract.problem(problem), ordered(cells), problem == USUAL
+    solved, own, usual = contract.problem(problem), ordered(cells), problem == contract.USUAL
     phases, measured = (*solved.phases, "ready"), energy_phases(cells, problem)
     columns = [
         Column("graph", lambda c: c.dataset, key=True),
@@ -143,8 +140,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
         Column(solved.rate, rate, short, usual=(None,)),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
-        *(Column(header, lambda c, name=name: getattr(c, name), size, usual=(None,)) for header, name in
-          (("index size", "index_bytes"), ("host peak", "host_peak_bytes"), ("device peak", "device_peak_bytes"))),
+        *size_columns(index_bytes="index size"),
         Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
         Column("checked by", lambda c: c.verified, usual=(None,)),
         STATUS,
@@ -254,11 +250,11 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
 
     Its CSV, `detail`, has the cells of reachability only: each other problem has its own file.
     """
-    own = [cell for cell in found if cell.problem == USUAL]
+    own = [cell for cell in found if cell.problem == contract.USUAL]
     summary = [axis for axis in axes.shown() if axis.summary]
     columns = [
         Column("Data set", "dataset", key=True),
-        Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (USUAL,)),
+        Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (contract.USUAL,)),
         Column("implementation", "impl", key=True),
         *(Column(axis.header, axis.name, lambda value: str(value or ""), key=True,
                  display=_threads if axis.name == "threads" else None) for axis in summary),

@@ -39,7 +39,6 @@ from grailbench.report.floors import floor_ms
 from grailbench.report.table import Table
 from grailbench.util import words
 from grailbench.util.files import read_text
-from grailbench.util.words import did_you_mean
 
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {
@@ -242,7 +241,7 @@ class Expression(NamedTuple):
         impls = {cell.impl for cell in cells}
         for part in self.parts:
             if part.impl not in (None, PRINTED, *impls):
-                near = did_you_mean(part.impl, impls, "", 1, repr)
+                near = words.did_you_mean(part.impl, impls, "", 1, repr)
                 return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
         return "no cell has it"
 

@@ -15,7 +15,6 @@ from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
-from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, ms, short
@@ -48,7 +47,7 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         shape = parse_shape(cell.dataset)
         for phase, s in _timed(cell).items() or [("", None)]:
             stats = (s.trials, s.mean, s.least, s.most, s.median, cell.positives) if s else (None,) * 6
-            stable = stability_columns((verdicts or {}).get(cell.key), phase)
+            stable = measured.stability_columns((verdicts or {}).get(cell.key), phase)
             lines.append({
                 "dataset": cell.dataset, "kind": shape.kind if shape else "",
                 "density": shape.density if shape else None, "vertices": cell.vertices, "edges": cell.edges,

@@ -17,7 +17,6 @@ from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import LIKE, Series
-from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count
 
@@ -155,7 +154,7 @@ _READINGS: dict[str, dict[str, Callable[[Point], float | None]]] = {
         "device resident": lambda p: p.mean("label"),
         WHOLE: lambda p: p.mean("ready"),
     },
-    "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
+    "query": dict.fromkeys((f"{published.PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
         "host and device peaks": lambda p: (p.cell.host_peak_bytes + p.cell.device_peak_bytes if p.cell.sound
@@ -231,7 +230,7 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
                 for reading in _READINGS[claim.what]:
                     # readings of queries are of a batch of print's size or of others, readings of all else of any batch
                     group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
-                        (p.cell.batch == PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
+                        (p.cell.batch == published.PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
                     if any(p.series == series for p in group):
                         out.append(_check(claim, reference, series, generated, group, reading))
     return out

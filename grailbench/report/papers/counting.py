@@ -31,12 +31,12 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     columns = {  # by their names in records
         "dataset": Column("graph", lambda group: group.graph, key=True),
         "direction": Column("of every vertex", lambda group: group.direction, key=True),
-        "vertices": Column("vertices", lambda group: group.size, thousands),
+        "vertices": Column("vertices", lambda group: group.first("queries"), thousands),
         "pairs": Column("pairs", lambda group: group.first("positives"), thousands),
         **{_name(*each): Column(f"{_name(*each)} ms", lambda group, each=each: (cell := group.cell(*each)) and
                                 measured.median(cell, "solve"), short, none=BLANK) for each in whole},
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
-        **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if energy else {}),
+        **({"": measured.joules("J of the GPU", "solve", "gpu", of=_on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
         **{f"{_name(*each)} vertices/s": Column(
             f"{_name(*each)}, s", lambda group, each=each: (cell := group.cell(*each)) and measured.rate(cell),
@@ -82,20 +82,10 @@ class _Group(NamedTuple):
         return [cell for cell in self.cells if cell.impl in EXACT]
 
     @property
-    def size(self) -> int | None:
-        """The number of vertices."""
-        return self.first("queries")
-
-    @property
     def ready(self) -> float | None:
         """The shortest time of an exact one from edges."""
         times = (measured.median(cell, "ready") for cell in self.exact)
         return min((ms for ms in times if ms is not None), default=None)
-
-    @property
-    def on_gpu(self) -> Cell | None:
-        """The exact one on a GPU of which energy was asked."""
-        return next((cell for cell in self.exact if cell.impl == ON_GPU and cell.energies), None)
 
     @property
     def error(self) -> float | None:
@@ -114,13 +104,18 @@ class _Group(NamedTuple):
         return next(found, None)
 
 
+def _on_gpu(group: _Group) -> Cell | None:
+    """The exact one on a GPU of which energy was asked."""
+    return next((cell for cell in group.cells if cell.impl == ON_GPU and cell.energies), None)
+
+
 def _seconds(group: _Group, cell: Cell | None) -> str:
     """The seconds that all vertices take, or would take at the rate of those that were drawn."""
-    rate = cell and measured.rate(cell)
-    if not rate or not group.size:
+    rate, size = cell and measured.rate(cell), group.first("queries")
+    if not rate or not size:
         return BLANK
-    seconds = short(group.size / rate)
-    return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
+    seconds = short(size / rate)
+    return seconds if cell.queries == size else f"about {seconds} [{short(rate)}/s]"
 
 
 def _name(impl: str, threads: int) -> str:

@@ -62,11 +62,12 @@ class Feed:
         under, _, phase = self.value.rpartition("/")
         return cell.phases.get((under, phase))
 
-    def count(self, cell: Cell) -> int | None:
-        """The count that `value` names, or None if `value` names a phase or the cell has no such count."""
+    def measured(self, cell: Cell) -> float | None:
+        """The count or the mean that `value` names, or None if the cell has none."""
         if self.value == "positives":
             return cell.positives
-        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else None
+        stats = self.stats(cell)
+        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else stats and stats.mean
 
     def __call__(self, own: list[Cell], why: str = NOT_RUN) -> Entry:
         """The entry of the column from the cells of one graph; `why` is the reason if there are none."""
@@ -84,11 +85,9 @@ class Feed:
     def best(self, fit: list[Cell]) -> Entry:
         """The entry of the best of some cells, as `_preference` orders them."""
         cell = min(fit, key=self._preference)
-        stats = self.stats(cell)
-        value = self.count(cell) if self.counts else stats and stats.mean
         if not cell.sound:
             return Entry(status=cell.status, measured_notes=(_reason(cell),), cell=cell)
-        if value is None:
+        if (value := self.measured(cell)) is None:
             return Entry(status="missing", measured_notes=(f"{cell.label}: no {self.value} in its rows",), cell=cell)
         notes = () if self.counts or cell.status == "ok" else (_reason(cell),)
         if other_queries(cell) and (self.counts or self.value.startswith("query")):

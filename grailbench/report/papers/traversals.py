@@ -13,7 +13,6 @@ from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
-from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, ms, short, size
@@ -61,7 +60,7 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
             dataset = f"{dataset}, {cell.query_set}"
         if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
             dataset = f"{dataset}, seed {cell.seed}"
-        lines.append({"dataset": dataset, **_line(cell), **stability_columns((verdicts or {}).get(cell.key))})
+        lines.append({"dataset": dataset, **_line(cell), **measured.stability_columns((verdicts or {}).get(cell.key))})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *MORE])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]

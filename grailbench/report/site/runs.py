@@ -10,7 +10,6 @@ from markupsafe import Markup
 
 from grailbench.compare import answer, stability
 from grailbench.compare.measures import grouped
-from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run, without_seed
@@ -154,7 +153,7 @@ def _cells(run: Run) -> Iterator[Block]:
             yield ("folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)) if many else drawn
 
 
-def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, object]:
+def _group(found: list[Cell], verdicts: Mapping[tuple, stability.Verdict]) -> dict[str, object]:
     """The cells of a problem on a graph, with what is known of the graph, as the template takes them."""
     first = found[0]
     known = [f"{value:,} {name}" for name in ("vertices", "edges")
@@ -174,7 +173,7 @@ def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, ob
     return {"title": title, "address": graph_address(first.dataset), "about": ", ".join(known), "cells": lines}
 
 
-def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
+def _about(cell: Cell, verdict: stability.Verdict) -> Iterator[str]:
     """What is known of a cell beside its times."""
     if not verdict.stable:
         yield f"UNSTABLE: {'; '.join(verdict.reasons)}"
