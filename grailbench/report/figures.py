@@ -69,9 +69,7 @@ def of_report(
 
     `reference`, `phase` and `profile` apply to reachability. Raises the errors of `of_cells`.
     """
-    found: dict[str, Figure] = {}
-    if report.cells:
-        found |= of_cells(report.cells, report.tables, reference, phase, profile)
+    found = of_cells(report.cells, report.tables, reference, phase, profile) if report.cells else {}
     for figures in dict.fromkeys(papers.FIGURES[name] for name in report.run.problems if name in papers.FIGURES):
         found |= figures(report.run.cells)
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]

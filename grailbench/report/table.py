@@ -132,18 +132,12 @@ def tabulate(
     ]  # fmt: skip
     shown, values = [columns[at] for at in needed], [[line[at] for at in needed] for line in found]
     foot = Footnotes()
-    lines = [
-        [
-            column.word(thing, value, none) + (foot.mark(column.notes(thing)) if column.notes else "")
-            for column, value in zip(shown, line, strict=True)
-        ]
-        for thing, line in zip(things, values, strict=True)
-    ]
-    linked = [
-        [column.link(thing) if column.link and value is not None else None
-         for column, value in zip(shown, line, strict=True)]
-        for thing, line in zip(things, values, strict=True)
-    ]  # fmt: skip
+    lines, linked = [], []
+    for thing, line in zip(things, values, strict=True):
+        cells = [*zip(shown, line, strict=True)]
+        lines.append([column.word(thing, value, none) + foot.mark(column.notes(thing) if column.notes else ())
+                      for column, value in cells])  # fmt: skip
+        linked.append([column.link(thing) if column.link and value is not None else None for column, value in cells])
     headers = [column.header for column in shown]
     more = {
         "right": numbers(headers, words), "keys": sum(column.key for column in shown) or 1, "values": values,

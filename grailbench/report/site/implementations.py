@@ -166,10 +166,8 @@ def _compared(found: list[Round]) -> Iterator[Block]:
         tally = Counter(each.verdict for each in own)
         mean = geometric_mean(each.answering.value for each in own)
         ratio_of = f"; its time over that of the best other, geometric mean: {ratio(mean.value)}" if mean else ""
-        yield (
-            "text",
-            f"{place[0].upper()}{place[1:]}: {tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}.",
-        )
+        won = f"{tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}"
+        yield "text", f"{place[0].upper()}{place[1:]}: {won}."
     yield "table", _against(compared)
     if alone := len(found) - len(compared):
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
