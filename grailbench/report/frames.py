@@ -5,6 +5,7 @@ run has only uniform random pairs), the configuration and its status. A cell wit
 why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -45,16 +46,13 @@ def _rank(cell: Cell) -> tuple:
 def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
     """Each cell after its `HEAD` columns, in which configurations name the seed if the run has several."""
     cells = list(cells)
-    kinds: dict[str, set[str]] = {}
-    seeds: dict[tuple, set] = {}
-    for cell in cells:
-        kinds.setdefault(_kind(cell), set()).add(cell.query_set)
-        seeds.setdefault((cell.dataset, cell.label, cell.query_set), set()).add(cell.seed)
-    several_seeds = any(len(found) > 1 for found in seeds.values())
+    kinds = Counter(kind for kind, _ in {(_kind(cell), cell.query_set) for cell in cells})
+    seeds = {(cell.dataset, cell.label, cell.query_set, cell.seed) for cell in cells}
+    several_seeds = len({key[:-1] for key in seeds}) < len(seeds)
     out = []
     for cell in cells:
         kind = _kind(cell)
-        queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
+        queries = cell.query_set if kinds[kind] > 1 else "" if kind == "random" else kind
         config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
         values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
         out.append((dict(zip(HEAD, values, strict=True)), cell))
@@ -152,14 +150,12 @@ def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
     configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
     if no configuration, or more than one, matches.
     """
-    counts: dict[str, int] = {}
+    sound: Counter[str] = Counter()
     for head, cell in headed(cells):
-        counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
-    names = list(counts)
+        sound[head["config"]] += cell.sound
+    names = list(sound)
     if wanted is None:
-        most = max(counts.values(), default=0)
-        usual = [name for name in names if name.partition(",")[0] == USUAL_REFERENCE and counts[name] == most]
-        return (usual or sorted(names, key=lambda name: -counts[name]) or [""])[0]
+        return min(names, key=lambda name: (-sound[name], name.partition(",")[0] != USUAL_REFERENCE), default="")
     words = set(wanted.lower().replace(",", " ").split())
     having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
     fits = [name for name in names if name.lower() == wanted.strip().lower()] or having

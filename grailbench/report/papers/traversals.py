@@ -5,6 +5,7 @@ matrix). They are host times of searches on a graph that is on the device alread
 is the time from edges (`ready`) where it was timed: all searches of a trial, with the copies of their results.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import pandas
@@ -49,16 +50,14 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
     """
     own = [cell for cell in found if cell.problem in PROBLEMS]
-    sets: dict[tuple, set] = {}
-    for cell in own:
-        sets.setdefault((cell.problem, cell.dataset), set()).add(cell.query_set)
-        sets.setdefault((cell.problem, cell.dataset, cell.query_set), set()).add(cell.seed)
+    sets = Counter(key[:2] for key in {(c.problem, c.dataset, c.query_set) for c in own})
+    seeds = Counter(key[:3] for key in {(c.problem, c.dataset, c.query_set, c.seed) for c in own})
     lines = []
     for cell in own:
         dataset = cell.dataset
-        if len(sets[cell.problem, cell.dataset]) > 1:
+        if sets[cell.problem, cell.dataset] > 1:
             dataset = f"{dataset}, {cell.query_set}"
-        if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
+        if seeds[cell.problem, cell.dataset, cell.query_set] > 1:
             dataset = f"{dataset}, seed {cell.seed}"
         lines.append({"dataset": dataset, **_line(cell), **measured.stability_columns((verdicts or {}).get(cell.key))})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *MORE])
