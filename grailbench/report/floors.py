@@ -103,9 +103,8 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
     if read(run).fingerprint != fingerprint(environment()):
-        raise InputError(
-            f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
-        )
+        remedy = "name its ceilings: --limit=limits.json"
+        raise InputError(f"{run.name} is of another machine, or of other software", remedy=remedy)
     document = measured_here()
     if document is None or "cpu" not in document:
         raise MachineLacks("this machine's ceilings were not measured: run 'grailbench limits' first")

@@ -165,12 +165,18 @@ def plain(frame: pandas.DataFrame) -> list[dict]:
             for line in frame.to_dict("records")]  # fmt: skip
 
 
+def _energy(cell: Cell, phase: str) -> dict:
+    """The energy of a call of a phase, by column; nothing where it was not read."""
+    if (joules := cell.joules(phase)) is None:
+        return {}
+    meters = "+".join(cell.energies.meters(phase))
+    return {"joules": joules, "idle_watts": cell.energies.idle_watts(phase), "meters": meters}
+
+
 def _record(cell: Cell, phases: Iterable[str], verdict: Verdict | None) -> dict:
     energy = {}
     for phase in phases if cell.energies and cell.sound else ():
-        if (joules := cell.joules(phase)) is not None:
-            energy |= {f"{phase}_joules": joules, f"{phase}_idle_watts": cell.energies.idle_watts(phase),
-                       f"{phase}_meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
+        energy |= {f"{phase}_{name}": value for name, value in _energy(cell, phase).items()}
         if phase in cell.energies.named and (why := cell.energies.why(phase)):
             energy[f"{phase}_energy_reason"] = why
     if cell.energies and cell.energies.reason:
@@ -228,10 +234,7 @@ def _rows(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None) ->
                 times = dict(zip(_TIMES, (s.trials, s.mean, s.low, s.high, s.median, s.median_low, s.median_high,
                                           s.least, s.iqr, s.outliers, s.drift), strict=True))  # fmt: skip
             times |= stability_columns((verdicts or {}).get(cell.key), phase, under)
-            if not under and (joules := cell.joules(phase)) is not None:
-                times |= {"joules": joules, "idle_watts": cell.energies.idle_watts(phase),
-                          "meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
-            out.append({**base, "under": under, "phase": phase, **times})
+            out.append({**base, "under": under, "phase": phase, **times, **({} if under else _energy(cell, phase))})
     return out
 
 

@@ -215,44 +215,34 @@ SAME = {"dask": ("threads", "parallel"), "dask-gpu": ("devices", "gpu-fused")}
 _AXES = {name: axis for dask, (axis, other) in SAME.items() for name in (dask, other)}
 
 
-class _Workers(NamedTuple):
-    """A cell of so many workers, its pairs a second, and this rate over those that it is compared with."""
-
-    cell: Cell
-    many: int
-    rate: float
-    efficiency: Ratio | None
-    of_process: Ratio | None
-
-
 def workers(cells: Iterable[Cell]) -> list[Table]:
     """A line for each cell of workers: its rate over W times that of one worker, and over that of as many threads or
     GPUs of one process; no table for a run without."""
     sound = {_setting(cell, cell.impl, _many(cell)): cell for cell in cells if cell.sound}
-    found = []
+    found, records = [], []
     for cell in sound.values():
         time = cell.stats("query")
         if cell.impl in SAME and (many := _many(cell)) and time and cell.queries:
             efficiency = _share(sound.get(_setting(cell, cell.impl, 1)), cell, many)
             process = _share(sound.get(_setting(cell, SAME[cell.impl][1], many)), cell, 1)
-            found.append(_Workers(cell, many, cell.queries / time.median * 1e3, efficiency, process))
-    if not found:
+            rate = cell.queries / time.median * 1e3
+            found.append({"rate": rate / 1e6, "efficiency": efficiency, "process": process})
+            records.append({
+                "dataset": cell.dataset, "configuration": cell.label, "queries": cell.query_set, "workers": many,
+                "pairs": cell.queries, "pairs_per_second": rate, "efficiency": efficiency and efficiency.value,
+                "of_process": process and process.value,
+            })  # fmt: skip
+    if not records:
         return []
     columns = [
-        Column("graph", lambda each: each.cell.dataset, key=True),
-        Column("configuration", lambda each: each.cell.label, key=True),
-        Column("workers", lambda each: each.many, key=True),
-        Column("pairs", lambda each: each.cell.queries, "{:,}".format),
-        Column("M pairs/s", lambda each: each.rate / 1e6, short),
-        _ratio("efficiency", lambda each: each.efficiency, short),
-        _ratio("of one process", lambda each: each.of_process, short),
+        Column("graph", "dataset", key=True),
+        Column("configuration", "configuration", key=True),
+        Column("workers", "workers", key=True),
+        Column("pairs", "pairs", "{:,}".format),
+        Column("M pairs/s", lambda each: each["rate"], short),
+        _ratio("efficiency", lambda each: each["efficiency"], short),
+        _ratio("of one process", lambda each: each["process"], short),
     ]
-    records = [
-        {"dataset": cell.dataset, "configuration": cell.label, "queries": cell.query_set, "workers": many,
-         "pairs": cell.queries, "pairs_per_second": rate, "efficiency": one and one.value,
-         "of_process": process and process.value}
-        for cell, many, rate, one, process in found
-    ]  # fmt: skip
     notes = [
         "Efficiency: the rate of W workers over W times the rate of one. Sending and scheduling run in the "
         "process that asks, on the same cores if the workers are on its machine.",
@@ -260,7 +250,8 @@ def workers(cells: Iterable[Cell]) -> list[Table]:
         "GPUs, which ask the same index.",
         _INTERVAL,
     ]
-    return [tabulate(WORKERS, "What workers add", columns, found, notes=notes, records=records, file=WORKERS)]
+    return [tabulate(WORKERS, "What workers add", columns, found, rows=records, notes=notes, records=records,
+                     file=WORKERS)]  # fmt: skip
 
 
 def _share(base: Cell | None, cell: Cell, many: int) -> Ratio | None:

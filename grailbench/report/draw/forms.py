@@ -167,10 +167,8 @@ def _lines_of_names(axes: Axes, form: Marks, panel: Panel) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
     _ticks(axes, "y", range(len(names)), [_clipped(form, name) for name in names])
     for line, name in enumerate(names):
-        words: dict[str, list[str]] = {}
-        for mark in panel.items:
-            if mark.word and str(mark.y) == name:
-                words.setdefault(mark.word, []).append(mark.series)
+        lost = [mark for mark in panel.items if mark.word and str(mark.y) == name]
+        words = {mark.word: [each.series for each in lost if each.word == mark.word] for mark in lost}
         text = "; ".join(word if trials else f"{word} {', '.join(series)}" for word, series in words.items())
         if text:
             axes.text(

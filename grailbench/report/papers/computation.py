@@ -297,12 +297,5 @@ def claims_table(found: list[Check]) -> Table:
                     right=frozenset({"theirs", "ours"}))  # fmt: skip
 
 
-PARTS = (
-    Part(
-        "claims",
-        lambda report: map(claims_table, filter(None, [checks(report.cells)])),
-        place=Place.CLAIMS,
-        title=TITLE,
-        figures="computation-",
-    ),
-)
+PARTS = (Part("claims", lambda report: map(claims_table, filter(None, [checks(report.cells)])), place=Place.CLAIMS,
+              title=TITLE, figures="computation-"),)  # fmt: skip

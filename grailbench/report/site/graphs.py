@@ -44,10 +44,8 @@ def _about(name: str, own: list[Entry], recorded: Outline | None) -> Iterator[Bl
     if dataset is not None:
         text, command = f"{dataset.title}, a real graph of the set {dataset.set_title}.", "fetch"
     elif (made := _generated(name)) is not None:
-        text, command = (
-            f"Generated, no real graph{made}.",
-            "generate" if name in {*catalogue.graphs(), *NETWORKS, *generate.look_alikes()} else "",
-        )
+        text = f"Generated, no real graph{made}."
+        command = "generate" if name in {*catalogue.graphs(), *NETWORKS, *generate.look_alikes()} else ""
     elif own and own[0].cell.kind == "imported":
         text, command = "Imported from a file on the machine that measured it; it is not in the registry.", ""
     else:
