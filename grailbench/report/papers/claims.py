@@ -151,7 +151,7 @@ def table(paper: str, cells: list[Cell]) -> Table:
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):
-        record = dict(_record(claim, claim.printed(), claim.measured(cells, filled)))
+        record = _record(claim, claim.printed(), claim.measured(cells, filled))
         unknown = record["measured_verdict"] == UNKNOWN and not claim.absolute
         found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}))
 
@@ -191,14 +191,14 @@ def table(paper: str, cells: list[Cell]) -> Table:
                     file=f"claims-{paper}", words=[column.header for column in columns])  # fmt: skip
 
 
-def _record(claim: Claim, printed: Mapping, here: Mapping) -> Iterator[tuple[str, Any]]:
-    yield from {"place": claim.place, "claim": claim.says, "value": claim.value, "low": claim.low,
-                "high": None if claim.high == math.inf else claim.high, "share": claim.share}.items()  # fmt: skip
+def _record(claim: Claim, printed: Mapping, here: Mapping) -> dict[str, Any]:
+    record = {"place": claim.place, "claim": claim.says, "value": claim.value, "low": claim.low,
+              "high": None if claim.high == math.inf else claim.high, "share": claim.share}  # fmt: skip
     for side, values in (("printed", printed if claim.tables else {}), ("measured", {} if claim.absolute else here)):
         ends = [value for value in values.values() if value is not None]
-        yield f"{side}_least", min(ends, default=None)
-        yield f"{side}_most", max(ends, default=None)
-        yield f"{side}_verdict", claim.verdict(values)
+        record |= {f"{side}_least": min(ends, default=None), f"{side}_most": max(ends, default=None),
+                   f"{side}_verdict": claim.verdict(values)}  # fmt: skip
+    return record
 
 
 def _of_thesis(report) -> Iterator[Table]:

@@ -225,14 +225,13 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
     references = [impl for impl in (REFERENCE, AUTHORS) if impl == REFERENCE or any(c.impl == impl for c in cells)]
     for claim, reference in product(CLAIMS, references):
         own = [p for p in (found if claim.what == "query" else chosen(found)) if p.set == claim.set]
-        for series in (s for s in series_of(own) if s.impl.startswith("gpu")):
-            for generated in (False, True):
-                for reading in _READINGS[claim.what]:
-                    # readings of queries are of a batch of print's size or of others, readings of all else of any batch
-                    group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
-                        (p.cell.batch == published.PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
-                    if any(p.series == series for p in group):
-                        out.append(_check(claim, reference, series, generated, group, reading))
+        gpu = [series for series in series_of(own) if series.impl.startswith("gpu")]
+        for series, generated, reading in product(gpu, (False, True), _READINGS[claim.what]):
+            # readings of queries are of a batch of print's size or of others, readings of all else of any batch
+            group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
+                (p.cell.batch == published.PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
+            if any(p.series == series for p in group):
+                out.append(_check(claim, reference, series, generated, group, reading))
     return out
 
 
