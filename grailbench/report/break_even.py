@@ -6,22 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from grailbench.compare import costs
-from grailbench.compare.costs import (
-    BUILDS,
-    NEVER,
-    THREADS,
-    AgainstSweep,
-    BreakEven,
-    Front,
-    Group,
-    Point,
-    Timed,
-    between,
-    fronts,
-    groups,
-    number,
-    sentences,
-)
+from grailbench.compare.costs import BUILDS, NEVER, THREADS, AgainstSweep, BreakEven, Front, Group, Point, Timed
 from grailbench.compare.measures import GPU, NS, grouped, median, named, place
 from grailbench.compare.ranking import generated_kind
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
@@ -37,7 +22,7 @@ OURS, OTHERS = "ours", "others"
 
 def groups_of(cells: Iterable[Cell]) -> list[Group]:
     """The groups of some cells, named as figures name them."""
-    return groups((cell, head["config"], head["queries"]) for head, cell in frames.headed(frames.ordered(cells)))
+    return costs.groups((cell, head["config"], head["queries"]) for head, cell in frames.headed(frames.ordered(cells)))
 
 
 # ------------------------------------------------------------------ the front
@@ -46,7 +31,7 @@ def groups_of(cells: Iterable[Cell]) -> list[Group]:
 def tables(cells: Iterable[Cell]) -> list[Table]:
     """The table of the graphs and query sets on which both an index and a search without one were timed; none where
     there is no such."""
-    found = [each for each in fronts(groups_of(cells)) if each.indexed]
+    found = [each for each in costs.fronts(groups_of(cells)) if each.indexed]
     return [table(found)] if found else []
 
 
@@ -64,8 +49,8 @@ class Line(NamedTuple):
         steps = self.front.steps
         for step, after in zip(steps, [*steps[1:], None], strict=True):
             if step.option is self.point:
-                end = "on" if after is None else f"to {number(after.since)}"
-                return f"{number(step.since)} {end}", step.since
+                end = "on" if after is None else f"to {costs.number(after.since)}"
+                return f"{costs.number(step.since)} {end}", step.since
         return "", None
 
 
@@ -84,7 +69,7 @@ def table(found: list[Front]) -> Table:
         Column("cheapest for", lambda each: each.cheapest[0]),
     ]  # fmt: skip
     ends = frozenset(at for at, each in enumerate(lines) if each.point is each.front.points[-1])
-    notes = [*sentences(found), *notes_of(found)] if found else []
+    notes = [*costs.sentences(found), *notes_of(found)] if found else []
     return of_rows(NAME, TITLE, columns, list(map(_record, lines)), lines, keys=3, ends=ends, notes=notes, file=NAME)
 
 
@@ -92,8 +77,8 @@ def _break_even_columns(header: str, interval: str, of: Callable[[Line], BreakEv
     """The number of queries from which it pays, and its interval."""
     return [
         Column(header, lambda line: (one := of(line)) and (one.queries if one.queries < math.inf else NEVER),
-               lambda value: value if value == NEVER else number(value)),
-        Column(interval, lambda line: (one := of(line)) and one.interval, between),
+               lambda value: value if value == NEVER else costs.number(value)),
+        Column(interval, lambda line: (one := of(line)) and one.interval, costs.between),
     ]  # fmt: skip
 
 
@@ -149,8 +134,6 @@ def against_sweep(cells: Iterable[Cell]) -> list[Table]:
 def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table:
     """A line per graph: for each number of threads the time of a swept pair, and whose index pays first, ours and of
     others; records of every index."""
-    import pandas
-
     graphs = list(dict.fromkeys(one.swept.dataset for one in found))
     swept = {(one.swept.dataset, one.threads): short(_pair_ns(one.swept)) for one in reversed(found)}
     latest_first = sorted(found, key=lambda one: one.pairs)[::-1]
@@ -180,7 +163,6 @@ def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table
     return tabulate(
         f"{SWEPT}-{query_set}", f"From how many pairs an index pays, {query_set}{kind}", columns, graphs, none=BLANK,
         right=numbers, values=None, notes=_sweep_notes(found), records=records, file=SWEPT,
-        data=pandas.DataFrame(records),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from grailbench.compare.measures import grouped
 from grailbench.data.registry import registry
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
@@ -13,7 +14,6 @@ from grailbench.harness.cells import Run, load
 from grailbench.harness.commit import commit_state
 from grailbench.harness.environment import busy
 from grailbench.problems.contract import PROBLEMS, registered
-from grailbench.report import document
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape
 from grailbench.util import __version__, paths, words
@@ -80,9 +80,11 @@ def software() -> Citation:
 
 def of_run(run: str | None = None) -> Citation:
     """How to cite a run (a folder, a name or a pack; None: the latest). Raises the errors of `runs.cells.load`."""
+    from grailbench.report import document  # here, because the software alone is cited without
+
     found = load(run)
     environment = found.environment
-    report = document.make(found)
+    tables = [table.name for table in document.make(found).tables]
     with pack.folder_of(found.folder) as where:
         files = results.checksums(where, pack.FILES)
         plan = results.read_json(where / results.PLAN) if results.PLAN in files else {}
@@ -91,7 +93,7 @@ def of_run(run: str | None = None) -> Citation:
         if cell.graph_sha256:
             graphs.setdefault(cell.dataset, cell.graph_sha256)
     own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
-    entries = [own, _run(found, plan, files), *_papers(report, found), *_sources(found), *_others(found)]
+    entries = [own, _run(found, plan, files), *_papers(tables, found), *_sources(found), *_others(found)]
     return Citation(entries, paragraph(environment), files, graphs)
 
 
@@ -146,10 +148,10 @@ def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
     return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
 
 
-def _papers(report: document.Report, run: Run) -> Iterator[Entry]:
+def _papers(tables: list[str], run: Run) -> Iterator[Entry]:
     """The papers of the tables that a report of the run has, of its problems, and of its implementations: by the
     keywords of the references in CITATION.cff."""
-    wanted = {"computation" if table.name in PAPER_TABLES else "thesis" for table in report.tables}
+    wanted = {"computation" if name in PAPER_TABLES else "thesis" for name in tables}
     wanted |= {name for cell in run.cells for name in (cell.problem, cell.impl)}
     for each in _cff()["references"]:
         if wanted & {*each["keywords"]}:
@@ -170,11 +172,8 @@ _PAPER = {"title": "title", "journal": "journal", "booktitle": "collection-title
 
 def _sources(run: Run) -> Iterator[Entry]:
     """Where the graphs of the registry come from, a source a set."""
-    sets: dict[str, list] = {}
-    for name in dict.fromkeys(cell.dataset for cell in run.cells):
-        if (dataset := registry().get(name)) is not None:
-            sets.setdefault(dataset.set, []).append(dataset)
-    for name, members in sets.items():
+    known = map(registry().get, dict.fromkeys(cell.dataset for cell in run.cells))
+    for name, members in grouped(filter(None, known), lambda dataset: dataset.set).items():
         urls = dict.fromkeys(url for each in members for url in each.archives[each.archive].urls if "://" in url)
         named = words.listing([each.name for each in members], _GRAPHS)
         fields = {"title": f"{members[0].set_title}: {named}", "howpublished": words.listing(urls, 3)}

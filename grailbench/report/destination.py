@@ -29,9 +29,7 @@ def save(path: Path, data: bytes, over: bytes | None = None) -> Path:
 def recorded(run: Path) -> bool:
     """True for a run in results/baselines of the checkout, for one in a pack, and for one with files that git
     tracks."""
-    if Path(run).is_file():
-        return True
-    if provenance.is_recorded(run := Path(run).resolve()):
+    if Path(run).is_file() or provenance.is_recorded(run := Path(run).resolve()):
         return True
     try:
         done = subprocess.run(  # noqa: S603 - the folder's path is one word, as no shell reads it

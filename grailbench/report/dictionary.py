@@ -47,10 +47,6 @@ class Column(NamedTuple):
     unit: str
     description: str
 
-    def fits(self, name: str) -> bool:
-        """Whether the entry is for a column of this name."""
-        return re.fullmatch(re.escape(self.name).replace(r"\*", ".+"), name, re.DOTALL) is not None
-
 
 @cache
 def columns() -> tuple[Column, ...]:
@@ -71,7 +67,8 @@ def column(file: str, name: str) -> Column | None:
 
     Names come before patterns, and entries of the file before those of any.
     """
-    found = [each for each in columns() if fnmatchcase(file, each.file or "*") and each.fits(name)]
+    found = [each for each in columns() if fnmatchcase(file, each.file or "*")
+             and re.fullmatch(re.escape(each.name).replace(r"\*", ".+"), name, re.DOTALL)]  # fmt: skip
     return min(found, key=lambda each: ("*" in each.name, each.name == "*", not each.file), default=None)
 
 

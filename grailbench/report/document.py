@@ -1,23 +1,20 @@
 """A run's report: the tables chosen, made from its cells, shown and written beside it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from grailbench.compare import answer, stability
-from grailbench.compare.stability import Verdict
+from grailbench.compare.measures import grouped
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
-from grailbench.harness.rows import STATUSES
 from grailbench.problems.contract import USUAL
 from grailbench.report import break_even, measured, published, rankings
 from grailbench.report.destination import folder_for, recorded, save
 from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled
-from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render import terminal
 from grailbench.report.render.csv import csv
 from grailbench.report.render.latex import latex
@@ -50,7 +47,7 @@ class Report:
 
     run: Run
     names: tuple[str, ...] = ()
-    verdicts: Mapping[tuple, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[tuple, stability.Verdict] = field(default_factory=dict)
 
     @property
     def whole(self) -> bool:
@@ -92,7 +89,7 @@ class Report:
         if self.names and set(self.names) <= set(thesis.NAMES):
             chosen = [part for part in chosen if part.name == "printed"]
         elif rest := set(given) - {USUAL, *(name for p in chosen if p.place == Place.PROBLEMS for name in p.problems)}:
-            chosen += [_all_cells(name) for name in given if name in rest]
+            chosen += [Part(name, partial(_all_cells, name), (name,), Place.PROBLEMS) for name in given if name in rest]
         chosen.sort(key=lambda part: (part.place, min(given.index(name) for name in part.problems if name in given)))
         found = {part: [each for each in part.tables(self) if each.name in (self.names or (each.name,))]
                  for part in chosen}  # fmt: skip
@@ -114,9 +111,8 @@ class Report:
 
     def status_counts(self) -> str:
         """'24 cells: 23 ok, 1 failed'."""
-        counts = Counter(cell.status for cell in self.run.cells)
-        parts = [f"{counts[status]} {status}" for status in STATUSES if counts[status]]
-        return f"{count(len(self.run.cells), 'cell')}: {', '.join(parts)}"
+        statuses = measured.statuses(cell.status for cell in self.run.cells)
+        return f"{count(len(self.run.cells), 'cell')}: {statuses}"
 
     @property
     def header(self) -> list[str]:
@@ -133,7 +129,7 @@ class Report:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
         if not self.tables:
             return []
-        paper = any(table.name in PAPER_TABLES for table in self.tables)
+        paper = any(table.name in published.PAPER_TABLES for table in self.tables)
         printed = "; ".join([published.THESIS, *([published.COMPUTATION] if paper else [])])
         return [
             f"Printed: {printed}, on {published.PRINTED_MACHINE}.",
@@ -169,16 +165,14 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     report, names = Report(run, verdicts=stability.verdicts(run.cells, run.environment)), tuple(dict.fromkeys(names))
     if unknown := [name for name in names if name not in thesis.NAMES]:
         known = list(dict.fromkeys([*thesis.NAMES, *(table.name for table in report.shown)]))
-        for name in unknown:
-            if name not in known:
-                raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(known)}")
+        if absent := [name for name in unknown if name not in known]:
+            raise InputError(f"no report of table {absent[0]!r}", remedy=f"choose among {', '.join(known)}")
     return replace(report, names=names)
 
 
-def _all_cells(problem: str) -> Part:
+def _all_cells(problem: str, report: Report) -> list[Table]:
     """The table of all cells of a problem that has no part."""
-    return Part(problem, lambda report: [measured.table(report.run.of(problem), problem, report.verdicts)],
-                (problem,), Place.PROBLEMS)  # fmt: skip
+    return [measured.table(report.run.of(problem), problem, report.verdicts)]
 
 
 def show(report: Report, details: bool = False) -> Iterator:
@@ -200,9 +194,7 @@ def as_markdown(report: Report) -> str:
     parts = [f"# {text(report.title)}\n", _listed(report.header)]
     if report.answer:
         parts.append(f"## {answer.TITLE}\n\n{_listed(report.answer)}")
-    for table in report.shown:
-        parts.append(markdown(table))
-    return "\n".join([*parts, markdown(report.details)])
+    return "\n".join([*parts, *map(markdown, report.shown), markdown(report.details)])
 
 
 def _listed(lines: Iterable[str]) -> str:
@@ -237,7 +229,5 @@ def write(report: Report, form: str = "both", out: str | Path | None = None, add
 
 def _files(tables: Iterable[Table], ending: str, text: Callable[[list[Table]], str]) -> dict[str, str]:
     """The text of each file, by its name; several tables may share a file."""
-    groups: dict[str, list[Table]] = {}
-    for table in tables:
-        groups.setdefault(f"{table.file or table.name}.{ending}", []).append(table)
+    groups = grouped(tables, lambda table: f"{table.file or table.name}.{ending}")
     return {name: text(group) for name, group in groups.items()}

@@ -3,20 +3,18 @@
 There are two forms: marks on axes, and stacked bars.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pandas
+
+from grailbench.compare.measures import grouped
 from grailbench.report.captions import CAPTIONS, OTHERS
 from grailbench.report.render.csv import of_frame
 from grailbench.util.visible import visible
 from grailbench.util.words import short
-
-if TYPE_CHECKING:
-    import pandas
 
 
 class Mark(NamedTuple):
@@ -125,10 +123,8 @@ class Bars(_Panels):
 
 def panels(items: Iterable[tuple[str, Mark | Bar]]) -> tuple[Panel, ...]:
     """The panels of items that come after the titles of their panels."""
-    found: dict[str, list] = {}
-    for title, item in items:
-        found.setdefault(title, []).append(item)
-    return tuple(Panel(title, tuple(own)) for title, own in found.items())
+    found = grouped(items, lambda each: each[0])
+    return tuple(Panel(title, tuple(item for _, item in own)) for title, own in found.items())
 
 
 def marks(

@@ -3,31 +3,24 @@
 Here are those that any run of reachability has, and the trials of any run; `papers.figures` has those of papers.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report import document, draw, frames, stalls, tradeoffs
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.destination import WHY, folder_for
-from grailbench.report.document import Report
 from grailbench.report.figure import Axis, Bar, Bars, Figure, Mark, Marks, Part, alone, bounded, marks, noted, panels
-from grailbench.report.frames import graph_label, series_label
 from grailbench.report.papers import figures as papers
 from grailbench.report.papers.beside import Filled
 from grailbench.util.words import clip, count, short
-
-if TYPE_CHECKING:
-    import pandas
 
 FOLDER = "figures"
 TRIALS = "strips"  #: the name of the figure of every trial
@@ -70,15 +63,13 @@ def write(
 
 
 def of_report(
-    report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
+    report: document.Report, reference: str | None = None, phase: str = "query", profile: Path | None = None
 ) -> dict[str, Figure]:
     """Every figure of every problem of a report's run, by name; a figure without data has an empty form.
 
     `reference`, `phase` and `profile` apply to reachability. Raises the errors of `of_cells`.
     """
-    found: dict[str, Figure] = {}
-    if report.cells:
-        found |= of_cells(report.cells, report.tables, reference, phase, profile)
+    found = of_cells(report.cells, report.tables, reference, phase, profile) if report.cells else {}
     for figures in dict.fromkeys(papers.FIGURES[name] for name in report.run.problems if name in papers.FIGURES):
         found |= figures(report.run.cells)
     of_all = [*tradeoffs.of_run(report.run), trials(report.run.cells)]
@@ -137,7 +128,7 @@ def phases(frame: pandas.DataFrame, sampled: str) -> Figure:
     bars = []
     for _, part in frame.groupby(["dataset", "queries"], sort=False):
         if part.ms.notna().any():
-            title = graph_label(next(part.itertuples()))
+            title = frames.labels(part, "dataset")[0]
             bars += [(title, _bar(title, str(config), [*own.itertuples()]))
                      for config, own in part.groupby("config", sort=False)]  # fmt: skip
     form = Bars(panels(bars), tuple(dict.fromkeys(frame.segment[frame.segment != ""])))
@@ -160,7 +151,7 @@ def _bar(title: str, config: str, rows: list) -> Bar:
 def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
     """A panel per phase with medians and their intervals, below the names of the graphs."""
     rows = frame[(frame["median"] > 0) & (frame.edges > 0)]
-    rows = rows.assign(series=[series_label(row) for row in rows.itertuples()])
+    rows = rows.assign(series=frames.labels(rows, "config"))
     words = [*(f"{10**k} ns an edge" for k in range(3)), *(f"{10**k} µs an edge" for k in range(4))]
     guides = tuple((10.0 ** (k - 6), word) for k, word in enumerate(words))
     found = []
@@ -175,7 +166,7 @@ def edges(frame: pandas.DataFrame, sampled: str) -> Figure:
 
 def counters(frame: pandas.DataFrame) -> Figure:
     """A panel per counter that is not the same for all cells, with a line per graph."""
-    frame = frame.assign(series=[series_label(row) for row in frame.itertuples()])
+    frame = frame.assign(series=frames.labels(frame, "config"))
     counted = frame[frame["count"] > 0].assign(title=frame.counter.str.replace("_", " "))
     several = counted.groupby("counter")["count"].transform("nunique") > 1
     found = marks(counted[several], "series", "dataset", "count", panel="title", bounds=None, unit="",
@@ -192,7 +183,7 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
     found: dict[tuple[str, str], list[Mark]] = {}
     lines, last = [], {}
     for head, cell in frames.headed(frames.ordered(cells)):
-        problem, queries = ("" if word in (USUAL, "all") else word for word in (cell.problem, head["queries"]))
+        problem, queries = ("" if word in (contract.USUAL, "all") else word for word in (cell.problem, head["queries"]))
         title, address = ", ".join(filter(None, (problem, head["dataset"], queries))), link(cell) if link else ""
         timed = [name for name in (*contract.problem(cell.problem).phases, "ready") if cell.sound and cell.stats(name)]
         last[title] = cell.last_phase
@@ -225,15 +216,13 @@ def trials(cells: Iterable[Cell], link: Callable[[Cell], str] | None = None) -> 
 def speedup(cells: Iterable[Cell], reference: str, phase: str, sampled: str = "", problem: str = "") -> Figure:
     """The speed-ups over a configuration in a phase, and their geometric means: a line per graph with a mark per
     configuration."""
-    import pandas
-
     cells = frames.ordered(cells)
     frame = frames.speedup(cells, reference, phase)
     note = f"Reference: {reference}. Phase: {phase}."
     title, caption = CAPTIONS["speedup"]
     name, words = ("speedup", None) if not problem else (f"speedup-{problem}", (f"{title}, {problem}", caption))
-    plotted = frame.assign(graph=[graph_label(row) for row in frame.itertuples()])
-    plotted["name"] = plotted.graph
+    names = frames.labels(frame, "dataset")
+    plotted = frame.assign(graph=names, name=names)
     means = []
     for (generated, queries), part in frame.groupby(["generated", "queries"], sort=False):
         of = ", ".join(filter(None, ("geometric mean", queries, "generated graphs" if generated else "")))

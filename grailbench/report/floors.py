@@ -29,10 +29,6 @@ EDGE_BYTES, ROW_BYTES, LABEL_BYTES, WORD_BYTES = 8 + 8, 4 + 4 + 4, 8, 16
 _KEYS = ("dataset", "cell", "query_set")  #: columns that identify a cell
 _TEXTS = (*_KEYS, "phase", "bound")
 LIMIT, COUNTERS = "x limit", "counters"  #: names of the tables
-_NONE = {
-    LIMIT: "no cell of the run has counters that a floor follows from",
-    COUNTERS: "no cell of the run has counters",
-}
 _TRAFFIC = ("_bytes_read", "_bytes_written", "_bytes_streamed", "_pass_bytes", "_gathers", "gather_table_bytes")
 
 
@@ -107,9 +103,8 @@ def ceilings_for(run: Path, file: str | None = None) -> dict:
             raise InputError("holds no ceilings of a processor", path=file, remedy=remedy)
         return document
     if read(run).fingerprint != fingerprint(environment()):
-        raise InputError(
-            f"{run.name} is of another machine, or of other software", remedy="name its ceilings: --limit=limits.json"
-        )
+        remedy = "name its ceilings: --limit=limits.json"
+        raise InputError(f"{run.name} is of another machine, or of other software", remedy=remedy)
     document = measured_here()
     if document is None or "cpu" not in document:
         raise MachineLacks("this machine's ceilings were not measured: run 'grailbench limits' first")
@@ -151,21 +146,17 @@ def counters(cells: Iterable[Cell]) -> pandas.DataFrame:
     return frame.astype({name: "Int64" for name in frame.columns if name not in _KEYS})
 
 
-def work(frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The counters without the modelled traffic."""
-    return frame[[name for name in frame.columns if not name.endswith(_TRAFFIC)]]
-
-
 def table(name: str, frame: pandas.DataFrame) -> Table:
     """The table of a frame of `multiples` (name 'x limit') or of `counters`.
 
     The table of counters leaves out the modelled traffic; CSV and records have it too.
     """
-    shown = work(frame) if name == COUNTERS else frame
+    shown = frame[[each for each in frame.columns if name != COUNTERS or not each.endswith(_TRAFFIC)]]
     lines = [[ms(value) if isinstance(value, float) else "" if value is pandas.NA else str(value) for value in row]
              for row in shown.itertuples(index=False)]  # fmt: skip
     headers = {column: column.replace("_", " ") for column in shown.columns}
     records = [json.loads(line) for line in frame.to_json(orient="records", lines=True).splitlines() if line]
     numbers = frozenset(header for column, header in headers.items() if column not in _TEXTS)
-    return Table(name, name, [*headers.values()], lines, numbers, keys=len(_KEYS), notes=[] if lines else [_NONE[name]],
+    none = f"no cell of the run has counters{' that a floor follows from' * (name == LIMIT)}"
+    return Table(name, name, [*headers.values()], lines, numbers, keys=len(_KEYS), notes=[] if lines else [none],
                  records=records, file=name.replace(" ", "-"), data=frame)  # fmt: skip

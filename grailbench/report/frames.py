@@ -5,20 +5,17 @@ run has only uniform random pairs), the configuration and its status. A cell wit
 why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
 from grailbench.harness.statistics import Mean, geometric_mean
 from grailbench.util.words import count
-
-if TYPE_CHECKING:
-    import pandas
 
 HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
 #: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
@@ -49,16 +46,13 @@ def _rank(cell: Cell) -> tuple:
 def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
     """Each cell after its `HEAD` columns, in which configurations name the seed if the run has several."""
     cells = list(cells)
-    kinds: dict[str, set[str]] = {}
-    seeds: dict[tuple, set] = {}
-    for cell in cells:
-        kinds.setdefault(_kind(cell), set()).add(cell.query_set)
-        seeds.setdefault((cell.dataset, cell.label, cell.query_set), set()).add(cell.seed)
-    several_seeds = any(len(found) > 1 for found in seeds.values())
+    kinds = Counter(kind for kind, _ in {(_kind(cell), cell.query_set) for cell in cells})
+    seeds = {(cell.dataset, cell.label, cell.query_set, cell.seed) for cell in cells}
+    several_seeds = len({key[:-1] for key in seeds}) < len(seeds)
     out = []
     for cell in cells:
         kind = _kind(cell)
-        queries = cell.query_set if len(kinds[kind]) > 1 else "" if kind == "random" else kind
+        queries = cell.query_set if kinds[kind] > 1 else "" if kind == "random" else kind
         config = f"{cell.label}, seed {cell.seed}" if several_seeds else cell.label
         values = (cell.dataset, cell.generated, cell.vertices, cell.edges, queries, config, cell.status, cell.reason)
         out.append((dict(zip(HEAD, values, strict=True)), cell))
@@ -67,8 +61,6 @@ def headed(cells: Iterable[Cell]) -> list[tuple[dict, Cell]]:
 
 def frame(rows: list[dict], *columns: str, numbers: Iterable[str] = ()) -> pandas.DataFrame:
     """The rows as a data frame with the columns of `HEAD` and more, of which `numbers` are floats."""
-    import pandas
-
     found = pandas.DataFrame(rows, columns=[*HEAD, *columns])
     return found.astype({**dict.fromkeys(numbers, float), "vertices": "Int64", "edges": "Int64"})
 
@@ -81,14 +73,9 @@ def _kind(cell: Cell) -> str:
     return kind if kind == "balanced" else cell.query_set
 
 
-def graph_label(row) -> str:
-    """Graph and query set of a row, for axes and headings."""
-    return f"{row.dataset}, {row.queries}" if row.queries else row.dataset
-
-
-def series_label(row) -> str:
-    """Configuration and query set of a row, for legends."""
-    return f"{row.config}, {row.queries}" if row.queries else row.config
+def labels(frame: pandas.DataFrame, of: str) -> list[str]:
+    """Graph ('dataset') or configuration ('config') and query set of each row, for axes, headings and legends."""
+    return [", ".join(filter(None, names)) for names in zip(frame[of], frame.queries, strict=True)]
 
 
 # ------------------------------------------------------------------ phases
@@ -132,11 +119,9 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
     out = []
     for head, cell in headed(cells):
         parts = segments(cell)
-        total = sum(part.ms for part in parts)
-        for part in parts:
-            share = part.ms / total if total else 0.0
-            named = {"under": part.under, "phase": part.phase, "segment": part.label}
-            out.append(head | named | {"ms": part.ms, "share": share})
+        total = sum(part.ms for part in parts) or 1.0
+        out += [head | {"under": part.under, "phase": part.phase, "segment": part.label, "ms": part.ms,
+                        "share": part.ms / total} for part in parts]  # fmt: skip
         if not parts:
             out.append(head | {"under": "", "phase": "", "segment": "", "ms": None, "share": None})
     return frame(out, "under", "phase", "segment", "ms", "share", numbers=("ms", "share"))
@@ -147,16 +132,14 @@ def phases(cells: Iterable[Cell]) -> pandas.DataFrame:
 
 def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
     """One row per cell and timed phase: `HEAD`, phase, trials, median and its bounds, mean, min, iqr (ms)."""
-    out = []
+    out, numbers = [], ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
     for head, cell in headed(cells):
         timed = [(phase, cell.stats(phase)) for phase in TOP_PHASES if cell.sound and cell.stats(phase)]
         for phase, s in timed:
-            times = {"trials": s.trials, "median": s.median, "median_low": s.median_low}
-            times |= {"median_high": s.median_high, "mean": s.mean, "min": s.least, "iqr": s.iqr}
+            times = {name: getattr(s, "least" if name == "min" else name) for name in numbers}
             out.append(head | {"phase": phase} | times)
         if not timed:
             out.append(head | {"phase": "", "trials": 0})
-    numbers = ("trials", "median", "median_low", "median_high", "mean", "min", "iqr")
     return frame(out, "phase", *numbers, numbers=numbers)
 
 
@@ -167,14 +150,12 @@ def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
     configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
     if no configuration, or more than one, matches.
     """
-    counts: dict[str, int] = {}
+    sound: Counter[str] = Counter()
     for head, cell in headed(cells):
-        counts[head["config"]] = counts.get(head["config"], 0) + cell.sound
-    names = list(counts)
+        sound[head["config"]] += cell.sound
+    names = list(sound)
     if wanted is None:
-        most = max(counts.values(), default=0)
-        usual = [name for name in names if name.partition(",")[0] == USUAL_REFERENCE and counts[name] == most]
-        return (usual or sorted(names, key=lambda name: -counts[name]) or [""])[0]
+        return min(names, key=lambda name: (-sound[name], name.partition(",")[0] != USUAL_REFERENCE), default="")
     words = set(wanted.lower().replace(",", " ").split())
     having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
     fits = [name for name in names if name.lower() == wanted.strip().lower()] or having
@@ -261,9 +242,9 @@ def absent(frame: pandas.DataFrame, incomplete: bool = False) -> list[Absent]:
     are sampled or have fewer trials than planned."""
     sound = ("ok",) if incomplete else TIMED
     found: dict[tuple, dict[str, None]] = {}
-    for row in frame.itertuples():
+    for graph, row in zip(labels(frame, "dataset"), frame.itertuples(), strict=True):
         if row.status not in sound:
-            found.setdefault((graph_label(row), row.status, row.reason), {})[row.config] = None
+            found.setdefault((graph, row.status, row.reason), {})[row.config] = None
     return [Absent(*key, tuple(configs)) for key, configs in found.items()]
 
 

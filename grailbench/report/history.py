@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import pandas
+
 from grailbench.compare.history import COUNTERS, STATUS, TIME, History, Mark, Point, Series, began, commit
+from grailbench.compare.measures import grouped
 from grailbench.compare.ratios import span
 from grailbench.harness.cells import Cell, Run
 from grailbench.report import figure
@@ -155,8 +158,7 @@ def cells_table(found: History) -> Table:
     if (more := len(every) - most) > 0:
         notes.append(f"{words.count(more, 'more cell')} without a mark: --json and --out have them.")
     rows = [line.record for line in shown]
-    return of_rows("history", "Each cell over runs", columns, rows, shown, keys=1 + len(cell), ends=ends, notes=notes,
-                   data=None)  # fmt: skip
+    return of_rows("history", "Each cell over runs", columns, rows, shown, keys=1 + len(cell), ends=ends, notes=notes)
 
 
 def runs_table(found: History) -> Table:
@@ -167,7 +169,7 @@ def runs_table(found: History) -> Table:
         for machine in found.machines for number, run in enumerate(machine.runs, 1)
     ]  # fmt: skip
     columns = [Column(name, name, str if name in ("number", "cells") else None) for name in (rows or [{}])[0]]
-    return of_rows("runs", "Runs, in the order in which they began", columns, rows, keys=2, data=None)
+    return of_rows("runs", "Runs, in the order in which they began", columns, rows, keys=2)
 
 
 def tables(found: History, link: Link | None = None) -> list[Table]:
@@ -181,12 +183,8 @@ def tables(found: History, link: Link | None = None) -> list[Table]:
 def medians(found: History, link: Link | None = None) -> Figure:
     """Medians over runs of the cells with the worst marks of times, of any cells if there is none. With `link` they
     lead to their cells."""
-    import pandas
-
     lines = lines_of(found)
-    groups: dict[tuple[Series, str], list[Line]] = {}
-    for line in lines:
-        groups.setdefault((line.series, line.phase), []).append(line)
+    groups = grouped(lines, lambda line: (line.series, line.phase))
     marked = dict.fromkeys((mark.series, mark.what) for mark in found.marks if mark.kind == TIME)
     chosen = [key for key in dict.fromkeys((*marked, *groups)) if len(groups[key]) > 1]
     panels = []
@@ -215,14 +213,9 @@ def blocks(found: History, link: Link | None = None) -> list[Block]:
     lines: list[Block] = [("lines", summary(found))] if found.machines or found.excluded else []
     if not found.series:
         return [("text", "No cell is in two runs of one machine."), *lines]
-    marks = marks_table(found, link)
-    listed: list[Block] = [("table", marks), ("data", ("marks", csv([marks])))] if marks.lines else [
-        ("text", "Nothing is marked: every cell is as it was.")]  # fmt: skip
-    drawn = medians(found, link)
-    return [
-        *lines,
-        *listed,
-        *([("figure", drawn)] if drawn.drawable else []),
-        ("table", cells_table(found)),
-        ("table", runs_table(found)),
-    ]
+    marks, drawn = marks_table(found, link), medians(found, link)
+    listed: list[Block] = [("text", "Nothing is marked: every cell is as it was.")]
+    if marks.lines:
+        listed = [("table", marks), ("data", ("marks", csv([marks])))]
+    figures = [("figure", drawn)] if drawn.drawable else []
+    return [*lines, *listed, *figures, ("table", cells_table(found)), ("table", runs_table(found))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +11,9 @@ from grailbench.compare.stability import STABLE, UNSTABLE, Verdict
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
+from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, grouped, ms, short, size
 
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 NAME = "cells"
 TITLE = "What was measured: medians of the trials"
+
+
+def statuses(found: Iterable[str]) -> str:
+    """'3 wrong, 1 failed'."""
+    counts = Counter(found)
+    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
 
 
 def rate(cell: Cell) -> float | None:
@@ -86,12 +93,10 @@ def sizes(cell: Cell) -> dict[str, int]:
     return {name: value for name in SIZES if (value := getattr(cell, name)) is not None}
 
 
-def size_columns() -> list[Column]:
-    """A column for each size that a cell has."""
-    return [
-        Column(header, lambda cell, name=name: getattr(cell, name), size, usual=(None,))
-        for name, (header, _) in SIZES.items()
-    ]
+def size_columns(**headers: str) -> list[Column]:
+    """A column for each size that a cell has, below other headers for those that are given."""
+    return [Column(headers.get(name, header), lambda cell, name=name: getattr(cell, name), size, usual=(None,))
+            for name, (header, _) in SIZES.items()]  # fmt: skip
 
 
 def size_notes(cells: Iterable[Cell], index: bool = True) -> list[str]:
@@ -116,13 +121,13 @@ def ordered(cells: list[Cell]) -> list[Cell]:
     )  # fmt: skip
 
 
-def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
+def table(cells: list[Cell], problem: str = contract.USUAL, verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """One line per cell of a problem; notes say why cells have no times.
 
     There is one record per cell, with times in ms, sizes in bytes and the verdict on its stability (`verdicts`, by
     key). For problems other than reachability the CSV has one line per cell and phase.
     """
-    solved, own, usual = contract.problem(problem), ordered(cells), problem == USUAL
+    solved, own, usual = contract.problem(problem), ordered(cells), problem == contract.USUAL
     phases, measured = (*solved.phases, "ready"), energy_phases(cells, problem)
     columns = [
         Column("graph", lambda c: c.dataset, key=True),
@@ -135,8 +140,7 @@ def table(cells: list[Cell], problem: str = USUAL, verdicts: Mapping[tuple, Verd
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
         Column(solved.rate, rate, short, usual=(None,)),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
-        *(Column(header, lambda c, name=name: getattr(c, name), size, usual=(None,)) for header, name in
-          (("index size", "index_bytes"), ("host peak", "host_peak_bytes"), ("device peak", "device_peak_bytes"))),
+        *size_columns(index_bytes="index size"),
         Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
         Column("checked by", lambda c: c.verified, usual=(None,)),
         STATUS,
@@ -161,12 +165,18 @@ def plain(frame: pandas.DataFrame) -> list[dict]:
             for line in frame.to_dict("records")]  # fmt: skip
 
 
+def _energy(cell: Cell, phase: str) -> dict:
+    """The energy of a call of a phase, by column; nothing where it was not read."""
+    if (joules := cell.joules(phase)) is None:
+        return {}
+    meters = "+".join(cell.energies.meters(phase))
+    return {"joules": joules, "idle_watts": cell.energies.idle_watts(phase), "meters": meters}
+
+
 def _record(cell: Cell, phases: Iterable[str], verdict: Verdict | None) -> dict:
     energy = {}
     for phase in phases if cell.energies and cell.sound else ():
-        if (joules := cell.joules(phase)) is not None:
-            energy |= {f"{phase}_joules": joules, f"{phase}_idle_watts": cell.energies.idle_watts(phase),
-                       f"{phase}_meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
+        energy |= {f"{phase}_{name}": value for name, value in _energy(cell, phase).items()}
         if phase in cell.energies.named and (why := cell.energies.why(phase)):
             energy[f"{phase}_energy_reason"] = why
     if cell.energies and cell.energies.reason:
@@ -224,10 +234,7 @@ def _rows(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None) ->
                 times = dict(zip(_TIMES, (s.trials, s.mean, s.low, s.high, s.median, s.median_low, s.median_high,
                                           s.least, s.iqr, s.outliers, s.drift), strict=True))  # fmt: skip
             times |= stability_columns((verdicts or {}).get(cell.key), phase, under)
-            if not under and (joules := cell.joules(phase)) is not None:
-                times |= {"joules": joules, "idle_watts": cell.energies.idle_watts(phase),
-                          "meters": "+".join(cell.energies.meters(phase))}  # fmt: skip
-            out.append({**base, "under": under, "phase": phase, **times})
+            out.append({**base, "under": under, "phase": phase, **times, **({} if under else _energy(cell, phase))})
     return out
 
 
@@ -246,11 +253,11 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
 
     Its CSV, `detail`, has the cells of reachability only: each other problem has its own file.
     """
-    own = [cell for cell in found if cell.problem == USUAL]
+    own = [cell for cell in found if cell.problem == contract.USUAL]
     summary = [axis for axis in axes.shown() if axis.summary]
     columns = [
         Column("Data set", "dataset", key=True),
-        Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (USUAL,)),
+        Column("problem", "problem", key=True, usual=() if len(own) < len(found) else (contract.USUAL,)),
         Column("implementation", "impl", key=True),
         *(Column(axis.header, axis.name, lambda value: str(value or ""), key=True,
                  display=_threads if axis.name == "threads" else None) for axis in summary),

@@ -36,7 +36,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -115,8 +115,8 @@ class Page:
     def __init__(self, path: Path):
         self.path = path
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
-        self._runs: dict[Path, Run] = {}
         self._read = lru_cache(2)(lambda folder: of_machine(read(folder)))  # rows take most of the memory of a run
+        self._rowless = cache(lambda folder: self._read(folder).rowless())
         self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
 
     @cached_property
@@ -199,10 +199,7 @@ class Page:
         return replace(known[block.table], notes=[*known[block.table].notes, *text])
 
     def _run(self, name: str) -> Run:
-        folder = self._folder(name)
-        if folder not in self._runs:
-            self._runs[folder] = self._read(folder).rowless()
-        return self._runs[folder]
+        return self._rowless(self._folder(name))
 
     def _folder(self, name: str) -> Path:
         places = (self.path.parent / name, Path(name))

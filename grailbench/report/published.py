@@ -25,14 +25,13 @@ PRINTED_THREADS = 16
 PRINTED_QUERIES = 100_000
 
 #: the captions of the tables that reports fill in, of those of closures by Datalog systems, whose times are seconds,
-#: and of those of the slides' graphs, for which look-alikes stand
-CAPTIONS, DATALOG, SLIDES = tomllib.loads(
+#: and of those of the slides' graphs, for which look-alikes stand; and where the second have times
+CAPTIONS, DATALOG, SLIDES, TIMES = tomllib.loads(
     files("grailbench.report").joinpath("published.toml").read_text("utf-8")
 ).values()
 
-#: columns that are no times: whole numbers, and degrees
+#: columns of whole numbers
 INTEGERS = ("Vertices", "Edges", "# Vertices (n)", "# Edges (m)", "Positive Queries", "Queries on GPU")
-DEGREES = ("Avg Degree", "Avg. Degree")
 FAR = 3.0  #: ratio of measured to printed, or its inverse, from which a known reason is given
 PAPER_TABLES = ("computation-1", "computation-2")  #: the tables of Computation 2020
 COUNT_TABLES = ("2.1", "2.2", "2.3", *PAPER_TABLES)  #: the tables of vertices and edges, without times

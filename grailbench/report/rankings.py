@@ -1,7 +1,6 @@
 """Tables of who is better: everybody in one ranking, the best of ours against the best of the others on each graph, and
 what workers add."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -11,8 +10,8 @@ from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, o
 from grailbench.compare.ranking import Duel, Over, generated_kind
 from grailbench.compare.ratios import Ratio, span
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Interval
+from grailbench.report.measured import statuses
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count, ms, multiple, ratio, short, size
 
@@ -57,16 +56,13 @@ def compared(cells: Iterable[Cell]) -> list[Compared]:
 
 @dataclass(frozen=True)
 class Contest:
-    """The best of ours, by side (one of `SIDES`) and graph, against the best of the others, by one measure."""
+    """The best of ours, by side (those of `SIDES` that have a value) and graph, against the best of the others, by one
+    measure."""
 
     by: Compared
     graphs: list[str]
     ours: dict[str, dict[str, Best]]
     others: dict[str, Best]
-
-    def duel(self, side: str, graph: str) -> Duel:
-        """Ours against theirs on a graph."""
-        return ranking.duel(self.ours[side].get(graph), self.others.get(graph), self.by.measure)
 
     def mean(self, side: str) -> Over | None:
         """The geometric mean of the ratios. A graph on which only others have a value counts against us as
@@ -74,16 +70,12 @@ class Contest:
         own = {graph: self.ours[side].get(graph) for graph in self.graphs if graph in self.others}
         return ranking.over(own, self.others, self.by.measure)
 
-    @property
-    def sides(self) -> list[str]:
-        """The sides that have a value."""
-        return [side for side in SIDES if self.ours[side]]
-
 
 def contest(cells: list[Cell], by: Compared) -> Contest:
     """The best of ours and of the others by a measure on each graph."""
     own = {side: [cell for cell in cells if cell.ours and (place(cell) == ONE) == (side == SIDES[0])] for side in SIDES}
     ours = {side: ranking.least_by_graph(of, by.measure, by.query_set) for side, of in own.items()}
+    ours = {side: least for side, least in ours.items() if least}
     theirs = ranking.least_by_graph([cell for cell in cells if not cell.ours], by.measure, by.query_set)
     return Contest(by, list(dict.fromkeys(cell.dataset for cell in cells)), ours, theirs)
 
@@ -98,7 +90,7 @@ def rivals(cells: list[Cell]) -> list[Table]:
     for generated in (False, True):
         part = [cell for cell in cells if cell.generated is generated]
         found = [contest(part, by) for by in compared(part)] if {cell.ours for cell in part} == {True, False} else []
-        if found := [each for each in found if each.others and each.sides]:
+        if found := [each for each in found if each.others and each.ours]:
             made = [_overall(part, found, generated), *(_contest_table(each, generated) for each in found)]
             out += [replace(each, name=f"{each.name}-generated") for each in made] if out else made
     return out
@@ -126,17 +118,13 @@ def _overall(cells: list[Cell], found: list[Contest], generated: bool) -> Table:
     measures = {each.by.name: (each.by.measure, each.by.query_set) for each in found}
     places = [*enumerate(ranking.standings(cells, measures), 1)]
 
-    def lost(thing: tuple) -> str:
-        kinds = Counter(thing[1].lost.values())
-        return ", ".join(f"{kinds[status]} {status}" for status in STATUSES if kinds[status])
-
     columns = [
         Column("", lambda at: at[0], key=True),
         Column("configuration", lambda at: at[1].name + (f" (first {at[1].part:,} pairs)" if at[1].part else ""),
                key=True),
         Column("graphs", lambda at: len(at[1].finished),
                display=lambda at: f"{len(at[1].finished)} of {len(at[1].finished) + len(at[1].lost)}"),
-        Column("not finished", lost),
+        Column("not finished", lambda at: statuses(at[1].lost.values())),
         *(_ratio(each.by.head, lambda at, name=each.by.name: at[1].means[name], multiple) for each in found),
     ]  # fmt: skip
     records = [
@@ -170,10 +158,9 @@ class _Line(NamedTuple):
 def _contest_table(found: Contest, generated: bool) -> Table:
     """A line per graph: the best of ours on one thread and on all, the best of the others, its name, our ratios to it;
     then the geometric means and the largest ratios."""
-    import pandas
-
-    by, sides = found.by, found.sides
-    duels = {graph: {side: found.duel(side, graph) for side in sides} for graph in found.graphs}
+    by, sides = found.by, list(found.ours)
+    duels = {graph: {side: ranking.duel(own.get(graph), found.others.get(graph), by.measure)
+                     for side, own in found.ours.items()} for graph in found.graphs}  # fmt: skip
     means = {side: found.mean(side) for side in sides}
     worst = {side: max(found.graphs, key=lambda graph: duels[graph][side].value or 0.0) for side in sides}
     worst = {side: graph for side, graph in worst.items() if duels[graph][side].value}
@@ -217,8 +204,7 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         notes.append(f"A graph that only others finished counts as {PENALTY:g}, or as our largest ratio.")
     title = _named(f"Best of ours against the best of the others, {by.title}", generated, found.graphs)
     return tabulate(f"{RIVALS}-{by.name}", title, columns, lines, notes=notes, words=("graph", "who"),
-                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS,
-                    data=pandas.DataFrame(records))  # fmt: skip
+                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS)  # fmt: skip
 
 
 # ------------------------------------------------------------------ what workers add
@@ -229,46 +215,34 @@ SAME = {"dask": ("threads", "parallel"), "dask-gpu": ("devices", "gpu-fused")}
 _AXES = {name: axis for dask, (axis, other) in SAME.items() for name in (dask, other)}
 
 
-class _Workers(NamedTuple):
-    """A cell of so many workers, its pairs a second, and this rate over those that it is compared with."""
-
-    cell: Cell
-    many: int
-    rate: float
-    efficiency: Ratio | None
-    of_process: Ratio | None
-
-
 def workers(cells: Iterable[Cell]) -> list[Table]:
     """A line for each cell of workers: its rate over W times that of one worker, and over that of as many threads or
     GPUs of one process; no table for a run without."""
-    import pandas
-
     sound = {_setting(cell, cell.impl, _many(cell)): cell for cell in cells if cell.sound}
-    found = []
+    found, records = [], []
     for cell in sound.values():
         time = cell.stats("query")
         if cell.impl in SAME and (many := _many(cell)) and time and cell.queries:
             efficiency = _share(sound.get(_setting(cell, cell.impl, 1)), cell, many)
             process = _share(sound.get(_setting(cell, SAME[cell.impl][1], many)), cell, 1)
-            found.append(_Workers(cell, many, cell.queries / time.median * 1e3, efficiency, process))
-    if not found:
+            rate = cell.queries / time.median * 1e3
+            found.append({"rate": rate / 1e6, "efficiency": efficiency, "process": process})
+            records.append({
+                "dataset": cell.dataset, "configuration": cell.label, "queries": cell.query_set, "workers": many,
+                "pairs": cell.queries, "pairs_per_second": rate, "efficiency": efficiency and efficiency.value,
+                "of_process": process and process.value,
+            })  # fmt: skip
+    if not records:
         return []
     columns = [
-        Column("graph", lambda each: each.cell.dataset, key=True),
-        Column("configuration", lambda each: each.cell.label, key=True),
-        Column("workers", lambda each: each.many, key=True),
-        Column("pairs", lambda each: each.cell.queries, "{:,}".format),
-        Column("M pairs/s", lambda each: each.rate / 1e6, short),
-        _ratio("efficiency", lambda each: each.efficiency, short),
-        _ratio("of one process", lambda each: each.of_process, short),
+        Column("graph", "dataset", key=True),
+        Column("configuration", "configuration", key=True),
+        Column("workers", "workers", key=True),
+        Column("pairs", "pairs", "{:,}".format),
+        Column("M pairs/s", lambda each: each["rate"], short),
+        _ratio("efficiency", lambda each: each["efficiency"], short),
+        _ratio("of one process", lambda each: each["process"], short),
     ]
-    data = [
-        {"dataset": cell.dataset, "configuration": cell.label, "queries": cell.query_set, "workers": many,
-         "pairs": cell.queries, "pairs_per_second": rate, "efficiency": one and one.value,
-         "of_process": process and process.value}
-        for cell, many, rate, one, process in found
-    ]  # fmt: skip
     notes = [
         "Efficiency: the rate of W workers over W times the rate of one. Sending and scheduling run in the "
         "process that asks, on the same cores if the workers are on its machine.",
@@ -276,8 +250,8 @@ def workers(cells: Iterable[Cell]) -> list[Table]:
         "GPUs, which ask the same index.",
         _INTERVAL,
     ]
-    return [tabulate(WORKERS, "What workers add", columns, found, notes=notes, records=data, file=WORKERS,
-                     data=pandas.DataFrame(data))]  # fmt: skip
+    return [tabulate(WORKERS, "What workers add", columns, found, rows=records, notes=notes, records=records,
+                     file=WORKERS)]  # fmt: skip
 
 
 def _share(base: Cell | None, cell: Cell, many: int) -> Ratio | None:

@@ -6,20 +6,16 @@ they come from the average stall cycles per issued instruction, weighted by the 
 `stalls.csv` beside this module has the paper's word and the meaning of each stall reason of Nsight Compute.
 """
 
-from __future__ import annotations
-
 import io
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.errors import InputError
 from grailbench.util.files import read_text
 from grailbench.util.words import count
-
-if TYPE_CHECKING:
-    import pandas
 
 #: percent of all stalls as given in the paper's text; our copy of the paper lacks the figure itself
 PRINTED = {"synchronization": 34.0, "memory throttle": 2.0}
@@ -46,8 +42,6 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
 
     Raises InputError if the file cannot be read, is not a CSV of Nsight Compute, or has no stall reasons.
     """
-    import pandas
-
     path = Path(path)
     metrics = _metrics(path)
     samples = metrics.assign(reason=metrics.metric.str.extract(_SAMPLES)[0]).dropna(subset="reason")
@@ -74,8 +68,6 @@ def read(path: str | os.PathLike) -> pandas.DataFrame:
 
 def _metrics(path: Path) -> pandas.DataFrame:
     """A row per kernel and metric that is a finite number, of a file of either form: kernel, metric, value."""
-    import pandas
-
     try:
         text = read_text(path, "utf-8-sig", most=_LARGEST)
     except (OSError, UnicodeDecodeError) as error:

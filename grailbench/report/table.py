@@ -121,7 +121,7 @@ def tabulate(
     notes  sentences below it; those of the columns follow, numbered, and then `after`
     words  the headers of columns of text
     none   the text of a missing value
-    more   further fields of the `Table`
+    more   further fields of the `Table`; without `data` a table with a file has its records as CSV
     """
     columns, things = list(columns), list(things)
     found = [[row[column.value] if isinstance(column.value, str) else column.value(thing) for column in columns]
@@ -132,23 +132,21 @@ def tabulate(
     ]  # fmt: skip
     shown, values = [columns[at] for at in needed], [[line[at] for at in needed] for line in found]
     foot = Footnotes()
-    lines = [
-        [
-            column.word(thing, value, none) + (foot.mark(column.notes(thing)) if column.notes else "")
-            for column, value in zip(shown, line, strict=True)
-        ]
-        for thing, line in zip(things, values, strict=True)
-    ]
-    linked = [
-        [column.link(thing) if column.link and value is not None else None
-         for column, value in zip(shown, line, strict=True)]
-        for thing, line in zip(things, values, strict=True)
-    ]  # fmt: skip
+    lines, linked = [], []
+    for thing, line in zip(things, values, strict=True):
+        cells = [*zip(shown, line, strict=True)]
+        lines.append([column.word(thing, value, none) + foot.mark(column.notes(thing) if column.notes else ())
+                      for column, value in cells])  # fmt: skip
+        linked.append([column.link(thing) if column.link and value is not None else None for column, value in cells])
     headers = [column.header for column in shown]
     more = {
         "right": numbers(headers, words), "keys": sum(column.key for column in shown) or 1, "values": values,
         "links": linked if any(column.link for column in shown) else None,
     } | more  # fmt: skip
+    if "data" not in more and more.get("file"):
+        import pandas
+
+        more["data"] = pandas.DataFrame(more["records"])
     return Table(name, title, headers, lines, notes=[*notes, *foot.lines(), *after], **more)
 
 
@@ -160,10 +158,7 @@ def of_rows(
     things  what each row is of, by default the rows themselves
     more    further arguments of `tabulate`
     """
-    import pandas
-
-    made = tabulate(name, title, columns, things or rows, rows=rows, none=BLANK,
-                    **{"records": rows, "data": pandas.DataFrame(rows), **more})  # fmt: skip
+    made = tabulate(name, title, columns, things or rows, rows=rows, none=BLANK, **{"records": rows, **more})
     numeric = frozenset(column.header for column in columns if column.text)
     keys = [[_key(value) if header in numeric else None for header, value in zip(made.headers, line, strict=True)]
             for line in made.values]  # fmt: skip

@@ -5,10 +5,10 @@ configuration beats in one of the two without being beaten in the other (`compar
 and queries the time is that of a solution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import pandas
 
 from grailbench.compare.costs import BUILDS, Group, Point, front, largest
 from grailbench.compare.measures import NS, median
@@ -19,9 +19,6 @@ from grailbench.report import frames
 from grailbench.report.break_even import groups_of
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel, bounded
 from grailbench.util.words import listing, short, size
-
-if TYPE_CHECKING:
-    import pandas
 
 MOST = 3  #: graphs of a query set that are drawn, the largest; the data has all
 #: on the dashed lines of a panel of builds, the build takes as long as so many queries
@@ -161,8 +158,6 @@ def _frame(
 ) -> pandas.DataFrame:
     """A row per cell of the problems and graphs that are shown: `frames.HEAD`, the time and the values, and for each
     value whether it is on the front."""
-    import pandas
-
     best = {(id(each.point.cell), name): each.best for (_, name), own in placed.items() for each in own}
     shown = {(group.problem, group.graph) for group, _ in placed}
     lines = []

@@ -39,7 +39,6 @@ from grailbench.report.floors import floor_ms
 from grailbench.report.table import Table
 from grailbench.util import words
 from grailbench.util.files import read_text
-from grailbench.util.words import did_you_mean
 
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {
@@ -215,11 +214,9 @@ def _no_key(key: str) -> InputError:
     return InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
 
 
-@dataclass(frozen=True)
-class Expression:
+class Expression(NamedTuple):
     """A selector, or the quotient of two, which has no value where one of them is an erratum of print."""
 
-    text: str
     parts: tuple[Selector, ...]
 
     @classmethod
@@ -229,26 +226,22 @@ class Expression:
         parts = tuple(Selector.parse(named.get(part, part)) for part in text.split(" / "))
         if len(parts) > 2:
             raise InputError(f"{text!r} divides more than once")
-        return cls(text, parts)
+        return cls(parts)
 
     def of(self, source: Source, dataset: str) -> Value | None:
         """The value on a graph, None if a part of it was not measured."""
-        first, *others = (part.of(source, dataset) for part in self.parts)
-        if first is None or not others:
-            return first
-        if any(
-            part.impl == PRINTED and each and each.notes
-            for part, each in zip(self.parts, (first, *others), strict=True)
-        ):
-            return None
-        return None if others[0] is None else first.over(others[0])
+        values = [part.of(source, dataset) for part in self.parts]
+        if None in values or len(values) == 1:
+            return values[0] if len(values) == 1 else None
+        errata = (part.impl == PRINTED and value.notes for part, value in zip(self.parts, values, strict=True))
+        return None if any(errata) else values[0].over(values[1])
 
     def unmet(self, cells: Iterable[Cell]) -> str:
         """Why no graph has a value, with a near name for an unknown implementation."""
         impls = {cell.impl for cell in cells}
         for part in self.parts:
             if part.impl not in (None, PRINTED, *impls):
-                near = did_you_mean(part.impl, impls, "", 1, repr)
+                near = words.did_you_mean(part.impl, impls, "", 1, repr)
                 return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
         return "no cell has it"
 

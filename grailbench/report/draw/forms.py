@@ -1,19 +1,19 @@
 """Draws the two forms of figures, panel by panel: `Marks` and `Bars` of `report.figure`."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import MaxNLocator, NullLocator
 
 from grailbench.report.draw import style
 from grailbench.report.draw.sheet import SMALL, TALL, WIDTH, Block, Meaning, Sheet, box, inches, rows
 from grailbench.report.figure import Axis, Bars, Mark, Marks, Panel
 from grailbench.util.words import clip
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def blocks(form: Marks | Bars) -> list[Block]:
@@ -92,8 +92,6 @@ def _above(panel: Panel) -> float:
 
 def _plot(sheet: Sheet, axes: Axes, form: Marks, panel: Panel, wide: float, tall: float, gutter: float) -> None:
     """Draw one panel in axes of this size in inches; `gutter` is the width of the names on its left."""
-    from matplotlib.ticker import NullLocator
-
     named = form.y.scale == "names"
     ranged = [mark for each in form.panels if each is panel or (each.shared and each.shared == panel.shared)
               for mark in each.items if not mark.word]  # fmt: skip
@@ -135,8 +133,6 @@ def _places(panel: Panel, own: list[Mark]) -> list[float]:
 
 def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
     """Set range, ticks and label of an axis of numbers."""
-    from matplotlib.ticker import MaxNLocator
-
     if axis.scale == "linear":
         low, high = 0.0, max(values) * 1.06
         ticks = [tick for tick in MaxNLocator(6).tick_values(low, high) if tick <= high]
@@ -152,8 +148,6 @@ def _scale(axes: Axes, side: str, axis: Axis, values: list[float]) -> None:
 
 def _ticks(axes: Axes, side: str, places: Iterable[float], labels: list[str]) -> None:
     """Draw grid lines and their labels. Matplotlib's own ticks would take ten times as long."""
-    from matplotlib.collections import LineCollection
-
     across = side == "x"
     transform = axes.get_xaxis_transform() if across else axes.get_yaxis_transform()
     ends = [((place, 0), (place, 1)) if across else ((0, place), (1, place)) for place in places]
@@ -173,10 +167,8 @@ def _lines_of_names(axes: Axes, form: Marks, panel: Panel) -> None:
     axes.set_ylim(len(names) - 0.5, -0.5)
     _ticks(axes, "y", range(len(names)), [_clipped(form, name) for name in names])
     for line, name in enumerate(names):
-        words: dict[str, list[str]] = {}
-        for mark in panel.items:
-            if mark.word and str(mark.y) == name:
-                words.setdefault(mark.word, []).append(mark.series)
+        lost = [mark for mark in panel.items if mark.word and str(mark.y) == name]
+        words = {mark.word: [each.series for each in lost if each.word == mark.word] for mark in lost}
         text = "; ".join(word if trials else f"{word} {', '.join(series)}" for word, series in words.items())
         if text:
             axes.text(
@@ -187,8 +179,6 @@ def _lines_of_names(axes: Axes, form: Marks, panel: Panel) -> None:
 
 def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int, ys: list[float]) -> None:
     """Draw the marks of a series and their intervals."""
-    from matplotlib.collections import LineCollection
-
     colour, shape = style.LIGHT[style.colour(series)], style.MARKS[style.mark(series)]
     named = form.y.scale == "names"
     bounded = [(mark, y) for mark, y in zip(own, ys, strict=True) if mark.low is not None and mark.high is not None]
@@ -224,10 +214,6 @@ def _series(sheet: Sheet, axes: Axes, form: Marks, own: list[Mark], series: int,
 def _trials(sheet: Sheet, axes: Axes, own: list[tuple[Mark, float]], colour: str, series: int) -> None:
     """Draw the intervals as bars with the medians as lines in them, and over them the trials of each mark as one shape
     of ticks."""
-    from matplotlib.collections import LineCollection, PolyCollection
-    from matplotlib.patches import PathPatch
-    from matplotlib.path import Path
-
     low, high = axes.get_xlim()
     bars = [box(mark.low, y - 0.4, max(mark.high, mark.low * (high / low) ** 0.001) - mark.low, 0.8)
             for mark, y in own if mark.low]  # fmt: skip
@@ -311,8 +297,6 @@ def _bars(form: Bars) -> list[Block]:
 def _stack(sheet: Sheet, axes: Axes, form: Bars, panel: Panel, wide: float) -> None:
     """Draw the bars of a panel, each below its text, in axes `wide` inches wide. A part of a whole that is wide enough
     has its share written into it."""
-    from matplotlib.collections import PolyCollection
-
     axes.set_axis_off()
     axes.set(xlim=(0, wide), ylim=(_STEP * len(panel.items), 0))
     axes.set_title(clip(panel.title, int(wide * 13)))

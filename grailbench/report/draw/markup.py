@@ -31,9 +31,7 @@ _COLOUR = re.compile("|".join(_VARIABLES))
 
 def file(sheet: Sheet, drawn: bytes) -> bytes:
     """An SVG file with its title, from matplotlib's SVG of a sheet."""
-    root = _rewritten(sheet, drawn)
-    for element in root.iter():
-        element.attrib.pop(_ADDRESS, None)
+    root = _rewritten(sheet, drawn, linked=False)
     for at, (name, text) in enumerate([("title", sheet.figure.title), ("desc", sheet.figure.caption)]):
         element = ElementTree.Element(_SVG + name)
         element.text = text
@@ -45,7 +43,7 @@ def file(sheet: Sheet, drawn: bytes) -> bytes:
 def inline(sheet: Sheet, drawn: bytes) -> str:
     """An SVG element of a page, in the page's font and the colours of its theme. Styles become attributes, because the
     page's content security policy forbids `style` attributes."""
-    root = _rewritten(sheet, drawn)
+    root = _rewritten(sheet, drawn, linked=True)
     root.set("role", "group")
     root.set("aria-label", f"{sheet.figure.title}. {sheet.figure.caption}")
     for name in ("width", "height"):
@@ -64,19 +62,19 @@ def inline(sheet: Sheet, drawn: bytes) -> str:
     return re.sub(r' xmlns(:xlink)?="[^"]*"', "", text, count=2)
 
 
-def _rewritten(sheet: Sheet, drawn: bytes) -> ElementTree.Element:
+def _rewritten(sheet: Sheet, drawn: bytes, linked: bool) -> ElementTree.Element:
     root = ElementTree.fromstring(drawn)  # noqa: S314 - what matplotlib has just written
     for child in list(root):
         if child.tag in (f"{_SVG}metadata", f"{_SVG}title") or child.find(f"{_SVG}style") is not None:
             root.remove(child)  # a style element would apply to the whole page
     root.set("style", "stroke-linejoin: round; stroke-linecap: butt")
-    _name(root, sheet.meanings)
+    _name(root, sheet.meanings, linked)
     _round(root)
     return root
 
 
-def _name(root: ElementTree.Element, meanings: Mapping[str, Meaning]) -> None:
-    """Name the series of each group of marks, and give the marks their tooltips."""
+def _name(root: ElementTree.Element, meanings: Mapping[str, Meaning], linked: bool) -> None:
+    """Name the series of each group of marks, and give the marks their tooltips and, if `linked`, their addresses."""
     for group in root.iter(f"{_SVG}g"):
         found = meanings.get(group.attrib.pop("id", ""))
         if found is None:
@@ -88,7 +86,7 @@ def _name(root: ElementTree.Element, meanings: Mapping[str, Meaning]) -> None:
             if hint:
                 ElementTree.SubElement(mark, f"{_SVG}title").text = hint
         for mark, address in zip(marks, found.links, strict=bool(found.links)):
-            if address:
+            if address and linked:
                 mark.set(_ADDRESS, address)
 
 

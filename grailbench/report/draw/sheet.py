@@ -12,15 +12,21 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import matplotlib
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Picture
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
 
 from grailbench.report.draw import style
 from grailbench.report.figure import Figure
 from grailbench.util.words import clip
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
 WIDTH = 6.3  #: inches (16 cm), the width of a printed page
 TALL = 8.2  #: inches, the most height of a body; a taller figure continues on another page
@@ -61,9 +67,6 @@ class Sheet:
     """One page: `picture` is the figure of matplotlib, `meanings` maps the ids of its artists to their meanings."""
 
     def __init__(self, figure: Figure, names: Iterable[str], bars: bool, body: float, words: bool, source: str):
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure as Picture
-
         self.figure, self.meanings, names = figure, {}, list(names)
         heading, note, foot = [], [], []
         if words:
@@ -89,9 +92,6 @@ class Sheet:
 
     def _key(self, series: int, name: str, bars: bool, x: float, y: float) -> None:
         """Draw the legend's sign and name of a series, with the upper left corner at x and y."""
-        from matplotlib.lines import Line2D
-        from matplotlib.patches import Rectangle
-
         place = {"transform": self.picture.dpi_scale_trans, "figure": self.picture}
         colour, at = style.LIGHT[style.colour(series)], self.height - y - 0.07
         if bars:
@@ -138,12 +138,9 @@ def _wrap(text: str, letters: float) -> list[str]:
 
 
 @lru_cache(4096)
-def inches(text: str, size: float = SMALL) -> float:
-    """Width in inches of a line of text; `size` is in points."""
-    from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import text_to_path
-
-    prop = FontProperties(family="DejaVu Sans", size=size)
+def inches(text: str) -> float:
+    """Width in inches of a line of text."""
+    prop = FontProperties(family="DejaVu Sans", size=SMALL)
     return text_to_path.get_text_width_height_descent(text, prop, False)[0] / 72
 
 
@@ -151,8 +148,6 @@ def inches(text: str, size: float = SMALL) -> float:
 def styled(name: str) -> Iterator[None]:
     """A context with our settings of matplotlib; `name` makes the ids in the drawing differ from those of others. Names
     in scripts that its font lacks are no reason to warn: a viewer of SVG has other fonts."""
-    import matplotlib
-
     settings = {**matplotlib.rcParamsDefault, **_RC, "backend": "agg", "svg.hashsalt": name}
     with warnings.catch_warnings(), matplotlib.rc_context(settings):
         warnings.filterwarnings("ignore", "Glyph .* missing from font")

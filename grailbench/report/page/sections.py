@@ -7,7 +7,6 @@ from typing import NamedTuple
 from grailbench.compare import answer
 from grailbench.errors import InputError
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report import figures, floors, frames, measured
 from grailbench.report.document import Report
 from grailbench.report.figure import Figure
@@ -43,7 +42,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
     Raises the errors of `figures.of_cells`.
     """
     references = _references(report, reference)
-    drawn = figures.of_report(report, references.get(USUAL), phase, profile)
+    drawn = figures.of_report(report, references.get(contract.USUAL), phase, profile)
     found, cells = [Section("summary", "Summary", list(_summary(report)))], []
     for part, tables in report.parts.items():
         names = [name for name in drawn if name.startswith(part.figures or part.name)]
@@ -53,7 +52,7 @@ def of_report(report: Report, reference: str | None, phase: str, profile: Path |
         else:
             found.append(Section(part.name, part.title or tables[0].title, blocks))
     strips = drawn.pop(figures.TRIALS)
-    for problem in (name for name in references if name != USUAL):
+    for problem in (name for name in references if name != contract.USUAL):
         first = next(iter(contract.problem(problem).ranked))
         faster = figures.speedup(report.run.of(problem), references[problem], first, problem=problem)
         drawn[faster.name] = faster

@@ -4,8 +4,9 @@ a line of their ratios or differences."""
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import pandas
+
 from grailbench.harness.cells import Cell
-from grailbench.report import published
 from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES
 from grailbench.report.table import Footnotes, Table, numbers
 from grailbench.util.words import BLANK, difference, ms, ratio
@@ -53,10 +54,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Filled:
-    """A printed table filled with measured values, or a table of other graphs with the same columns.
-
-    `third` names the third line of a row: 'ratio' or 'difference', or '' where nothing was printed.
-    """
+    """A printed table filled with measured values. `third` names the third line of a row: 'ratio' or 'difference'."""
 
     name: str
     caption: str
@@ -66,13 +64,6 @@ class Filled:
     notes: list[str] = field(default_factory=list)
 
 
-def heading(filled: Filled) -> str:
-    """'Table 2.4: Sparse tests (all times in ms)'; the caption alone for a table that was not printed."""
-    if filled.name in PAPER_TABLES:
-        return f"Computation 2020, table {filled.name[-1]}: {filled.caption}"
-    return f"Table {filled.name}: {filled.caption}" if filled.name[0].isdigit() else filled.caption
-
-
 def table(filled: Filled) -> Table:
     """The table to show: records have one entry per row and column, the CSV has one line per graph with `measured`,
     `printed`, `ratio` (or `difference`) and `status` of each column."""
@@ -80,18 +71,18 @@ def table(filled: Filled) -> Table:
     first, *columns = filled.columns
     lines: list[list[str]] = []
     values: list[list[object]] = []
-    ends = set()
+    ends: list[int] = []
     for row in filled.rows:
         entries = [row.entries[column] for column in columns]
-        blank = _shared_reason(entries)
+        notes = {e.measured_notes for e in entries}  # the only note of a row without a value explains the whole row
+        blank = notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
         name = row.title + foot.mark(blank)
         measured = [
             _measured(column, e) + ("" if blank else foot.mark(e.measured_notes))
             for column, e in zip(columns, entries, strict=True)
         ]
-        side = ["measured"] if filled.third else []
-        group = [[name, *side, *measured]]
-        if filled.third and any(e.printed for e in entries):  # False for look-alikes among published rows
+        group = [[name, "measured", *measured]]
+        if any(e.printed for e in entries):  # False for look-alikes among published rows
             group.append(["", "printed", *(f"{e.printed or ''}{foot.mark(e.printed_notes)}" for e in entries)])
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
@@ -99,20 +90,15 @@ def table(filled: Filled) -> Table:
                 ratios = [compare(e.ratio) if e.printed else "" for e in entries]
                 group.append(["", filled.third, *map("".join, zip(ratios, known, strict=True))])
         lines += group
-        values += [[name, *side, *(e.measured for e in entries)]] * len(group)
-        ends |= {len(lines) - 1} if filled.third else set()
-    headers = [first, *([""] if filled.third else []), *columns]
+        values += [[name, "measured", *(e.measured for e in entries)]] * len(group)
+        ends.append(len(lines) - 1)
+    headers = [first, "", *columns]
+    of = f"Computation 2020, table {filled.name[-1]}" if filled.name in PAPER_TABLES else f"Table {filled.name}"
     return Table(
-        filled.name, heading(filled), headers, lines, numbers(headers), ends=frozenset(ends - {len(lines) - 1}),
+        filled.name, f"{of}: {filled.caption}", headers, lines, numbers(headers), ends=frozenset(ends[:-1]),
         notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
-        file=f"table-{filled.name}" if filled.name in published.CAPTIONS else filled.name, data=_data(filled),
+        file=f"table-{filled.name}", data=_data(filled),
     )  # fmt: skip
-
-
-def _shared_reason(entries: list[Entry]) -> tuple[str, ...]:
-    """The only note of a row without any measured value, which explains the whole row; else ()."""
-    notes = {e.measured_notes for e in entries}
-    return notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
 
 
 def _measured(column: str, entry: Entry) -> str:
@@ -128,16 +114,14 @@ def _measured(column: str, entry: Entry) -> str:
 
 
 def _data(filled: Filled):
-    import pandas
-
-    sides = ("measured", "printed", filled.third) if filled.third else ("measured",)
     rows = []
     for row in filled.rows:
         line = {"dataset": row.dataset, filled.columns[0]: row.title}
         for column in filled.columns[1:]:
             entry = row.entries[column]
-            values = {"measured": entry.measured, "printed": entry.printed, filled.third: entry.ratio}
-            line |= {f"{column} {side}": values[side] for side in sides} | {f"{column} status": entry.status}
+            values = {"measured": entry.measured, "printed": entry.printed, filled.third: entry.ratio,
+                      "status": entry.status}  # fmt: skip
+            line |= {f"{column} {side}": value for side, value in values.items()}
         rows.append(line)
     return pandas.DataFrame(rows, dtype=object)  # with float64, counts in a column with gaps would become floats
 
@@ -150,6 +134,6 @@ def _records(filled: Filled) -> Iterator[dict]:
             yield {
                 "dataset": row.dataset, "title": row.title, "column": column, "measured": entry.measured,
                 "printed": None if entry.printed is None else float(entry.printed),
-                filled.third or "ratio": entry.ratio, "status": entry.status,
+                filled.third: entry.ratio, "status": entry.status,
                 "notes": [*entry.measured_notes, *entry.printed_notes], **source,
             }  # fmt: skip

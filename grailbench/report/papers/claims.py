@@ -148,12 +148,10 @@ def claims(paper: str) -> tuple[Claim, ...]:
 def table(paper: str, cells: list[Cell]) -> Table:
     """The table of a paper's claims: the verdict of its own tables, and that of the cells. Where the cells judge less
     than half of them, it shows those alone; the records have all."""
-    import pandas
-
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):
-        record = dict(_record(claim, claim.printed(), claim.measured(cells, filled)))
+        record = _record(claim, claim.printed(), claim.measured(cells, filled))
         unknown = record["measured_verdict"] == UNKNOWN and not claim.absolute
         found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}))
 
@@ -190,18 +188,17 @@ def table(paper: str, cells: list[Cell]) -> Table:
         notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")
         found = judged
     return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
-                    file=f"claims-{paper}", data=pandas.DataFrame(records),
-                    words=[column.header for column in columns])  # fmt: skip
+                    file=f"claims-{paper}", words=[column.header for column in columns])  # fmt: skip
 
 
-def _record(claim: Claim, printed: Mapping, here: Mapping) -> Iterator[tuple[str, Any]]:
-    yield from {"place": claim.place, "claim": claim.says, "value": claim.value, "low": claim.low,
-                "high": None if claim.high == math.inf else claim.high, "share": claim.share}.items()  # fmt: skip
+def _record(claim: Claim, printed: Mapping, here: Mapping) -> dict[str, Any]:
+    record = {"place": claim.place, "claim": claim.says, "value": claim.value, "low": claim.low,
+              "high": None if claim.high == math.inf else claim.high, "share": claim.share}  # fmt: skip
     for side, values in (("printed", printed if claim.tables else {}), ("measured", {} if claim.absolute else here)):
         ends = [value for value in values.values() if value is not None]
-        yield f"{side}_least", min(ends, default=None)
-        yield f"{side}_most", max(ends, default=None)
-        yield f"{side}_verdict", claim.verdict(values)
+        record |= {f"{side}_least": min(ends, default=None), f"{side}_most": max(ends, default=None),
+                   f"{side}_verdict": claim.verdict(values)}  # fmt: skip
+    return record
 
 
 def _of_thesis(report) -> Iterator[Table]:

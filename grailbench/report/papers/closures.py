@@ -4,29 +4,29 @@ and closures of the graphs of Datalog systems: their sizes and times, and what t
 Printed times and joules are of other machines, each named; nothing is divided by them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pandas
+
+from grailbench.compare.measures import grouped as by_key
 from grailbench.compare.stability import Verdict
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured, published
-from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, brief, grouped, ms, short
-
-if TYPE_CHECKING:
-    import pandas
 
 PROBLEM = "closure"
 KERNELS = ("floyd-warshall", "matmul", "naive", "pinned", "zero-copy", "pitched", "pitched-2d", "tiled", "managed",
            "sssp-each")  # fmt: skip
 OURS = ("tiled-registers", "warshall-bits", "condense-bits", "warshall-bits-gpu", "condense-bits-gpu", "condense-pairs",
         "condense-pairs-gpu")  # fmt: skip
+
+
+BOUNDS = ("low", "high")
 
 
 def series_name(impl: str) -> str:
@@ -39,17 +39,15 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     implementation and its number in the report, the number of trials and their statistics (ms), the number of edges of
     the closure, and what the verdicts on the stability of cells, by key, say of it (`measured.stability_columns`).
 
-    A cell without a sound time has one line with phase ''. `kind` and `density` are those of a graph that
-    `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
+    `BOUNDS` are those of the mean. A cell without a sound time has one line with phase ''. `kind` and `density` are
+    those of a graph that `grailbench.graph.generate.shapes` generates from its name; '' and None for other graphs.
     """
-    import pandas
-
     lines = []
     for cell in ordered(found):
         shape = parse_shape(cell.dataset)
         for phase, s in _timed(cell).items() or [("", None)]:
             stats = (s.trials, s.mean, s.least, s.most, s.median, cell.positives) if s else (None,) * 6
-            stable = stability_columns((verdicts or {}).get(cell.key), phase)
+            stable = measured.stability_columns((verdicts or {}).get(cell.key), phase)
             lines.append({
                 "dataset": cell.dataset, "kind": shape.kind if shape else "",
                 "density": shape.density if shape else None, "vertices": cell.vertices, "edges": cell.edges,
@@ -57,9 +55,10 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
                 "status": cell.status, "threads": cell.threads or None, "phase": phase, "reason": cell.reason,
                 **dict(zip(("trials", "mean", "least", "most", "median", "closure"), stats, strict=True)),
                 "stability": stable.get("stability"), "unstable_by": stable.get("unstable_by"),
+                **{name: s and getattr(s, name) for name in BOUNDS},
             })  # fmt: skip
     found = pandas.DataFrame(lines)
-    return found.astype({"density": float}) if lines else found
+    return found.astype(dict.fromkeys(("density", *BOUNDS), float)) if lines else found
 
 
 def _timed(cell: Cell) -> dict[str, Stats]:
@@ -129,7 +128,7 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         if whole
         else f"From edges: {NOT_FROM_EDGES}.",
     ]
-    found = cells(own, verdicts)
+    found = cells(own, verdicts).drop(columns=[*BOUNDS], errors="ignore")
     return tabulate(
         PROBLEM, PROBLEM, columns, own, notes=notes, after=measured.size_notes(own), records=measured.plain(found),
         file=PROBLEM, data=found,
@@ -147,21 +146,6 @@ COUNTED = tuple(("solve", part) for part in ("host_to_device", "condense", "allo
 SOLVE, READY = (("", "solve"),), (("", "ready"),)
 #: printed sizes of closures: tables and their columns
 _PAIRS = {"datalog-atc23": "TC size", "datalog-sizes": "# TC"}
-_POLARIS = "one A100 of Polaris"
-#: printed times: table, column of seconds, column of joules or '', system, hardware, and whether that is one GPU
-_PRINTED = (
-    ("datalog-atc23", "Reproduced Results (Time/s)", "", "GPUJoin", "one A100, 80 GB", True),
-    ("datalog-atc23", "Results in Paper", "", "GPUJoin", "one A100 of ThetaGPU", True),
-    *(
-        ("datalog-energy", f"{name} TotalTime(S)", f"{name} TotalEnergy(J)", system, _POLARIS, True)
-        for name, system in {"GPULog": "GPULog", "MNMGDatalog": "MNMGDatalog", "cuDF": "cuDF", "BJoin": "BJoin",
-                             "INLJoin": "GPUJoin"}.items()
-    ),
-    ("datalog-scaling", "1 GPU", "", "MNMGDatalog", _POLARIS, True),
-    ("datalog-scaling", "32 GPU", "", "MNMGDatalog", "32 A100", False),
-    ("datalog-scaling", "1 Node (32)", "", "MNMGDatalog", "32 CPU processes", False),
-    ("datalog-scaling", "32 Node (1024)", "", "MNMGDatalog", "1,024 CPU processes", False),
-)  # fmt: skip
 
 
 class Printed(NamedTuple):
@@ -178,11 +162,11 @@ class Printed(NamedTuple):
 def printed(dataset: str) -> list[Printed]:
     """The printed times for a graph, shortest first; a printed 0 stands for no result, and is left out."""
     found = []
-    for name, column, joules, system, hardware, one in _PRINTED:
-        table = published.table(name)
-        if dataset in table.rows and (seconds := table.number(dataset, column)):
-            found.append(Printed(system, hardware, seconds, table.number(dataset, joules) if joules else None, one,
-                                 name))  # fmt: skip
+    for each in published.TIMES:
+        table, joules = published.table(each["table"]), each.get("joules")
+        if dataset in table.rows and (seconds := table.number(dataset, each["seconds"])):
+            spent = table.number(dataset, joules) if joules else None
+            found.append(Printed(each["system"], each["hardware"], seconds, spent, each["one"], table.name))
     return sorted(found, key=lambda each: each.seconds)
 
 
@@ -194,11 +178,9 @@ def printed_sizes(dataset: str) -> set[int]:
 
 def tables(found: Iterable[Cell]) -> list[Table]:
     """The tables of the graphs that are in print; none without such a graph. Closures in blocks are left out."""
-    graphs: dict[str, _Graph] = {}
-    for cell in ordered(found):
-        if printed_sizes(cell.dataset) and not cell.memory:
-            graphs.setdefault(cell.dataset, _Graph(cell.dataset, [])).cells.append(cell)
-    return [_sizes([*graphs.values()]), _print([*graphs.values()])] if graphs else []
+    own = [cell for cell in ordered(found) if printed_sizes(cell.dataset) and not cell.memory]
+    graphs = [_Graph(*each) for each in by_key(own, lambda cell: cell.dataset).items()]
+    return [_sizes(graphs), _print(graphs)] if graphs else []
 
 
 def sum_ms(cell: Cell, phases: Iterable[tuple[str, str]] = SOLVE) -> float | None:
@@ -275,7 +257,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
         columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
     records = [
         {
-            "table": SIZES, "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
+            "dataset": graph.name, "vertices": graph.cells[0].vertices, "edges": graph.cells[0].edges,
             "pairs": graph.pairs, "pairs_with_cycles": graph.cyclic, "printed": sorted(printed_sizes(graph.name)),
             "equal": graph.word == EQUAL, **{header: graph.ms(*which) for header, which in timed.items()},
         }
@@ -295,7 +277,6 @@ def _sizes(graphs: list[_Graph]) -> Table:
 def _print(graphs: list[_Graph]) -> Table:
     """A line per graph: seconds and joules of this run's GPU, and what each system prints of its own. The CSV has a
     line per time, measured or printed."""
-    import pandas
 
     def seconds(header: str, impl: str, phases: tuple) -> Column:
         return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK)

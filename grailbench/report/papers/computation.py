@@ -11,12 +11,12 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
+from grailbench.compare.measures import grouped
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import LIKE, Series
-from grailbench.report.published import PRINTED_QUERIES
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, count
 
@@ -106,9 +106,7 @@ def points(cells: Iterable[Cell]) -> list[Point]:
 def chosen(found: Iterable[Point]) -> list[Point]:
     """One point per graph, series and d, for values that do not depend on the queries: a sound one if there is one,
     with random child order, with the largest batch."""
-    graphs: dict[str, list[Cell]] = {}
-    for point in found:
-        graphs.setdefault(point.dataset, []).append(point.cell)
+    graphs = grouped((point.cell for point in found), lambda cell: cell.dataset)
     best: dict[tuple, Point] = {}
     for point in points(cell for own in graphs.values() for cell in together(own)):
         key = (point.dataset, point.series, point.d)
@@ -156,7 +154,7 @@ _READINGS: dict[str, dict[str, Callable[[Point], float | None]]] = {
         "device resident": lambda p: p.mean("label"),
         WHOLE: lambda p: p.mean("ready"),
     },
-    "query": dict.fromkeys((f"{PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
+    "query": dict.fromkeys((f"{published.PRINTED_QUERIES:,} queries", FEWER), lambda p: p.mean("query")),
     "memory": {
         "device peak": lambda p: p.cell.device_peak_bytes if p.cell.sound else None,
         "host and device peaks": lambda p: (p.cell.host_peak_bytes + p.cell.device_peak_bytes if p.cell.sound
@@ -227,14 +225,13 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
     references = [impl for impl in (REFERENCE, AUTHORS) if impl == REFERENCE or any(c.impl == impl for c in cells)]
     for claim, reference in product(CLAIMS, references):
         own = [p for p in (found if claim.what == "query" else chosen(found)) if p.set == claim.set]
-        for series in (s for s in series_of(own) if s.impl.startswith("gpu")):
-            for generated in (False, True):
-                for reading in _READINGS[claim.what]:
-                    # readings of queries are of a batch of print's size or of others, readings of all else of any batch
-                    group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
-                        (p.cell.batch == PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
-                    if any(p.series == series for p in group):
-                        out.append(_check(claim, reference, series, generated, group, reading))
+        gpu = [series for series in series_of(own) if series.impl.startswith("gpu")]
+        for series, generated, reading in product(gpu, (False, True), _READINGS[claim.what]):
+            # readings of queries are of a batch of print's size or of others, readings of all else of any batch
+            group = [p for p in own if p.cell.generated == generated and (claim.what != "query" or (
+                (p.cell.batch == published.PRINTED_QUERIES) == (reading != FEWER)))]  # fmt: skip
+            if any(p.series == series for p in group):
+                out.append(_check(claim, reference, series, generated, group, reading))
     return out
 
 
@@ -270,8 +267,6 @@ def _check(claim: Claim, reference: str, series: Series, generated: bool, group:
 
 def claims_table(found: list[Check]) -> Table:
     """The table of claims, with a line, a record and a row of the CSV for each check."""
-    import pandas
-
     columns = [
         Column("Claim", lambda each: f"{each.claim.what}, {each.claim.set}", key=True),
         Column("of", lambda each: each.reading),
@@ -298,15 +293,8 @@ def claims_table(found: list[Check]) -> Table:
     notes += [f"From edges: {NOT_FROM_EDGES}."] if whole and not any(each.ours for each in whole) else []
     records = [each.record() for each in found]
     return tabulate("claims", TITLE, columns, found, notes=notes, records=records, file="claims",
-                    right=frozenset({"theirs", "ours"}), data=pandas.DataFrame(records))  # fmt: skip
+                    right=frozenset({"theirs", "ours"}))  # fmt: skip
 
 
-PARTS = (
-    Part(
-        "claims",
-        lambda report: map(claims_table, filter(None, [checks(report.cells)])),
-        place=Place.CLAIMS,
-        title=TITLE,
-        figures="computation-",
-    ),
-)
+PARTS = (Part("claims", lambda report: map(claims_table, filter(None, [checks(report.cells)])), place=Place.CLAIMS,
+              title=TITLE, figures="computation-"),)  # fmt: skip

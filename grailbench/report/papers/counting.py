@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from grailbench.compare.measures import grouped
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import Cell
 from grailbench.report import measured
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, grouped, short
+from grailbench.util.words import BLANK, short
+from grailbench.util.words import grouped as thousands
 
 PROBLEM = "counts"
 EXACT = ("counts", ON_GPU := "counts-gpu")
@@ -18,13 +20,10 @@ SKETCH = "counts-sketch"
 def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
     """Medians in ms of what counts all vertices; of what searches from each drawn vertex, the time that all would take
     at that rate. Records have the rates, and why cells are unstable, by the verdicts on them by key."""
-    found: dict[tuple[str, str], list[Cell]] = {}
-    for cell in cells:
-        if cell.problem == PROBLEM:
-            direction = "ancestors" if cell.query_set.startswith("ancestors") else "descendants"
-            found.setdefault((cell.dataset, direction), []).append(cell)
-    groups = [_Group(*place, own) for place, own in found.items()]
-    own = [cell for group in groups for cell in group.cells]
+    own = [cell for cell in cells if cell.problem == PROBLEM]
+    found = grouped(own, lambda cell: (cell.dataset, "ancestors" if cell.query_set.startswith("ancestors") else
+                                       "descendants"))  # fmt: skip
+    groups = [_Group(*place, its) for place, its in found.items()]
     known, named = (*EXACT, SKETCH), {(cell.impl, cell.threads or 0) for cell in own}
     whole = sorted((c for c in named if c[0] in known), key=lambda c: (known.index(c[0]), -c[1]))
     searching = sorted((c for c in named if c[0] not in known), key=lambda c: (c[0].startswith("peer:"), c))
@@ -32,12 +31,12 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     columns = {  # by their names in records
         "dataset": Column("graph", lambda group: group.graph, key=True),
         "direction": Column("of every vertex", lambda group: group.direction, key=True),
-        "vertices": Column("vertices", lambda group: group.size, grouped),
-        "pairs": Column("pairs", lambda group: group.first("positives"), grouped),
+        "vertices": Column("vertices", lambda group: group.first("queries"), thousands),
+        "pairs": Column("pairs", lambda group: group.first("positives"), thousands),
         **{_name(*each): Column(f"{_name(*each)} ms", lambda group, each=each: (cell := group.cell(*each)) and
                                 measured.median(cell, "solve"), short, none=BLANK) for each in whole},
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK),
-        **({"": measured.joules("J of the GPU", "solve", "gpu", of=lambda group: group.on_gpu)} if energy else {}),
+        **({"": measured.joules("J of the GPU", "solve", "gpu", of=_on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
         **{f"{_name(*each)} vertices/s": Column(
             f"{_name(*each)}, s", lambda group, each=each: (cell := group.cell(*each)) and measured.rate(cell),
@@ -49,7 +48,7 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         notes=lambda group: [f"{cell.label}: {cell.reason}" for cell in group.cells if cell.reason],
     )
     records = [
-        {"table": PROBLEM, **{name: column.value(group) for name, column in columns.items() if name}}
+        {**{name: column.value(group) for name, column in columns.items() if name}}
         | ({} if verdicts is None else {"unstable": [
             f"{cell.label}: {why}" for cell in group.cells if cell.key in verdicts
             for why in verdicts[cell.key].reasons]})
@@ -83,20 +82,10 @@ class _Group(NamedTuple):
         return [cell for cell in self.cells if cell.impl in EXACT]
 
     @property
-    def size(self) -> int | None:
-        """The number of vertices."""
-        return self.first("queries")
-
-    @property
     def ready(self) -> float | None:
         """The shortest time of an exact one from edges."""
         times = (measured.median(cell, "ready") for cell in self.exact)
         return min((ms for ms in times if ms is not None), default=None)
-
-    @property
-    def on_gpu(self) -> Cell | None:
-        """The exact one on a GPU of which energy was asked."""
-        return next((cell for cell in self.exact if cell.impl == ON_GPU and cell.energies), None)
 
     @property
     def error(self) -> float | None:
@@ -115,13 +104,18 @@ class _Group(NamedTuple):
         return next(found, None)
 
 
+def _on_gpu(group: _Group) -> Cell | None:
+    """The exact one on a GPU of which energy was asked."""
+    return next((cell for cell in group.cells if cell.impl == ON_GPU and cell.energies), None)
+
+
 def _seconds(group: _Group, cell: Cell | None) -> str:
     """The seconds that all vertices take, or would take at the rate of those that were drawn."""
-    rate = cell and measured.rate(cell)
-    if not rate or not group.size:
+    rate, size = cell and measured.rate(cell), group.first("queries")
+    if not rate or not size:
         return BLANK
-    seconds = short(group.size / rate)
-    return seconds if cell.queries == group.size else f"about {seconds} [{short(rate)}/s]"
+    seconds = short(size / rate)
+    return seconds if cell.queries == size else f"about {seconds} [{short(rate)}/s]"
 
 
 def _name(impl: str, threads: int) -> str:

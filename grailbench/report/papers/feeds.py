@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from grailbench.compare.measures import grouped
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell, Stats
 from grailbench.problems import contract
@@ -60,11 +62,12 @@ class Feed:
         under, _, phase = self.value.rpartition("/")
         return cell.phases.get((under, phase))
 
-    def count(self, cell: Cell) -> int | None:
-        """The count that `value` names, or None if `value` names a phase or the cell has no such count."""
+    def measured(self, cell: Cell) -> float | None:
+        """The count or the mean that `value` names, or None if the cell has none."""
         if self.value == "positives":
             return cell.positives
-        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else None
+        stats = self.stats(cell)
+        return (cell.counters or {}).get(self.value.removeprefix("counter/")) if self.counts else stats and stats.mean
 
     def __call__(self, own: list[Cell], why: str = NOT_RUN) -> Entry:
         """The entry of the column from the cells of one graph; `why` is the reason if there are none."""
@@ -82,11 +85,9 @@ class Feed:
     def best(self, fit: list[Cell]) -> Entry:
         """The entry of the best of some cells, as `_preference` orders them."""
         cell = min(fit, key=self._preference)
-        stats = self.stats(cell)
-        value = self.count(cell) if self.counts else stats and stats.mean
         if not cell.sound:
             return Entry(status=cell.status, measured_notes=(_reason(cell),), cell=cell)
-        if value is None:
+        if (value := self.measured(cell)) is None:
             return Entry(status="missing", measured_notes=(f"{cell.label}: no {self.value} in its rows",), cell=cell)
         notes = () if self.counts or cell.status == "ok" else (_reason(cell),)
         if other_queries(cell) and (self.counts or self.value.startswith("query")):
@@ -158,11 +159,6 @@ FEEDS = {
 GPU_TABLES = tuple(name for name in FEEDS if name[0] == "6")
 
 
-def on_gpu(cells: Iterable[Cell]) -> bool:
-    """True when there is a cell of one of our implementations for GPUs, with a sound time or not."""
-    return any(cell.impl.startswith(THESIS_GPU) or cell.impl.endswith(f"-{THESIS_GPU}") for cell in cells)
-
-
 # ------------------------------------------------------------------ columns that were not printed
 
 
@@ -231,13 +227,10 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     cpu, searching = feeds is CPU, feeds is not GPU_LABELS
     reference = feeds["Sequential DFS" if searching else "CPU ICT"]
     cells = list(cells)
-    order = (
-        reference.order if any(cell.order == reference.order for cell in cells) else None
-    )  # None: there is one alone
-    groups: dict[Series, list[Cell]] = {}
-    for cell in cells:
-        if _fits(cell, cpu, searching, order):
-            groups.setdefault(Series.of(cell, searching, order), []).append(cell)
+    several = any(cell.order == reference.order for cell in cells)
+    order = reference.order if several else None
+    fit = (cell for cell in cells if _fits(cell, cpu, searching, order))
+    groups = grouped(fit, lambda cell: Series.of(cell, searching, order))
     found: dict[Series, list[Cell]] = {}
     for series, own in groups.items():
         dims = {cell.dim for cell in own}
@@ -249,13 +242,13 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
     if not searching and Series(THESIS_GPU) in found:
         columns = {f"{THESIS_GPU} {phase}": Feed(THESIS_GPU, phase, 1, order=reference.order)
                    for phase in ("transfer", "allocate")}  # fmt: skip
-        columns["Total + transfer + allocate"] = _sum([feeds["Total"], *columns.values()])
+        columns["Total + transfer + allocate"] = partial(_sum, [feeds["Total"], *columns.values()])
     ranked = sorted(found, key=lambda series: (not series.impl.startswith(THESIS_GPU), *series.rank))
     for series in ranked:
         dim, members = series.dim or reference.dim, frozenset(map(id, found[series]))
         child_order = series.chosen.get("order", reference.order)
         for ending, phase in parts:
-            column = _column(Feed(series.impl, phase, dim, order=child_order), members)
+            column = partial(_of_series, Feed(series.impl, phase, dim, order=child_order), members)
             if cpu and phase == "label" and series.impl == "sequential":  # which print fits in the other order
                 columns[f"{series.impl}, {reference.order} order{ending}"] = Feed(series.impl, phase, dim)
                 continue
@@ -263,7 +256,7 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
                 columns[series.name + ending] = column
             if not _plain(series.impl, series.chosen.get("filters")):
                 base = replace(reference, dim=dim, value=phase, order=child_order)
-                columns[f"sequential / {series.name}{ending}"] = _over(base, column)
+                columns[f"sequential / {series.name}{ending}"] = partial(_over, base, column)
     exact = dict.fromkeys(series.impl for series in ranked if label_free(series.impl))
     over = "search, or of its index, over that of X" if cpu else (
         f"{'search' if searching else 'labeling'}, unfiltered, over that of X with as many label pairs; filters, and "
@@ -301,37 +294,25 @@ def _fits(cell: Cell, cpu: bool, searching: bool, order: str | None) -> bool:
     return beside and cell.ours and (not searching or cell.search in (None, "dfs"))
 
 
-def _column(feed: Feed, members: frozenset[int]) -> Column:
-    """The column of a series; `members` are the ids of its cells."""
-
-    def entry(own: list[Cell], why: str) -> Entry:
-        fit = [cell for cell in own if id(cell) in members]
-        return feed.best(fit) if fit else missing(*([] if own else [why]))
-
-    return entry
+def _of_series(feed: Feed, members: frozenset[int], own: list[Cell], why: str) -> Entry:
+    """The entry of a series; `members` are the ids of its cells."""
+    fit = [cell for cell in own if id(cell) in members]
+    return feed.best(fit) if fit else missing(*([] if own else [why]))
 
 
-def _sum(columns: list[Column]) -> Column:
-    """The column of the sum of some columns of one cell."""
-
-    def entry(own: list[Cell], why: str) -> Entry:
-        parts = [column(own, why) for column in columns]
-        if not all(part.measured for part in parts):
-            return missing(*([] if own else [why]))
-        return replace(parts[0], measured=sum(part.measured for part in parts))
-
-    return entry
+def _sum(columns: list[Column], own: list[Cell], why: str) -> Entry:
+    """The entry of the sum of some columns of one cell."""
+    parts = [column(own, why) for column in columns]
+    if not all(part.measured for part in parts):
+        return missing(*([] if own else [why]))
+    return replace(parts[0], measured=sum(part.measured for part in parts))
 
 
-def _over(reference: Feed, column: Column) -> Column:
-    """The column of the reference's time over that of a column."""
-
-    def entry(own: list[Cell], why: str) -> Entry:
-        base, mine = reference(own, why), column(own, why)
-        same = reference.value != "query" or (base.cell and mine.cell and base.cell.query_set == mine.cell.query_set)
-        if not base.measured or not mine.measured or not same:
-            return missing(*([] if own else [why]))
-        status = "sampled" if "sampled" in (base.status, mine.status) else "ok"
-        return Entry(base.measured / mine.measured, status=status, cell=mine.cell)
-
-    return entry
+def _over(reference: Feed, column: Column, own: list[Cell], why: str) -> Entry:
+    """The entry of the reference's time over that of a column."""
+    base, mine = reference(own, why), column(own, why)
+    same = reference.value != "query" or (base.cell and mine.cell and base.cell.query_set == mine.cell.query_set)
+    if not base.measured or not mine.measured or not same:
+        return missing(*([] if own else [why]))
+    status = "sampled" if "sampled" in (base.status, mine.status) else "ok"
+    return Entry(base.measured / mine.measured, status=status, cell=mine.cell)

@@ -5,15 +5,14 @@ Of the thesis printed times against measured ones, and the weight of sub algorit
 figures 5 to 8 of Fenz et al. 2022 and device times; the charts in the slides of Pathak et al.; the times of reading.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.compare.measures import grouped
 from grailbench.harness.cells import Cell
@@ -28,10 +27,6 @@ from grailbench.report.papers.feeds import CPU, FEEDS, WEIGHTS
 from grailbench.report.papers.thesis import GPU_TABLES, TIME_TABLES
 from grailbench.report.published import PRINTED_QUERIES
 from grailbench.util.words import count
-
-if TYPE_CHECKING:
-    import pandas
-
 
 # ------------------------------------------------------------------ the thesis: print against measured
 
@@ -55,8 +50,6 @@ def printed_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
     Columns of 6.4-6.6 that repeat 2.4-2.6 are left out. All graphs are real, because only real graphs fill published
     rows.
     """
-    import pandas
-
     columns = ["table", "dataset", "title", "column", "config", "measured", "low", "high", "printed", "ratio", "status",
                "measured_notes", "erratum"]  # fmt: skip
     rows = []
@@ -96,8 +89,6 @@ def weights_frame(tables: Iterable[Filled]) -> pandas.DataFrame:
     graphs. Look-alikes are a data set of their own. Graphs that print gives the same name (Citeseer occurs twice) are
     named with their table.
     """
-    import pandas
-
     rows, set_of = [], {}
     tables = [table for table in tables if set(WEIGHTS) <= set(table.columns)]
     titles = Counter(row.title for table in tables for row in table.rows)
@@ -135,8 +126,6 @@ def computation(cells: Iterable[Cell], sampled: str = "", profile: Path | None =
 
     Raises InputError for a profile that cannot be read.
     """
-    import pandas
-
     cells = list(cells)
     found = points(cells) if (taken := of_paper(cells)) else []
     once = chosen(found)
@@ -183,8 +172,6 @@ def _by_d(name: str, frame: pandas.DataFrame, unit: str, sampled: str = "", note
 
 def _frame(rows: Iterable[tuple[Point, dict]], *columns: str) -> pandas.DataFrame:
     """A row per point: `HEAD`, then values of its own with the bounds of their 95 % interval."""
-    import pandas
-
     lines = [
         {name: getattr(point.cell, name, None) for name in HEAD}
         | {"set": point.set, "series": point.series.name, "d": point.d, **own} for point, own in rows
@@ -253,8 +240,6 @@ def shares(found: list[Point]) -> pandas.DataFrame:
 
     Reading is the time to load the graph from the cache; it is in 'all' only if all of the cells have it.
     """
-    import pandas
-
     stepped = (point for point in found if point.series.impl.startswith("gpu") and point.steps)
     groups = grouped(stepped, lambda point: (point.series.name, point.set, point.cell.generated))
     rows = []
@@ -295,13 +280,7 @@ def closures(measured: Iterable[Cell]) -> dict[str, Figure]:
     """Every figure of a run by name; a figure without data has an empty form. They show graphs that
     `grailbench.graph.generate.shapes` generates from their names. A mark is the mean over the trials of a cell, and its
     band the 95 % bootstrap interval of the mean."""
-    measured = fenz.ordered(measured)
     found = fenz.cells(measured)
-    bounds = {(cell.dataset, cell.impl, cell.threads or None, phase): (s.low, s.high) for cell in measured
-              if cell.sound for (under, phase), s in cell.phases.items() if under != "ready"}  # fmt: skip
-    keys = [(r.dataset, r.impl, None if r.threads != r.threads else r.threads, r.phase) for r in found.itertuples()]
-    ends = [bounds.get(key, (None, None)) for key in keys]
-    found = found.assign(low=[low for low, _ in ends], high=[high for _, high in ends])
     solved = found[(found.phase == "solve") & found.kind.isin(list(TITLES))]
     copied = found[found.phase.isin(list(_COPIES)) & (found.kind != "")]
     renyi = solved[solved.kind == "erdos-renyi"]
@@ -325,8 +304,6 @@ def _copies(frame: pandas.DataFrame) -> pandas.DataFrame:
 
 def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     """A panel per kind of graph (in figure 6 per direction of copying), with a line per implementation."""
-    import pandas
-
     frame = frame[frame["mean"] > 0]
     if name == "closure-6":
         titles = frame.phase.map(_COPIES)
@@ -391,8 +368,6 @@ _READING = ("dataset", "vertices", "edges", "impl", "status", "reason", "trials"
 
 def reading(measured: Iterable[Cell]) -> dict[str, Figure]:
     """The figure of problem `read` by its name: the time to read a graph from its file."""
-    import pandas
-
     lines = []
     for cell in (cell for cell in measured if cell.problem == "read"):
         s = cell.stats("solve") if cell.sound else None

@@ -10,49 +10,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 
-from grailbench.errors import InputError
+from grailbench.compare.measures import grouped
 from grailbench.harness.cells import Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place, beside
 from grailbench.report.papers.beside import NOT_RUN, Entry, Filled, Row, missing
 from grailbench.report.papers.computation import of_paper
-from grailbench.report.papers.feeds import (
-    FEEDS,
-    GPU_LABELS,
-    GPU_TABLES,
-    LIKE,
-    Column,
-    on_gpu,
-    other_queries,
-    our_columns,
-)
-from grailbench.report.published import COUNT_TABLES, PAPER_TABLES, PRINTED_THREADS
+from grailbench.report.papers.feeds import FEEDS, GPU_LABELS, GPU_TABLES, LIKE, Column, other_queries, our_columns
 
 TIME_TABLES = tuple(FEEDS)
-NAMES = (*COUNT_TABLES[:3], *TIME_TABLES, *PAPER_TABLES)
+NAMES = (*published.COUNT_TABLES[:3], *TIME_TABLES, *published.PAPER_TABLES)
 #: the printed columns of times, and of counts that not every cell has
 _PRINTED = {column for feeds in FEEDS.values() for column in feeds} - {"Positive Queries"}
 _GENERATED = "Rows marked as generated are look-alikes; no time of them is compared with print."
 
 
 def build(name: str, cells: Iterable[Cell]) -> Filled:
-    """The table called `name`, one of `NAMES`, with every printed row, measured or not.
-
-    Raises InputError for any other table.
-    """
-    if name not in NAMES:
-        raise InputError(f"no report of table {name!r}", remedy=f"choose among {', '.join(NAMES)}")
+    """The table called `name`, one of `NAMES`, with every printed row, measured or not."""
     printed, feeds = published.table(name), FEEDS.get(name)
-    graphs: dict[str, list[Cell]] = {}
-    for cell in cells:
-        graphs.setdefault(cell.dataset, []).append(cell)
+    graphs = grouped(cells, lambda cell: cell.dataset)
     columns: dict[str, Column] = {each: partial(_count, each) for each in printed.values}
     notes = [each.note for each in printed.errata if not each.row]
     if feeds:
         shown = (cell for graph in graphs if graph.removesuffix(LIKE) in printed.rows for cell in graphs[graph])
         ours, remarks = our_columns(feeds, shown)
         columns = {**{each: feeds[each] for each in printed.values}, **ours}
-    with_likes, rows = name in (*GPU_TABLES, *PAPER_TABLES), []
+    with_likes, rows = name in (*GPU_TABLES, *published.PAPER_TABLES), []
     for dataset in printed.rows:
         own = [cell for cell in graphs.get(dataset, ()) if cell.kind in (None, "real")]
         like = next((cell.dataset for each in graphs.values() for cell in each if cell.stands_for == dataset), None)
@@ -98,7 +81,7 @@ def _printed(entries: Mapping[str, Entry], printed: published.Published, dataset
     for column in printed.values:
         entry, text, value = entries[column], printed.rows[dataset][column], printed.number(dataset, column)
         ratio = None
-        if entry.measured is not None and printed.name in COUNT_TABLES:
+        if entry.measured is not None and printed.name in published.COUNT_TABLES:
             ratio = round(entry.measured, len(text.partition(".")[2])) - value
         elif entry.measured is not None and value > 0 and not printed.notes(dataset, column):
             by_labels = FEEDS[printed.name][column].value.startswith("label")
@@ -119,7 +102,7 @@ def _method_notes(rows: list[Row]) -> list[str]:
         notes.append("Filters in the thesis's columns: none, as there.")
     if threads := sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")}):
         here = " or ".join(map(str, threads))
-        notes.append(f"Parallel columns: measured with {here} threads; the thesis used {PRINTED_THREADS}.")
+        notes.append(f"Parallel columns: measured with {here} threads; the thesis used {published.PRINTED_THREADS}.")
     for each in dict.fromkeys(cell.order for column, cell in shown if cell.order and column in _PRINTED):
         columns = dict.fromkeys(column for column, cell in shown if cell.order == each and column in _PRINTED)
         notes.append(f"Children visited in {each} order: {', '.join(columns)}.")
@@ -141,13 +124,14 @@ def of_run(found: list[Cell]) -> list[Filled]:
     shown, present = [], {cell.dataset for cell in found}
     for table in (build(name, found) for name in NAMES) if found else ():
         rows = [row for row in table.rows if row.dataset in present]
-        if table.name in PAPER_TABLES:
+        if table.name in published.PAPER_TABLES:
             belongs = of_paper(found)
         elif table.name in GPU_TABLES:
             graphs = {row.dataset for row in rows}
-            belongs = on_gpu([cell for cell in found if cell.dataset in graphs])
+            own = {cell.impl for cell in found if cell.dataset in graphs}
+            belongs = any(impl.startswith("gpu") or impl.endswith("-gpu") for impl in own)
         else:
-            belongs = rows if table.name in COUNT_TABLES else any(
+            belongs = rows if table.name in published.COUNT_TABLES else any(
                 entry.cell for row in rows for column, entry in row.entries.items() if column in _PRINTED)  # fmt: skip
         shown += [replace(table, rows=rows)] if belongs else []
     return shown

@@ -5,22 +5,18 @@ matrix). They are host times of searches on a graph that is on the device alread
 is the time from edges (`ready`) where it was timed: all searches of a trial, with the copies of their results.
 """
 
-from __future__ import annotations
-
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.compare.stability import Verdict
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
 from grailbench.report import measured
-from grailbench.report.measured import stability_columns
 from grailbench.report.papers import Part, Place
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.words import BLANK, ms, short, size
-
-if TYPE_CHECKING:
-    import pandas
 
 PROBLEM = "traversal"
 PROBLEMS = ("bfs", "sssp", "apsp")
@@ -53,21 +49,17 @@ def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
     If a run has a graph with several sets of sources, `dataset` names the set too ('kegg, random-64-s1'); with several
     seeds, and therefore weights, it names the seed ('kegg, seed 2').
     """
-    import pandas
-
     own = [cell for cell in found if cell.problem in PROBLEMS]
-    sets: dict[tuple, set] = {}
-    for cell in own:
-        sets.setdefault((cell.problem, cell.dataset), set()).add(cell.query_set)
-        sets.setdefault((cell.problem, cell.dataset, cell.query_set), set()).add(cell.seed)
+    sets = Counter(key[:2] for key in {(c.problem, c.dataset, c.query_set) for c in own})
+    seeds = Counter(key[:3] for key in {(c.problem, c.dataset, c.query_set, c.seed) for c in own})
     lines = []
     for cell in own:
         dataset = cell.dataset
-        if len(sets[cell.problem, cell.dataset]) > 1:
+        if sets[cell.problem, cell.dataset] > 1:
             dataset = f"{dataset}, {cell.query_set}"
-        if len(sets[cell.problem, cell.dataset, cell.query_set]) > 1:
+        if seeds[cell.problem, cell.dataset, cell.query_set] > 1:
             dataset = f"{dataset}, seed {cell.seed}"
-        lines.append({"dataset": dataset, **_line(cell), **stability_columns((verdicts or {}).get(cell.key))})
+        lines.append({"dataset": dataset, **_line(cell), **measured.stability_columns((verdicts or {}).get(cell.key))})
     found = pandas.DataFrame(lines, columns=[*_COLUMNS, *MORE])
     graphs = list(dict.fromkeys(found.dataset))
     found["_at"] = [(PROBLEMS.index(r.problem), graphs.index(r.dataset), *rank(r.impl)) for r in found.itertuples()]

@@ -4,18 +4,14 @@ A spreadsheet takes a text that begins with =, +, - or @ for a formula, and some
 semicolon in a text. Such a text has an apostrophe before that sign. `exact` takes it off again; numbers stay numbers.
 """
 
-from __future__ import annotations
-
 import csv as library
 import io
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+
+import pandas
 
 from grailbench.report.table import Table
-
-if TYPE_CHECKING:
-    import pandas
 
 _PARTS = r"(?:\A|(?<=[;\t\r\n]))"  # the start of a text, or what a spreadsheet may part columns or lines at
 _CALCULATES = r"(?=[' ]*[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n\0])"
@@ -25,8 +21,6 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
 
 def csv(tables: Iterable[Table]) -> str:
     """The tables of one file: a header line, then one line per row of each `Table.data`."""
-    import pandas
-
     frames = [table.data for table in tables if table.data is not None]
     whole = frames[0] if len(frames) == 1 else pandas.concat(frames, ignore_index=True)
     return of_frame(whole)
@@ -34,8 +28,6 @@ def csv(tables: Iterable[Table]) -> str:
 
 def of_frame(frame: pandas.DataFrame) -> str:
     """A data frame as CSV, without its index."""
-    import pandas
-
     frame = frame.rename(columns=plain)
     for at, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufcmM":

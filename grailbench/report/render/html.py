@@ -1,22 +1,19 @@
 """A table as a fragment of an HTML page, and the templates of pages, which escape all data."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from grailbench.harness.rows import STATUSES, TIMED
+from grailbench.report import draw
+from grailbench.report.figure import Figure
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
-
-if TYPE_CHECKING:
-    from grailbench.report.figure import Figure
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
@@ -39,13 +36,7 @@ def templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("grailbench.report"), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, finalize=_shown_text,
     )  # fmt: skip
-    found.globals |= {
-        "bodies": bodies,
-        "data_url": data_url,
-        "drawing": drawing,
-        "linked": linked,
-        "TALL": TALL,
-    }
+    found.globals |= {"bodies": bodies, "data_url": data_url, "drawing": drawing, "linked": linked, "TALL": TALL}
     return found
 
 
@@ -55,8 +46,6 @@ def _shown_text(value: object) -> object:
 
 def drawing(figure: Figure) -> Markup:
     """The drawings of a figure for a page."""
-    from grailbench.report import draw
-
     return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
 
 

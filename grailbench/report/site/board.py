@@ -23,7 +23,6 @@ from grailbench.data.registry import registry
 from grailbench.harness import axes, machines
 from grailbench.harness.cells import ON_DEVICE, Cell
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.report.page import asset
 from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import SUBMITTED, Entry, Source, anchor
@@ -37,16 +36,6 @@ RANDOM, BALANCED, OTHER = "random", "balanced", "other"  #: kinds of query sets
 _TITLES = {"imported": "Imported graphs", "generated": "Generated graphs", "other": "Other graphs"}
 _MILLIONS = ("TEPS", "vertices/s")  #: rates that are shown in millions
 _PARTS = re.compile(r"([0-9]+)")
-#: how the choices are explained, below the table
-NOTES = (
-    "Times are medians over the trials in ms. A rank is among the cells of one graph and one set of queries that the "
-    "filters leave: '2 of 34' is the second of 34. Of a graph with several sets of queries, the fastest is that of "
-    "the set with most cells.",
-    "From edges to answers: all from raw edges in memory on, with the index of those problems that build one. Device "
-    "alone: what a GPU's events say of the work there, for data that lie there already, without transfers; the time "
-    "from edges of the same configuration stands in the same line.",
-    "Every number leads to its rows.",
-)
 #: the numbers of a cell: first the times that configurations may be ranked by, in the order of the columns; 'answers'
 #: is what a user waits for
 NUMBERS = ("answers", "ready", "alone", "solve", "built", "build", "rate", "index", "peak", "device", "joules")
@@ -73,7 +62,7 @@ def block(entries: Iterable[Entry]) -> Markup:
     """The leaderboard with its controls, for a page of the site's folder whose script has that of this module."""
     template = templates().get_template("site/board.html")
     data = Markup(embedded(encoded(entries)))  # noqa: S704 - JSON without a '<'
-    return Markup(template.render(page=PAGE, notes=NOTES, data=data))  # noqa: S704 - an autoescaped template
+    return Markup(template.render(page=PAGE, data=data))  # noqa: S704 - an autoescaped template
 
 
 def script() -> str:
@@ -100,7 +89,9 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     runs = _dictionary((entry.source for entry in entries), lambda source: natural(source.name))
     queries = _dictionary((cell.query_set for cell in cells), natural)
     statuses = _dictionary(cell.status for cell in cells)
-    configs, notes = [_config(cell, seeds) for cell in cells], [_note(cell) for cell in cells]
+    configs = [axes.label("", c.axes, long=True, after=f"seed {c.seed}" if seeds and c.seed is not None else "")
+               for c in cells]  # fmt: skip
+    notes = [cell.reason or (f"checked by {cell.verified}" if cell.verified else "") for cell in cells]
     every_config, every_note = _dictionary(configs, natural), _dictionary(notes, natural)
     graph_pages = {(entry.cell.dataset, _set(entry.cell)): _stem(entry.graph_address) for entry in entries}
     impl_pages = {(entry.cell.impl, entry.cell.problem): _stem(entry.implementation_address) for entry in entries}
@@ -143,7 +134,7 @@ def columns(problem: str) -> list[Column]:
     left out of that."""
     its = contract.problem(problem)
     last = its.ranked[its.phases[-1]]
-    indexed = problem == USUAL
+    indexed = problem == contract.USUAL
     times = {"answers": "From edges to answers"} if its.from_edges else {}
     times |= {"ready": "From edges to index"} if indexed else {}
     times |= {"alone": f"{last}, device alone".capitalize(), "solve": last.capitalize()}
@@ -168,7 +159,7 @@ def numbers(cell: Cell) -> tuple[float | int | None, ...]:
     if not cell.sound:
         return (None,) * len(NUMBERS)
     first, last = contract.problem(cell.problem).phases[0], cell.last_phase
-    indexed = cell.problem == USUAL
+    indexed = cell.problem == contract.USUAL
     ready, solve = median(cell, "ready"), median(cell, last)
     whole = (None if None in (ready, solve) else ready + solve) if indexed else ready
     alone = _inner(cell, last, ON_DEVICE)
@@ -210,14 +201,6 @@ def _rounded(value: float | None) -> float | int | None:
         return None
     near = float(f"{value:.{DIGITS}g}")
     return int(near) if near.is_integer() else near
-
-
-def _config(cell: Cell, seeds: bool) -> str:
-    return axes.label("", cell.axes, long=True, after=f"seed {cell.seed}" if seeds and cell.seed is not None else "")
-
-
-def _note(cell: Cell) -> str:
-    return cell.reason or (f"checked by {cell.verified}" if cell.verified else "")
 
 
 def _sets() -> dict[str, str]:

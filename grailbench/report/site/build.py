@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas
+
 from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
 from grailbench.report import history
@@ -17,7 +19,6 @@ from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import templates
 from grailbench.report.site import board, folder, graphs, implementations, runs
 from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries
-from grailbench.report.site.runs import Described
 from grailbench.util.words import count
 
 TITLE = "Reachability benchmarks"
@@ -41,7 +42,7 @@ def build(
     `sources`.
     """
     with folder.renewed(out) as site:
-        found: list[Described] = []
+        found: list[runs.Described] = []
         for source in sources:
             site.write(source.data_address, runs.data(source))
             written(source.data_address)
@@ -54,7 +55,7 @@ def build(
     return [Path(out) / address for address in sorted({*site.files, folder.MARK})]
 
 
-def pages(found: list[Described], title: str = TITLE) -> Iterator[Page]:
+def pages(found: list[runs.Described], title: str = TITLE) -> Iterator[Page]:
     """The files of a site but those of the times of its runs."""
     sources = [each.source for each in found]
     frame, every = Frame(title, count(len(sources), "run")), entries(sources)
@@ -164,7 +165,7 @@ def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:
         yield frame.page(own[0].implementation_address, name, description, sections_of(blocks), under=IMPLEMENTATIONS)
 
 
-def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
+def _runs(frame: Frame, found: list[runs.Described]) -> Iterator[Page]:
     description = f"{frame.runs.capitalize()}: machine, commit, and a page with every cell."
     yield frame.page(RUNS, "Runs", description, [Section("runs", "All runs", [("table", runs.table(found))])])
     for each in found:
@@ -175,8 +176,6 @@ def _runs(frame: Frame, found: list[Described]) -> Iterator[Page]:
 
 def _cells(sources: Iterable[Source]) -> bytes:
     """Every cell and phase of all runs with its statistics, as CSV."""
-    import pandas
-
     frames = []
     for source in sources:
         found = detail(source.run.cells)

@@ -20,7 +20,6 @@ from grailbench.harness import folder as results
 from grailbench.harness import machines, pack, provenance
 from grailbench.harness.cells import Cell, Run, of_machine, read
 from grailbench.problems.contract import PROBLEMS, USUAL
-from grailbench.report.page.sections import Block
 from grailbench.report.table import Column, Table, of_rows
 from grailbench.util import paths, words
 
@@ -123,13 +122,7 @@ def first_named(entry: Entry) -> tuple[str, str]:
 
 def linked_table(name: str, title: str, columns: list[Column], things: list, **more: Any) -> Table:
     """A table of a page with a line for each thing; columns with a `text` are of numbers."""
-    return of_rows(name, title, columns, [{}] * len(things), things, records=[], data=None, **more)
-
-
-def not_compared(found: Iterable[Entry]) -> list[Block]:
-    """A text on the runs that were measured on several machines; none without such."""
-    mixed = sorted({entry.source.name for entry in found if entry.source.machine is None})
-    return [("text", f"Not compared, as measured on several machines: {words.listing(mixed, 6)}.")] if mixed else []
+    return of_rows(name, title, columns, [{}] * len(things), things, records=[], **more)
 
 
 # ------------------------------------------------------------------ addresses

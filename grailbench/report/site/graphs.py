@@ -18,7 +18,6 @@ from grailbench.report.site.entries import Entry, by_graph, first_named, link, l
 from grailbench.report.table import Column
 from grailbench.util import words
 from grailbench.util.visible import quoted
-from grailbench.util.words import short
 
 ANSWERS = 10_000  #: of the time in the table of all graphs
 
@@ -45,10 +44,8 @@ def _about(name: str, own: list[Entry], recorded: Outline | None) -> Iterator[Bl
     if dataset is not None:
         text, command = f"{dataset.title}, a real graph of the set {dataset.set_title}.", "fetch"
     elif (made := _generated(name)) is not None:
-        text, command = (
-            f"Generated, no real graph{made}.",
-            "generate" if name in {*catalogue.graphs(), *NETWORKS, *generate.look_alikes()} else "",
-        )
+        text = f"Generated, no real graph{made}."
+        command = "generate" if name in {*catalogue.graphs(), *NETWORKS, *generate.look_alikes()} else ""
     elif own and own[0].cell.kind == "imported":
         text, command = "Imported from a file on the machine that measured it; it is not in the registry.", ""
     else:
@@ -154,7 +151,7 @@ def index(entries: Iterable[Entry]) -> list[Block]:
         Column("in trees", lambda each: each[2] and each[2].in_trees, "{:.0%}".format),
         Column("positive share", lambda each: each[2] and each[2].rate, "{:.3g}".format),
         Column("cells", lambda each: len(each[1]), words.grouped),
-        Column(f"{ANSWERS:,} answers: ms", lambda each: each[3] and each[3].value, short,
+        Column(f"{ANSWERS:,} answers: ms", lambda each: each[3] and each[3].value, words.short,
                lambda each: link(each[3].item.address)),
         Column("configuration", lambda each: each[3] and each[3].cell.label,
                link=lambda each: link(each[3].item.implementation_address)),

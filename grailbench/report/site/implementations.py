@@ -17,16 +17,9 @@ from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, geometric_mean
 from grailbench.problems.contract import USUAL, registered
+from grailbench.report.measured import statuses
 from grailbench.report.page.sections import Block
-from grailbench.report.site.entries import (
-    Entry,
-    Machine,
-    by_implementation,
-    first_named,
-    link,
-    linked_table,
-    not_compared,
-)
+from grailbench.report.site.entries import Entry, Machine, by_implementation, first_named, link, linked_table
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util.visible import quoted
 from grailbench.util.words import BLANK, count, listing, ratio, short
@@ -102,7 +95,7 @@ def graphs_won(found: Iterable[Round], whole: bool = False) -> tuple[set[str], s
 def page(name: str, problem: str, own: list[Entry], found: list[Round]) -> list[Block]:
     """The page of an implementation, of its cells and rounds: what it is, how to run it, and its times against the best
     others."""
-    return [*_about(name, problem, own), *_compared(found), *not_compared(own), *_troubled(own)]
+    return [*_about(name, problem, own), *_compared(found), *_not_compared(own), *_troubled(own)]
 
 
 # ------------------------------------------------------------------ what it is
@@ -146,7 +139,7 @@ def _measured(name: str, own: list[Entry]) -> dict[str, str]:
     return {
         "measured with": "; ".join(f"{axis} {', '.join(map(str, found))}" for axis, found in values.items() if found),
         "version": ", ".join(sorted(versions)),
-        "cells": f"{_statuses(cell.status for cell in cells)}, on {graphs}",
+        "cells": f"{statuses(cell.status for cell in cells)}, on {graphs}",
         "runs": listing(dict.fromkeys(entry.source.name for entry in own), 12),
     }
 
@@ -157,12 +150,6 @@ def _version(name: str, entry: Entry) -> str:
     library = name.partition(":")[2].partition("-")[0]
     version = (entry.source.run.environment.get("packages") or {}).get(library)
     return entry.cell.distribution or (f"{library} {version}" if version else "")
-
-
-def _statuses(found: Iterable[str]) -> str:
-    """'3 wrong, 1 failed'."""
-    counts = Counter(found)
-    return ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
 
 
 # ------------------------------------------------------------------ where it wins
@@ -179,10 +166,8 @@ def _compared(found: list[Round]) -> Iterator[Block]:
         tally = Counter(each.verdict for each in own)
         mean = geometric_mean(each.answering.value for each in own)
         ratio_of = f"; its time over that of the best other, geometric mean: {ratio(mean.value)}" if mean else ""
-        yield (
-            "text",
-            f"{place[0].upper()}{place[1:]}: {tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}.",
-        )
+        won = f"{tally[WINS]} won and {tally[LOSES]} lost of {len(own)}{ratio_of}"
+        yield "text", f"{place[0].upper()}{place[1:]}: {won}."
     yield "table", _against(compared)
     if alone := len(found) - len(compared):
         yield "text", f"{count(alone, 'graph')} or query sets have no time of it, or of another implementation."
@@ -235,6 +220,12 @@ def _against(found: list[Round]) -> Table:
     return linked_table("against", title, columns, ordered, keys=2, notes=notes)
 
 
+def _not_compared(found: Iterable[Entry]) -> list[Block]:
+    """A text on the runs that were measured on several machines; none without such."""
+    mixed = sorted({entry.source.name for entry in found if entry.source.machine is None})
+    return [("text", f"Not compared, as measured on several machines: {listing(mixed, 6)}.")] if mixed else []
+
+
 def _troubled(own: list[Entry]) -> Iterator[Block]:
     """Its cells that are wrong, have no times, or were checked by a sample alone."""
     worst = sorted((each for each in own if each.cell.status != "ok"), key=lambda e: -STATUSES.index(e.cell.status))
@@ -268,7 +259,7 @@ def index(entries: Iterable[Entry], found: dict[tuple[str, str], list[Round]]) -
         Column("problem", lambda key: key[0]), Column("place", lambda key: _place(groups[key])),
         Column("what it is", lambda key: _line(registered(*key[::-1]))),
         Column("cells", lambda key: len(groups[key]), thousands),
-        Column("not sound", lambda key: _statuses(e.cell.status for e in groups[key] if not e.cell.sound)),
+        Column("not sound", lambda key: statuses(e.cell.status for e in groups[key] if not e.cell.sound)),
         Column("graphs won", lambda key: won(key, False)), Column("from edges: won", lambda key: won(key, True)),
     ]  # fmt: skip
     notes = [

@@ -1,6 +1,5 @@
 """The pages of runs: what was measured, on what, by which command, and every cell with all of its phases."""
 
-import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ from markupsafe import Markup
 
 from grailbench.compare import answer, stability
 from grailbench.compare.measures import grouped
-from grailbench.compare.stability import Verdict
 from grailbench.harness import axes
 from grailbench.harness import folder as results
 from grailbench.harness.cells import Cell, Run, without_seed
@@ -35,19 +33,13 @@ COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set
 
 
 def data(source: Source) -> Iterator[bytes]:
-    """Every row of a run as CSV with the columns `COLUMNS`, in parts. The run still has its rows."""
+    """Every row of a run as CSV with the columns `COLUMNS`, line by line. The run still has its rows."""
     names: dict[tuple, str] = {cell.key: anchor(cell) for cell in source.run.cells}
-    out = io.StringIO()
-    out.write(line(COLUMNS))
-    for number, row in enumerate(source.run.rows, 1):
+    yield line(COLUMNS).encode("utf-8", "replace")
+    for row in source.run.rows:
         key = cell_of(row)
         cell = names[key] if key in names else names[without_seed(key)]
-        out.write(line([cell, key[0], *(row.get(name) for name in COLUMNS[2:])]))
-        if number % 1000 == 0:
-            yield out.getvalue().encode("utf-8", "replace")
-            out.seek(0)
-            out.truncate()
-    yield out.getvalue().encode("utf-8", "replace")
+        yield line([cell, key[0], *(row.get(name) for name in COLUMNS[2:])]).encode("utf-8", "replace")
 
 
 class Described(NamedTuple):
@@ -154,7 +146,7 @@ def _cells(run: Run) -> Iterator[Block]:
             yield ("folded", Folded(f"{dataset}: {recorded.counted(found)}", [drawn], False)) if many else drawn
 
 
-def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, object]:
+def _group(found: list[Cell], verdicts: Mapping[tuple, stability.Verdict]) -> dict[str, object]:
     """The cells of a problem on a graph, with what is known of the graph, as the template takes them."""
     first = found[0]
     known = [f"{value:,} {name}" for name in ("vertices", "edges")
@@ -174,7 +166,7 @@ def _group(found: list[Cell], verdicts: Mapping[tuple, Verdict]) -> dict[str, ob
     return {"title": title, "address": graph_address(first.dataset), "about": ", ".join(known), "cells": lines}
 
 
-def _about(cell: Cell, verdict: Verdict) -> Iterator[str]:
+def _about(cell: Cell, verdict: stability.Verdict) -> Iterator[str]:
     """What is known of a cell beside its times."""
     if not verdict.stable:
         yield f"UNSTABLE: {'; '.join(verdict.reasons)}"
