@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.compare.gate import Gate
 from grailbench.compare.measures import grouped
 from grailbench.compare.runs import (
     OTHER_ANSWERS,
@@ -21,6 +20,7 @@ from grailbench.compare.runs import (
     Change,
     Clock,
     CounterChange,
+    Gate,
     TimeChange,
     changes,
     with_last_phases,

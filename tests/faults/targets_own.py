@@ -25,7 +25,7 @@ from own_files import (
 )
 from targets import mark
 
-from grailbench.compare import gate
+from grailbench.compare.runs import gate_of
 from grailbench.data import registry, sources
 from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
@@ -186,7 +186,7 @@ TARGETS = (
     Target("npy-pairs", of_path(_array_file), "pairs of numpy"),
     Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=130),
     Target("config", _config, "configs of runs", few=150),
-    Target("gate", of_path(gate.load_gate), "gates of comparisons"),
+    Target("gate", of_path(gate_of), "gates of comparisons"),
     Target("registry", of_path(_registry), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
     Target("program", of_path(description.read), "descriptions of programs"),
