@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -42,7 +44,7 @@ class OpenGraph:
 
 
 class Executor:
-    """Makes the passes of tasks on one graph, whose workloads are made. Processes that it starts end with the block.
+    """Makes the passes of tasks on one graph, whose workloads are made. Processes that it starts end with `close`.
 
     give_up  called with a task and an outcome when a task cannot be begun
     """
@@ -55,35 +57,24 @@ class Executor:
         note: Callable[[str], None],
     ):
         self._opened, self._tasks, self._give_up, self._note = opened, tasks, give_up, note
-        self._processes: list[GraphProcess] = []
+        self._ending = ExitStack()
         self._fresh: Outcome | None = None  # of opening the graph in a process that has the GPU which this one lost
         self._exhausted: dict[tuple, Outcome] = {}  # what ran out of time or memory, by `Task.alike`
         self._edges: Graph | None = None  # of cells in this process that are timed from edges
 
-    def __enter__(self) -> Executor:
-        try:
-            self._begin([task for task in self._tasks if task.cell.process == "own" and not task.over])
-        except BaseException:  # such as an interrupt
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_) -> None:
-        for each in self._processes:
-            each.close()
-
-    def _begin(self, own: list[Task]) -> None:
-        """Start a process for each of some cells."""
-        if not own:
-            return
-        opened = self._open_apart(own)
+    def begin(self) -> None:
+        """Start the processes of the cells that have one by their plan."""
+        own = [task for task in self._tasks if task.cell.process == "own" and not task.over]
+        opened = self._open_apart(own) if own else None
         for task in own:
-            begun = opened
-            if opened.status == "ok":
-                begun = guarded(lambda task=task: opened.value.begin(task.cell))
+            begun = guarded(partial(opened.value.begin, task.cell)) if opened.status == "ok" else opened
+            if begun.status == "ok":
                 task.process = begun.value
-            if begun.status != "ok":
+            else:
                 self._give_up(task, begun)
+
+    def close(self) -> None:
+        self._ending.close()
 
     def _open_apart(self, tasks: list[Task]) -> Outcome:
         """Have another process open the graph for these cells. The value is a `GraphProcess`."""
@@ -93,7 +84,7 @@ class Executor:
         graph, solved = self._opened.graph, self._opened.problem.name
         outcome = guarded(lambda: GraphProcess(solved, graph.name, graph.sha256, classes, workloads))
         if outcome.status == "ok":
-            self._processes.append(outcome.value)
+            self._ending.callback(outcome.value.close)
         return outcome
 
     # -------------------------------------------------------------- passes
@@ -115,7 +106,7 @@ class Executor:
         self._go_on_elsewhere(task, warm=False)
         outcome = None if task.process is None else task.process.ask("prime", task.patience)
         if outcome is None or not task.process.over:  # an error of `prime` occurs again in the pass, which reports it
-            outcome = self._pass(task, "attempt", lambda: passes.attempt(task.cell, *self._given(task)))
+            outcome = self._pass(task, "attempt")
         if outcome.status in ("timeout", "out of memory"):
             what = "time" if outcome.status == "timeout" else "memory"
             reason = f"it ran out of {what} with {task.cell.queries.name}"
@@ -151,7 +142,7 @@ class Executor:
     def measure(self, task: Task) -> Outcome:
         """Make a timed pass. The value is a `passes.Measured`."""
         self._go_on_elsewhere(task, warm=True)
-        return self._pass(task, "measure", lambda: passes.measure(task.cell, *self._given(task), self._edges))
+        return self._pass(task, "measure")
 
     def energy(self, task: Task) -> dict:
         """The energy of a cell as its row has it (`rows.FIELDS`). Phases share the time that its limit leaves."""
@@ -163,22 +154,20 @@ class Executor:
                 found[phase] = {"reason": "the cell's process had ended before"}
                 continue
             budget = None if task.left is None else task.left / (len(phases) - at)
-            here = lambda phase=phase, budget=budget: passes.energy(  # noqa: E731
-                task.cell, *self._given(task), self._edges, phase, budget
-            )
-            outcome = self._pass(task, "energy", here, phase, budget)
+            outcome = self._pass(task, "energy", phase, budget)
             found[phase] = outcome.value if outcome.status == "ok" else {"reason": outcome.reason}
         reasons = [each["reason"] for each in found.values() if "reason" in each]
         return {"phases": found} if len(reasons) < len(found) else {"reason": "; ".join(dict.fromkeys(reasons))}
 
-    def _given(self, task: Task) -> tuple[Any, Any]:
-        """What a pass in this process gets: the data of the problem, and the questions."""
-        name = task.cell.queries.name
-        return self._opened.data[name], self._opened.workloads[name].batch
-
-    def _pass(self, task: Task, what: str, here: Callable[[], object], *more) -> Outcome:
+    def _pass(self, task: Task, what: str, *more) -> Outcome:
+        """Make a pass where the cell is run, as `passes.made` says."""
         began = monotonic()
-        outcome = guarded(here, task.left) if task.process is None else task.process.ask(what, task.left, *more)
+        if task.process is None:
+            name = task.cell.queries.name
+            given = self._opened.data[name], self._opened.workloads[name].batch, self._edges
+            outcome = guarded(lambda: passes.made(what, task.cell, *given, *more), task.left)
+        else:
+            outcome = task.process.ask(what, task.left, *more)
         task.spent += monotonic() - began
         return outcome
 

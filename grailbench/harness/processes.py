@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -189,8 +190,8 @@ class CellProcess:
         self.over = False  #: whether the process has ended
 
     def ask(self, what: str, seconds: float | None = None, *more) -> Outcome:
-        """Make the cell run one pass, 'attempt', 'measure' or 'energy' (of the phase and for the seconds that are
-        `more`), or 'prime' its kernels. It is killed if that takes longer than `seconds`."""
+        """Make the cell run one pass, as `passes.made` says, or 'prime' its kernels. It is killed if that takes longer
+        than `seconds`."""
         try:
             self._connection.send((what, *more))
             waits = None if seconds is None or seconds > LONGEST_SECONDS else max(seconds, 0.0)
@@ -309,7 +310,6 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     peaks.be_killed_first()
     if cell.memory_limit is not None:
         peaks.limit(int(cell.memory_limit * 2**30))
-    data, batch = given[cell.queries.name]
     edges = None
     with suppress(EOFError, OSError):
         while True:
@@ -318,13 +318,10 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
                 edges = guarded(lambda: graph.raw).value
             if what == "prime":
                 outcome = guarded(lambda: passes.prime(cell, counted=True, large=graph.edges >= LARGE))
-            elif what == "attempt":
-                outcome = guarded(lambda: passes.attempt(cell, data, batch))
-                passes.freeze(first=False)
-            elif what == "energy":
-                outcome = guarded(lambda more=more, edges=edges: passes.energy(cell, data, batch, edges, *more))
             else:
-                outcome = guarded(lambda edges=edges: passes.measure(cell, data, batch, edges))
+                outcome = guarded(partial(passes.made, what, cell, *given[cell.queries.name], edges, *more))
+            if what == "attempt":
+                passes.freeze(first=False)
             peaks.release()
             connection.send(outcome)
     os._exit(0)

@@ -7,6 +7,7 @@ the rows.
 """
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -59,7 +60,8 @@ class Session:
             return
         self._announce(tasks)
         tasks = self._with_workloads(tasks)
-        with Executor(self.opened, tasks, self._give_up, self.watcher.note) as executor:
+        with closing(Executor(self.opened, tasks, self._give_up, self.watcher.note)) as executor:
+            executor.begin()
             self._verify(executor, tasks)
             workloads = {name: self.opened.workloads[name] for name in _query_sets(tasks)}
             self.watcher.answered(self.opened.graph, workloads, [task.cell for task in tasks if not task.over])
@@ -185,11 +187,7 @@ class Session:
             for task in tasks:
                 if task.over or turn >= task.cell.warmup:
                     continue
-                self.watcher.step(task.cell, "warming up", 0)
-                outcome = executor.measure(task)
-                self.watcher.step(task.cell, "warming up")
-                if outcome.status != "ok":
-                    self._give_up(task, outcome)
+                self._measure(executor, task, "warming up")
 
     def _time(self, executor: Executor, tasks: list[Task]) -> None:
         for trial in range(max((task.cell.trials for task in tasks), default=0)):
@@ -198,18 +196,21 @@ class Session:
                 continue
             order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
             for task in (turn[place] for place in order):
-                doing = f"trial {trial + 1} of {task.cell.trials}"
-                self.watcher.step(task.cell, doing, 0)
-                outcome = executor.measure(task)
-                self.watcher.step(task.cell, doing)
-                if outcome.status != "ok":
-                    self._give_up(task, outcome)
-                elif outcome.value.checksum != task.verdict.checksum:
-                    reason = f"trial {trial}: answers differ from the verified ones"
-                    self._give_up(task, Outcome("wrong", reason))
-                else:
+                found = self._measure(executor, task, f"trial {trial + 1} of {task.cell.trials}")
+                if found is not None and found.checksum != task.verdict.checksum:
+                    self._give_up(task, Outcome("wrong", f"trial {trial}: answers differ from the verified ones"))
+                elif found is not None:
                     run, graph = self.progress.name, self.opened.graph
-                    self.progress.append(trial_rows(task, run, graph, self._workload(task), trial, outcome.value))
+                    self.progress.append(trial_rows(task, run, graph, self._workload(task), trial, found))
+
+    def _measure(self, executor: Executor, task: Task, doing: str) -> passes.Measured | None:
+        """Make a timed pass. None if it failed, and the cell is given up."""
+        self.watcher.step(task.cell, doing, 0)
+        outcome = executor.measure(task)
+        self.watcher.step(task.cell, doing)
+        if outcome.status != "ok":
+            self._give_up(task, outcome)
+        return outcome.value
 
     def _measure_energy(self, executor: Executor, tasks: list[Task]) -> None:
         """Measure the energy of cells of which it was asked, once all cells were timed, and add a row of it to each.
