@@ -13,20 +13,21 @@ import json
 import os
 import pickle
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from grailbench.distributed.workers import WorkerSlot
+from grailbench.distributed.workers import Facts
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
 from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
-from grailbench.harness.processes import Named, Stopped, started
+from grailbench.harness.processes import Stopped, started
 from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.session import Session
 from grailbench.problems.contract import Checks, problem
@@ -37,22 +38,20 @@ IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends
 
 @dataclass(frozen=True)
 class Order:
-    """Cells of one graph to run.
+    """Cells of one problem and graph to run.
 
     run       the name of the run in rows
     sha256    of the graph; None if the client does not know it
-    classes   the implementations of the cells
+    classes   the implementations of the cells, as of `processes.told`
     prior     the rows that the run has of these cells
     others    the environments whose complete cells are not run again, as `Progress.others`
     timing    False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
     """
 
     run: str
-    problem: str
-    graph: str
     sha256: str | None
     cells: tuple[Cell, ...]
-    classes: tuple[Named, ...]
+    classes: tuple[Callable[[], type], ...]
     prior: tuple[dict, ...]
     others: tuple[dict, ...]
     checks: Checks
@@ -65,7 +64,7 @@ _lock = threading.Lock()  #: held while a task uses the process, of which a work
 _process: _SlotProcess | None = None
 
 
-def measure(token: str, slot: WorkerSlot, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
+def measure(token: str, slot: Facts, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
     """The task of dask: run the cells of a pickled `Order`, or none to learn the environment. Returns all messages.
 
     token  of the run; the process of another run is ended first
@@ -110,7 +109,7 @@ def end(token: str | None = None) -> None:
         _process = None
 
 
-def _process_of(token: str, slot: WorkerSlot) -> _SlotProcess:
+def _process_of(token: str, slot: Facts) -> _SlotProcess:
     global _process
     if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
         end()
@@ -131,7 +130,7 @@ def _end_idle(process: _SlotProcess) -> None:
 class _SlotProcess:
     """The process in which a worker runs cells."""
 
-    def __init__(self, token: str, slot: WorkerSlot):
+    def __init__(self, token: str, slot: Facts):
         self.token, self.slot, self.closed = token, slot, False
         self._timer: threading.Timer | None = None
         self._process, mine = started(__name__, _environment_for(slot))
@@ -180,7 +179,7 @@ class _SlotProcess:
         self._process.wait()
 
 
-def _environment_for(slot: WorkerSlot) -> dict[str, str]:
+def _environment_for(slot: Facts) -> dict[str, str]:
     """The environment variables of the process: those of the worker, with the GPUs of its slot, without what dask set
     for its own tasks, which would give implementations fewer threads than a local run gives them."""
     import dask
@@ -201,7 +200,7 @@ def _serve(handle: int) -> None:
     """Run the process of a worker: run the cells of one order after another, until the connection closes."""
     connection = Connection(handle)
     with suppress(EOFError, OSError):
-        slot: WorkerSlot = connection.recv()
+        slot: Facts = connection.recv()
         peaks.be_killed_first()
         os.sched_setaffinity(0, slot.cores)  # before anything counts cores
         env, opened = environment(slot), None
@@ -216,7 +215,7 @@ def _serve(handle: int) -> None:
     os._exit(0)
 
 
-def environment(slot: WorkerSlot) -> dict:
+def environment(slot: Facts) -> dict:
     """The environment of this process, as rows are measured in it: with `fingerprint`, the cores that it is pinned to,
     the GPUs of the slot alone, and `key`, by which rows name it."""
     env = machine.environment()
@@ -233,17 +232,17 @@ def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | N
     """Run the cells of an order. Returns the graph, which may be that of the next order."""
     report = _Reporter(connection, order.run, env["key"])
     try:
-        if new := plugins.facts(named.found() for named in order.classes):
+        if new := plugins.facts(known() for known in order.classes):
             env["implementations"] = env.get("implementations", {}) | new
             connection.send(("environment", env))
         progress = Progress(report if order.timing else None, env, list(order.prior), report, others=order.others)
         session = Session(progress, order.checks, opened=opened)
-        solved = problem(order.problem)
-        if session.open(solved, order.graph).status == "ok":
+        solved, graph = problem(order.cells[0].problem), order.cells[0].dataset
+        if session.open(solved, graph).status == "ok":
             found = session.opened.graph.sha256
             if order.sha256 not in (None, found):
-                raise InputError(f"{order.graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
-        session.run(solved, order.graph, list(order.cells))
+                raise InputError(f"{graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
+        session.run(solved, graph, list(order.cells))
         if not order.timing:
             for row in progress.new:
                 if row["status"] != "ok":

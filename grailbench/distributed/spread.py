@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -134,8 +135,8 @@ class IndexHolder:
                 raise
 
     def attribute(self, what: str) -> Any:
-        """An attribute of the index."""
-        return getattr(self._index, what)
+        """An attribute of the index, 'fault', or of what is in it, 'index.counters'."""
+        return attrgetter(what)(self._index)
 
     def answer(self, identity: str, columns: tuple | None, make: Callable | None, ids: bool) -> tuple[int, np.ndarray]:
         """The number of pairs and their answers as bits (`numpy.packbits`), of two columns or of what `make()` returns:

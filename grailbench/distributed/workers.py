@@ -136,10 +136,10 @@ def _there(dask_worker) -> Facts:
     return replace(here(), worker=dask_worker.address, resources=resources, threads=dask_worker.state.nthreads)
 
 
-def require_same(workers: Iterable[Facts], mine: Facts | None = None) -> None:
+def require_same(workers: Iterable[Facts]) -> None:
     """Raises MachineLacks naming the workers that run another version, other sources or another commit of grailbench
-    than `mine`, which is this process."""
-    mine = here() if mine is None else mine
+    than this process."""
+    mine = here()
     if others := [f"{each.worker} on {each.host} has {other}" for each in workers if (other := differs(each, mine))]:
         raise MachineLacks(
             f"workers with another grailbench are refused: {listing(others, _SHOWN, between='; ')}; here it is "
@@ -170,27 +170,9 @@ def _machine() -> str:
 # ------------------------------------------------------------------ slots
 
 
-@dataclass(frozen=True)
-class WorkerSlot:
-    """A worker, which runs one task at a time, with the cores and GPUs that no other worker has.
-
-    cores    numbers of cores, ascending
-    gpus     as CUDA_VISIBLE_DEVICES names them
-    memory   bytes that it declares; None if it declares none
-    claims   the resources that a task there takes: all that the worker declares
-    """
-
-    worker: str
-    host: str
-    machine: str
-    cores: tuple[int, ...]
-    gpus: tuple[str, ...] = ()
-    memory: int | None = None
-    claims: tuple[tuple[str, float], ...] = ()
-
-
-def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tuple[list[WorkerSlot], list[str]]:
-    """A slot for each worker that declares its cores, beside those that are taken; and why the others got none.
+def allocate(workers: Iterable[Facts], taken: Iterable[Facts] = ()) -> tuple[list[Facts], list[str]]:
+    """A slot for each worker that declares its cores, beside those that are taken: the worker with the cores and GPUs
+    that no other has; and why the others got none.
 
     A worker gets as many of the cores that its process may use as it declares, the lowest that are free, and GPUs
     likewise.
@@ -210,13 +192,7 @@ def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tupl
         elif gpus > len(idle):
             faults.append(f"{who} declares {count(gpus, 'GPU')}, and {len(idle)} are left to it on its machine")
         else:
-            memory = each.resources.get("memory")
-            slots.append(
-                WorkerSlot(
-                    each.worker, each.host, each.machine, tuple(free[: int(wanted)]), tuple(idle[:gpus]),
-                    None if memory is None else int(memory), tuple(sorted(each.resources.items())),
-                )
-            )  # fmt: skip
+            slots.append(replace(each, cores=tuple(free[: int(wanted)]), gpus=tuple(idle[:gpus])))
     return slots[before:], faults
 
 
