@@ -67,10 +67,10 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
     """
     from grailbench.compare import accept as taking
     from grailbench.compare import runs
-    from grailbench.harness import baseline
+    from grailbench.harness import provenance
 
     gate = runs.gate_of(gate_file, reference=reference, metrics=list(metric), times=times, require_all=require_all)
-    if settled := baseline.settle(base):
+    if settled := provenance.settle(base):
         note(f"{settled}: its new baseline, accepted before, is in its place now")
     found = runs.of_runs(base, new, gate)
     put(found, "json" if as_json else form, everything)

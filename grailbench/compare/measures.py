@@ -34,8 +34,8 @@ class Measure(NamedTuple):
 
     def value(self, cell: Cell) -> float | None:
         """The median of a cell's values; None without one."""
-        found = self.trials(cell)
-        return Stats(tuple(found.values())).median if found else None
+        found = self.stats(cell)
+        return None if found is None else found.median
 
     def stats(self, cell: Cell) -> Stats | None:
         """Statistics of a cell's values; None without one."""
@@ -93,8 +93,7 @@ def of_index(measure: Measure) -> Measure:
 
 def median(cell: Cell, phase: str) -> float | None:
     """The median ms of a phase of a sound cell, or None."""
-    found = cell.stats(phase) if cell.sound else None
-    return None if found is None else found.median
+    return of_phase(phase).value(cell)
 
 
 # ------------------------------------------------------------------ which cells

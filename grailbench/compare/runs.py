@@ -346,25 +346,21 @@ class Clock:
         known = base.fingerprint is not None and not (base.mixed or new.mixed)
         self.same = known and base.fingerprint == new.fingerprint
         self.direct = self.same and gate.times == "auto"
-        self.reason = self._reason()
-        self.how = self._how()
+        self.reason = ""
+        if gate.times == "none":
+            self.reason = "the gate compares no times"
+        elif base.mixed or new.mixed:
+            self.reason = "a run was measured on more than one machine"
+        elif not self.direct and gate.reference is None:
+            self.reason = "no reference" if self.same else "other machine, and no reference implementation is named"
 
-    def _reason(self) -> str:
-        if self.gate.times == "none":
-            return "the gate compares no times"
-        if self.base.mixed or self.new.mixed:
-            return "a run was measured on more than one machine"
-        if not self.direct and self.gate.reference is None:
-            return "other machine, and no reference implementation is named" if not self.same else "no reference"
-        return ""
-
-    def _how(self) -> str:
+    @property
+    def how(self) -> str:
+        """How times are compared, in words."""
         if self.reason:
             return f"no times: {self.reason}"
-        machine = "one machine" if self.same else "two machines (or their software differs)"
-        if self.direct:
-            return f"times in ms, {machine}"
-        return f"times in units of {self.gate.reference} in the same run, {machine}"
+        unit = "ms" if self.direct else f"units of {self.gate.reference} in the same run"
+        return f"times in {unit}, {'one machine' if self.same else 'two machines (or their software differs)'}"
 
     def change(self, old: Cell, now: Cell, phase: str) -> TimeChange | LeftOut:
         """The comparison of one phase of a cell, or the reason why there is none."""

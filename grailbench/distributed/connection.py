@@ -91,24 +91,13 @@ def started(workers: int) -> Iterator[Client]:
     own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     extensions = scheduler.DEFAULT_EXTENSIONS | {"spans": _NoSpans}
     options = {"nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL + 1, **own}
-    spec = {
-        number: {
-            "cls": Nanny,
-            "options": {
-                **options,
-                "resources": each | {"gpu": gpus // workers + (number < gpus % workers)} if gpus else each,
-            },
-        }
-        for number in range(workers)
-    }
+    extra = [{"gpu": gpus // workers + (number < gpus % workers)} if gpus else {} for number in range(workers)]
+    spec = {at: {"cls": Nanny, "options": options | {"resources": each | more}} for at, more in enumerate(extra)}
     with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
         ending.callback(_forget)
         try:
-            cluster = SpecCluster(
-                workers=spec,
-                scheduler={"cls": Scheduler, "options": own | {"extensions": extensions}},
-                silence_logs=False,
-            )
+            chief = {"cls": Scheduler, "options": own | {"extensions": extensions}}
+            cluster = SpecCluster(workers=spec, scheduler=chief, silence_logs=False)
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)

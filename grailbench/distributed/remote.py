@@ -81,6 +81,7 @@ def measure(token: str, slot: Facts, topic: str, name: str, order: bytes | None)
     """
     from distributed import get_worker
 
+    global _process
     worker, messages = get_worker(), []
     key = worker.get_current_task()
 
@@ -89,7 +90,10 @@ def measure(token: str, slot: Facts, topic: str, name: str, order: bytes | None)
         return task is not None and task.state in ("executing", "long-running")
 
     with _lock:
-        process = _process_of(token, slot)
+        if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
+            end()
+            _process = _SlotProcess(token, slot)
+        process = _process  # `end` may be called meanwhile
         try:
             for message in process.work(order, wanted):
                 messages.append(message)
@@ -109,14 +113,6 @@ def end(token: str | None = None) -> None:
         _process = None
 
 
-def _process_of(token: str, slot: Facts) -> _SlotProcess:
-    global _process
-    if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
-        end()
-        _process = _SlotProcess(token, slot)
-    return _process
-
-
 def _end_idle(process: _SlotProcess) -> None:
     """End a process, unless a task uses it or it is another's turn."""
     if _lock.acquire(blocking=False):
@@ -131,7 +127,7 @@ class _SlotProcess:
     """The process in which a worker runs cells."""
 
     def __init__(self, token: str, slot: Facts):
-        self.token, self.slot, self.closed = token, slot, False
+        self.token, self.slot = token, slot
         self._timer: threading.Timer | None = None
         self._process, mine = started(__name__, _environment_for(slot))
         self._connection = Connection(mine.detach())
@@ -168,12 +164,11 @@ class _SlotProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, by itself or by `close`."""
-        return self.closed or self._process.poll() is not None
+        """Whether the process has ended."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """Kill the process. A second call does nothing."""
-        self.closed = True
         self._connection.close()
         self._process.kill()
         self._process.wait()

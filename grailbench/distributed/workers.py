@@ -64,10 +64,6 @@ class Facts:
     resources: dict[str, float] = field(default_factory=dict)
     threads: int = 0
 
-    def record(self) -> dict[str, Any]:
-        """The facts as plain JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
-
 
 def here() -> Facts:
     """The facts of this process."""
@@ -118,9 +114,7 @@ def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Fac
     wanted, live = None if workers is None else set(workers), liveness.heartbeats(client).look()
     chosen = [address for address, why in live.items() if why is None and (wanted is None or address in wanted)]
     answers = liveness.run(client, _there, workers=chosen, on_error="return")
-    found = {
-        address: one for address, one in answers.items() if not isinstance(one, OSError)
-    }  # as of a closed connection
+    found = {at: one for at, one in answers.items() if not isinstance(one, OSError)}  # as of a closed connection
     for address, one in found.items():
         if not isinstance(one, Facts):
             raise MachineLacks(
@@ -231,7 +225,8 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
         versions = {"python": mine.python, **mine.packages}
         theirs = {"python": each.python, **each.packages}
         unlike = {name: theirs.get(name) for name in {**versions, **theirs} if versions.get(name) != theirs.get(name)}
-        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(stored[each.worker]),
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}
+        records.append({**plain, "pinned": pinned.get(each.worker, []), "stored": len(stored[each.worker]),
                         "graphs": had, "unlike": unlike, "faults": its})  # fmt: skip
     return records
 

@@ -4,7 +4,6 @@ Since format 2, a row has `sum`, a hash of all its other fields, so that changes
 none and are only checked for contradictions.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -133,30 +132,17 @@ def _text(value) -> bool:
     return isinstance(value, str)
 
 
-def _integer(value) -> bool:
-    return type(value) is int and 0 <= value < 2**63
-
-
-def _not_negative(value) -> bool:
-    return _number(value) and value >= 0
-
-
-def _number(value) -> bool:
-    return type(value) in (int, float) and abs(value) < 2**63 and math.isfinite(value)
-
-
 def _shown(value) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 #: a check of the value of each field
-_CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | dict.fromkeys(_NUMBERS, _not_negative)
+_CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, energies.whole)
+_CHECKS |= dict.fromkeys(_NUMBERS, energies.not_negative) | dict.fromkeys((WORKER, DISTRIBUTION), _text)
 _CHECKS |= {
-    WORKER: _text,
-    DISTRIBUTION: _text,
     "status": lambda value: value in STATUSES and value != "incomplete",
-    "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+    "counters": lambda value: isinstance(value, dict) and all(map(energies.number, value.values())),
     "energy": energies.fits,
 }
 

@@ -100,7 +100,7 @@ def new_row(task: Task, run: str | None, graph: Input | None) -> dict:
 
 def verified_row(task: Task, run: str | None, graph: Input, checker: Workload) -> dict:
     """The row of a cell whose answers are right."""
-    return new_row(task, run, graph) | {
+    row = new_row(task, run, graph) | {
         "positives": task.verdict.positives,
         "queries": checker.size,
         "verified": task.verdict.method or checker.method,
@@ -108,11 +108,12 @@ def verified_row(task: Task, run: str | None, graph: Input, checker: Workload) -
         "index_bytes": task.verdict.index_bytes,
         "counters": task.verdict.counters or None,
         **task.verdict.memory,
-        **({} if task.process is not None else {"host_peak_bytes": None}),  # that of a shared process is of all cells
-        **(
-            {} if on_gpu(task.cell) else {"device_peak_bytes": None}
-        ),  # there it is of cells on a GPU in the same process
     }
+    if task.process is None:
+        row["host_peak_bytes"] = None  # that of a shared process is of all cells
+    if not on_gpu(task.cell):
+        row["device_peak_bytes"] = None  # there it is of cells on a GPU in the same process
+    return row
 
 
 def trial_rows(

@@ -16,17 +16,8 @@ from pathlib import Path
 from time import monotonic
 
 from grailbench.errors import InputError, of_system
-from grailbench.harness.folder import (
-    COMPRESSED,
-    ENVIRONMENT,
-    ERRORS,
-    PLAN,
-    ROWS,
-    Damage,
-    has_sums,
-    read_lines,
-    require_no_run,
-)
+from grailbench.harness import folder as results
+from grailbench.harness.folder import ROWS, Damage
 from grailbench.harness.rows import ends_trial
 from grailbench.util import outputs, paths
 from grailbench.util.outputs import atomic_file, require_writable
@@ -45,7 +36,7 @@ class Writer:
     """
 
     def __init__(self, folder: Path):
-        self.name, self.sums, self.path = folder.name, has_sums(folder), folder / ROWS
+        self.name, self.sums, self.path = folder.name, results.has_sums(folder), folder / ROWS
         self._file = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         outputs.sync(folder)
         self._lock = threading.Lock()
@@ -72,7 +63,7 @@ class Writer:
 
     def explain(self, text: str) -> None:
         """Append a traceback to `errors.txt` of the run."""
-        with open(self.path.with_name(ERRORS), "a", encoding="utf-8") as log:
+        with open(self.path.with_name(results.ERRORS), "a", encoding="utf-8") as log:
             log.write(text)
 
     def sync(self) -> None:
@@ -98,8 +89,8 @@ def new_run(plan_name: str, digest: str, out: str | os.PathLike | None = None) -
     """
     if out is not None:
         folder = Path(out)
-        require_no_run(folder, remedy=AGAIN)
-        for name in (ROWS, ENVIRONMENT, PLAN, ERRORS):
+        results.require_no_run(folder, remedy=AGAIN)
+        for name in (ROWS, results.ENVIRONMENT, results.PLAN, results.ERRORS):
             require_writable(folder / name, seeks=True)
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
@@ -139,10 +130,10 @@ def repair(folder: Path) -> tuple[list[dict], Damage]:
 
     Raises InputError if it is a recorded run.
     """
-    if (folder / COMPRESSED).exists():
-        what, remedy = "is a recorded run, to which nothing is added", f"unpack {COMPRESSED} in a copy of the folder"
-        raise InputError(what, path=folder, remedy=remedy)
-    rows, damage, lines = read_lines(folder)
+    if (folder / results.COMPRESSED).exists():
+        remedy = f"unpack {results.COMPRESSED} in a copy of the folder"
+        raise InputError("is a recorded run, to which nothing is added", path=folder, remedy=remedy)
+    rows, damage, lines = results.read_lines(folder)
     if damage.torn or damage.rows:
         with atomic_file(folder / ROWS) as stream:
             stream.writelines(line + b"\n" for line in lines)

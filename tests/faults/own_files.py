@@ -285,7 +285,7 @@ def pack_of(data: bytes, place: Place) -> str:
         files[where] = sealed(data[1:]) if where != folder.ROWS else b"\n".join(map(sealed, data[1:].split(b"\n")))
     content = pack.packed(files, True, 1) if kind in (b"P", b"E", b"L", b"R") else data
     path = place.write(patched(content, data[1:]) if kind == b"P" else content, f"input{pack.SUFFIX}")
-    with pack.opened(path) as where:
+    with pack.unpacked(path) as (where, _):
         rows, _ = folder.read_rows(where)
         assert kind != b"P" or (where / folder.ROWS).read_bytes() == files[folder.ROWS], "another run"
     return f"a run of {min(len(rows), 4)}"
