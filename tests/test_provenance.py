@@ -15,7 +15,7 @@ from stored import lost, trials
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
-from grailbench.harness.commit import STAMP, code_hash, commit_state, write_stamp
+from grailbench.harness.environment import STAMP, code_hash, commit_state, write_stamp
 from grailbench.util import paths
 
 

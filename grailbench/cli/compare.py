@@ -65,7 +65,6 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
       grailbench compare benchmarks/baseline NEW --accept
     """
-    from grailbench.compare import accept as taking
     from grailbench.compare import runs
     from grailbench.harness import provenance
 
@@ -77,7 +76,7 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
     if not accept:
         found.check()
         return
-    for line in taking.accept(found):
+    for line in runs.accept(found):
         note(line)
 
 

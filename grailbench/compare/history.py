@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.compare import runs as comparing
-from grailbench.compare.measures import grouped
 from grailbench.compare.runs import CellChange, Change, CounterChange, Gate, TimeChange
 from grailbench.errors import NothingMeasured
 from grailbench.harness import machines, plugins
 from grailbench.harness.cells import Cell, Run, of_machine
+from grailbench.harness.rows import grouped
 from grailbench.harness.statistics import Interval, median_interval
 
 TIME, COUNTERS, STATUS = KINDS = ("time", "counters", "status")

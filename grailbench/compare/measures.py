@@ -5,15 +5,15 @@ Only cells of one machine, one graph, one set of questions and one kind of place
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from grailbench.harness.cells import Cell
+from grailbench.harness.rows import grouped  # noqa: F401 - also for those who compare cells
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 
-Key, Item = TypeVar("Key", bound=Hashable), TypeVar("Item")
 Trials = Mapping[int, float]  #: a value by the number of its trial
 ONE, MANY, GPU = PLACES = ("one core", "many cores", "GPU")  #: where a cell ran
 NS = 1e6  #: ns in a ms
@@ -133,14 +133,6 @@ def place(cell: Cell) -> str:
 def by_pair(cell: Cell) -> bool:
     """True if an index is built first and questions cost extra: problem reachability."""
     return cell.problem == USUAL
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Things by a key, in the order in which the keys first occur."""
-    groups: dict[Key, list[Item]] = {}
-    for each in items:
-        groups.setdefault(key(each), []).append(each)
-    return groups
 
 
 class Best(NamedTuple):

@@ -18,16 +18,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from grailbench.compare.ratios import is_unstable, order
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
-from grailbench.harness import statistics
+from grailbench.harness import pack, provenance, statistics
 from grailbench.harness.cells import Cell, Run, load
+from grailbench.harness.rows import TIMED, grouped
 from grailbench.harness.statistics import Interval
 from grailbench.problems.contract import neutral, problem, registered
 from grailbench.util import settings, words
+from grailbench.util.visible import quoted
 
 ABSENT = "absent"
 OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
 _SAME = ("dataset", "query_set", "seed", "graph_sha256")  # of a cell and the reference that is its unit
+_NAMED = 3  #: cells that an error names
 MIN_TRIALS = 5  #: with fewer trials, the interval of a ratio excludes 1 by chance too often
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
@@ -384,7 +387,8 @@ class Clock:
         base, new = (_Timed(cell, phase, unit, others) for cell, unit in zip(cells, pair, strict=True))
         most = self.gate.ratio if self.same else self.gate.across
         ms, ratio = (new.side.median - base.side.median) * new.unit_ms, new.side.median / base.side.median
-        least, bounds = new.side.least / base.side.least, statistics.ratio_interval(new.draws, base.draws)
+        shuffled = np.random.default_rng(2).permutation(new.draws)  # draws with equal seeds are not independent
+        least, bounds = new.side.least / base.side.least, statistics.interval_of(shuffled / base.draws)
         overlap = new.scaled.min() <= base.scaled.max() and base.scaled.min() <= new.scaled.max()
         clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
         verdict = "same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most)
@@ -473,3 +477,50 @@ def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
         for (label, phase), values in ratios.items()
         if len(values) > 1 and (mean := statistics.geometric_mean(values)) is not None
     ]
+
+
+# ------------------------------------------------------------------ the new run as the baseline
+
+
+def accept(found: Comparison) -> list[str]:
+    """Take the new run of a comparison as the baseline: in the place of its base, whole or not at all
+    (`provenance.accept`). Regressions of times and counters do not hinder it. Returns sentences on what was done.
+
+    Raises CheckFailed if the new run lacks cells of the base, has wrong, failed or incomplete ones, or other answers;
+    InputError if its rows are damaged, and the errors of `provenance.accept`;
+    NothingMeasured if the runs have nothing in common. The baseline is then as it was.
+    """
+    if not found.compared:
+        raise NothingMeasured(f"nothing comparable in {found.base.folder} and {found.new.folder}: nothing is accepted")
+    new = found.new
+    if new.damage.torn or new.damage.rows or not new.rows:
+        raise InputError(
+            "its last trial is cut short", path=new.folder, remedy=f"grailbench run --resume={quoted(new.folder)}"
+        )
+    if faults := list(_faults(found)):
+        raise CheckFailed(f"{new.name} is not accepted as the baseline: {'; '.join(faults)}")
+    done = provenance.accept(found.base.folder, new.folder)
+    if slower := len(found.of("regression")):
+        done.append(f"its {words.count(slower, 'regression')} from the old baseline will not be reported again")
+    return done
+
+
+def _faults(found: Comparison):
+    """What the new run lacks or has wrong, in words."""
+    status = grouped(
+        (cell for cell in found.new.cells if cell.status in ("failed", "incomplete")
+         or cell.status == "wrong" and not pack.racy(cell.problem, cell.impl)),
+        lambda cell: cell.status,
+    )  # fmt: skip
+    for word, cells in status.items():
+        yield _named(f"{word} in it", [f"{cell.dataset} {cell.name}" for cell in cells])
+    absent = [each for each in found.only("base") if each.base in TIMED]
+    if absent:
+        yield _named("not in it", [f"{each.dataset} {each.label}" for each in absent])
+    lost = [each for each in found.cells if each.verdict == "regression" and each.new not in status]
+    if lost:
+        yield _named("lost", [f"{each.dataset} {each.label} ({each.reason or each.new})" for each in lost])
+
+
+def _named(what: str, names: list[str]) -> str:
+    return f"{words.count(len(names), 'cell')} {what}: {words.listing(names, _NAMED)}"

@@ -178,16 +178,12 @@ def _same_environment() -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No log of dask on the streams of this process: what a user must know is said otherwise."""
-    log = logging.getLogger("distributed")
-    level, log.level = log.level, logging.CRITICAL + 1
-    others = [found for name in list(logging.root.manager.loggerDict) if name.startswith("distributed.")
-              and isinstance(found := logging.getLogger(name), logging.Logger)]  # fmt: skip
-    levels = [other.level for other in others]
-    for other in others:
-        other.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+    levels = {log: log.level for log in map(logging.getLogger, ("distributed", *names))}
+    for log in levels:
+        log.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(level)
-        for other, before in zip(others, levels, strict=True):
-            other.setLevel(before)
+        for log, before in levels.items():
+            log.setLevel(before)

@@ -15,7 +15,6 @@ import pickle
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
@@ -25,37 +24,14 @@ from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
-from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
 from grailbench.harness.processes import Stopped, started
-from grailbench.harness.progress import Progress, Watcher
-from grailbench.harness.session import Session
+from grailbench.harness.session import OpenGraph, Session
+from grailbench.harness.tasks import Progress, Watcher
 from grailbench.problems.contract import Checks, problem
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
-
-
-@dataclass(frozen=True)
-class Order:
-    """Cells of one problem and graph to run.
-
-    run       the name of the run in rows
-    sha256    of the graph; None if the client does not know it
-    classes   the implementations of the cells, as of `processes.told`
-    prior     the rows that the run has of these cells
-    others    the environments whose complete cells are not run again, as `Progress.others`
-    timing    False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
-    """
-
-    run: str
-    sha256: str | None
-    cells: tuple[Cell, ...]
-    classes: tuple[Callable[[], type], ...]
-    prior: tuple[dict, ...]
-    others: tuple[dict, ...]
-    checks: Checks
-    timing: bool = True
 
 
 # ------------------------------------------------------------------ in the worker
@@ -65,7 +41,8 @@ _process: _SlotProcess | None = None
 
 
 def measure(token: str, slot: Facts, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
-    """The task of dask: run the cells of a pickled `Order`, or none to learn the environment. Returns all messages.
+    """The task of dask: run the cells of a pickled order, the arguments of `_work`, or none
+    to learn the environment. Returns all messages.
 
     token  of the run; the process of another run is ended first
     name   of the task in events
@@ -205,7 +182,7 @@ def _serve(handle: int) -> None:
             if packed is not None:
                 # From the process that started this one, which had it from the scheduler: who may give workers tasks
                 # may run any code there, with and without this.
-                opened = _work(connection, pickle.loads(packed), env, opened)  # noqa: S301
+                opened = _work(connection, env, opened, *pickle.loads(packed))  # noqa: S301
             connection.send(None)
     os._exit(0)
 
@@ -223,25 +200,36 @@ def environment(slot: Facts) -> dict:
     return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
 
 
-def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | None) -> OpenGraph | None:
-    """Run the cells of an order. Returns the graph, which may be that of the next order."""
-    report = _Reporter(connection, order.run, env["key"])
+def _work(
+    connection: Connection, env: dict, opened: OpenGraph | None, run: str, sha256: str | None, cells: tuple[Cell, ...],
+    classes: list[Callable[[], type]], prior: list[dict], others: list[dict], checks: Checks, timing: bool,
+) -> OpenGraph | None:  # fmt: skip
+    """Run cells of one problem and graph. Returns the graph, which may be that of the next order.
+
+    run      the name of the run in rows
+    sha256   of the graph; None if the client does not know it
+    classes  the implementations of the cells, as of `processes.told`
+    prior    the rows that the run has of these cells
+    others   the environments whose complete cells are not run again, as `Progress.others`
+    timing   False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
+    """
+    report = _Reporter(connection, run, env["key"])
     try:
-        if new := plugins.facts(known() for known in order.classes):
+        if new := plugins.facts(known() for known in classes):
             env["implementations"] = env.get("implementations", {}) | new
             connection.send(("environment", env))
-        progress = Progress(report if order.timing else None, env, list(order.prior), report, others=order.others)
-        session = Session(progress, order.checks, opened=opened)
-        solved, graph = problem(order.cells[0].problem), order.cells[0].dataset
+        progress = Progress(report if timing else None, env, prior, report, others=others)
+        session = Session(progress, checks, opened=opened)
+        solved, graph = problem(cells[0].problem), cells[0].dataset
         if session.open(solved, graph).status == "ok":
             found = session.opened.graph.sha256
-            if order.sha256 not in (None, found):
-                raise InputError(f"{graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
-        session.run(solved, graph, list(order.cells))
-        if not order.timing:
+            if sha256 not in (None, found):
+                raise InputError(f"{graph} is another graph on this worker: sha256 {found}, not {sha256}")
+        session.run(solved, graph, list(cells))
+        if not timing:
             for row in progress.new:
                 if row["status"] != "ok":
-                    report.append([row | {"run": order.run}])
+                    report.append([row | {"run": run}])
         if progress.lacking:
             report.send("lacking", progress.lacking)
     except (GrailbenchError, ImportError) as error:
@@ -251,7 +239,7 @@ def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | N
 
 
 class _Reporter(Watcher):
-    """The `Sink` and the `Watcher` of a session on a worker, which send to the client. Rows name the environment."""
+    """The sink and the `Watcher` of a session on a worker, which send to the client. Rows name the environment."""
 
     def __init__(self, connection: Connection, name: str, key: str):
         self.name, self._key, self._connection = name, key, connection

@@ -20,14 +20,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from grailbench.distributed import graphs, liveness, remote
-from grailbench.distributed.workers import HOW, Facts, allocate, differs, here, of_workers, require_same
+from grailbench.distributed import liveness, remote
+from grailbench.distributed.workers import HOW, Facts, allocate, differs, here, of_workers, provide, require_same
 from grailbench.errors import ClusterLost, MachineLacks
 from grailbench.harness.plan import Cell, Plan
 from grailbench.harness.processes import told
-from grailbench.harness.progress import Progress
 from grailbench.harness.rows import cell_of, sampled
-from grailbench.harness.tasks import Task, cell_key, crowded, implementation_of, new_row, on_gpu, steps
+from grailbench.harness.tasks import Progress, Task, cell_key, crowded, implementation_of, on_gpu, steps
 from grailbench.problems.contract import Checks
 from grailbench.util.words import count, listing
 
@@ -145,7 +144,7 @@ class DaskRunner:
         self.progress, self.watcher, self.checks = progress, progress.watcher, replace(checks, jobs=1)
         self.seen = {_single(row) for row in progress.rows if row["phase"] is None}
         self._refuse(set(), self.faults)
-        self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.used), self.watcher.note)  # sha256
+        self.hashes = provide(self.client, plan.by_dataset(), list(self.used), self.watcher.note)  # sha256
         for cell in (cell for *_, cells in plan.groups() for cell in cells):
             if cell.dataset in self.hashes and progress.is_over(cell, self.hashes[cell.dataset]):
                 self.watcher.step(cell, "done before", steps(cell))
@@ -245,15 +244,16 @@ class DaskRunner:
         )  # fmt: skip
         task.future.add_done_callback(lambda future: self.events.put((name, None, "done", None)))
 
-    def _order(self, job: Job, worker: _Worker) -> remote.Order:
+    def _order(self, job: Job, worker: _Worker) -> tuple:
+        """The arguments of `remote._work` after those of its process."""
         known = {cell_of(cell.columns()) for cell in job.cells}
         prior = [row for row in self.progress.rows if cell_of(row) in known] if job.timing else []
         key = cell_key(job.cell, self.hashes.get(job.cell.dataset), worker.env)
         self.progress.outdated += bool(prior) and key not in {row["key"] for row in prior}
         others = [{name: env.get(name) for name in ("code", "fingerprint")} for env in self.progress.others]
-        classes = tuple(map(told, dict.fromkeys(map(implementation_of, job.cells))))
-        return remote.Order(self.progress.name, self.hashes.get(job.cell.dataset), job.cells, classes, tuple(prior),
-                            tuple(others), self.checks, job.timing)  # fmt: skip
+        classes = [*map(told, dict.fromkeys(map(implementation_of, job.cells)))]
+        digest = self.hashes.get(job.cell.dataset)
+        return self.progress.name, digest, job.cells, classes, prior, others, self.checks, job.timing
 
     # -------------------------------------------------------------- what comes back
 
@@ -373,7 +373,7 @@ class DaskRunner:
             for slot in self._slots(fresh):
                 self.watcher.note(f"a worker came: {slot.worker} on {slot.host}")
                 self.used[slot.worker] = _Worker(slot)
-                graphs.provide(self.client, self.hashes, [slot.worker], self.watcher.note)
+                provide(self.client, self.hashes, [slot.worker], self.watcher.note)
                 self._submit(self.used[slot.worker], None)
 
     def _slots(self, fresh: set[str]) -> list[Facts]:
@@ -421,7 +421,7 @@ class DaskRunner:
             env, graph = worker.env or self.progress.env, job.cell.dataset
             task = Task(job.cell, cell_key(job.cell, self.hashes.get(graph), env))
             like = next((row for row in self.progress.rows if row["dataset"] == graph and row["graph_sha256"]), {})
-            row = new_row(task, self.progress.name, None) | {name: like.get(name) for name in _GRAPH}
+            row = task.new_row(self.progress.name, None) | {name: like.get(name) for name in _GRAPH}
             row |= {"graph_sha256": self.hashes.get(graph), "status": status, "reason": reason}
             self.keep([row | ({"worker": env["key"]} if "key" in env else {})])
             self.watcher.trouble(job.cell, status, reason)

@@ -136,10 +136,8 @@ class IndexHolder:
         """The number of pairs and their answers as bits (`numpy.packbits`), of two columns or of what `make()` returns:
         two columns, or an array of shape [k, 2]. Raises InputError."""
         if identity != self._identity or self._index is None:
-            raise InputError(
-                f"this worker holds index {self._identity[:12]}, and was asked of {identity[:12]}",
-                remedy="load the index again for this cluster",
-            )
+            what = f"this worker holds index {self._identity[:12]}, and was asked of {identity[:12]}"
+            raise InputError(what, remedy="load the index again for this cluster")
         try:
             sources, targets = columns_of(make() if columns is None else columns)
         except OSError as error:

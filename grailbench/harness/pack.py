@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grailbench.errors import InputError
 from grailbench.harness import folder, plugins
-from grailbench.harness.rows import cell_of, part_of, status_of
+from grailbench.harness.rows import cell_of, grouped, part_of, status_of
 from grailbench.problems.contract import registered
 from grailbench.util import __version__, records, temporary
 from grailbench.util.files import Bytes
@@ -128,10 +128,7 @@ def require_whole(where: Path) -> list[dict]:
 
 
 def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
-    grouped: dict[tuple, list[Mapping]] = {}
-    for row in rows:
-        grouped.setdefault(cell_of(row), []).append(row)
-    return {cell: status_of(group)[0] for cell, group in grouped.items()}
+    return {cell: status_of(group)[0] for cell, group in grouped(rows, cell_of).items()}
 
 
 def racy(problem: str, impl: str) -> bool:

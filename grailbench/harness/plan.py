@@ -10,6 +10,7 @@ import hashlib
 import itertools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,8 @@ from grailbench.data.locate import locate, members
 from grailbench.data.registry import registry
 from grailbench.errors import InputError
 from grailbench.harness import axes
+from grailbench.harness.axes import EARLY, LATE
+from grailbench.harness.rows import grouped
 from grailbench.problems.contract import OTHERS, PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.util import memory, paths, settings
 from grailbench.util.guard import MOST_SECONDS
@@ -32,26 +35,27 @@ def _as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def _check_value(value, info: pydantic.ValidationInfo):
-    """A value of an axis, checked and normalized by the problem of the experiment."""
+def _of(work: Callable, *given):
+    """What a function returns. Raises its InputError as a ValueError, which pydantic reports."""
     try:
-        return problem(info.data.get("problem", USUAL)).value(info.field_name, value)
+        return work(*given)
     except InputError as error:
         raise ValueError(str(error)) from None
+
+
+def _check_value(value, info: pydantic.ValidationInfo):
+    """A value of an axis, checked and normalized by the problem of the experiment."""
+    return _of(lambda: problem(info.data.get("problem", USUAL)).value(info.field_name, value))
 
 
 def _bytes(value):
     """The bytes that a text such as '8GB' means; any other value as it is."""
-    try:
-        return memory.parsed(value) if isinstance(value, str) and value != "0" else value
-    except InputError as error:
-        raise ValueError(str(error)) from None
+    return _of(memory.parsed, value) if isinstance(value, str) and value != "0" else value
 
 
 UNNAMED = "flags"  #: the name of a config that flags make
 MOST_CELLS = 100_000  #: the largest number of cells of a plan
 AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
-_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late is late) for late in (False, True))
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_check_value)]
@@ -71,10 +75,7 @@ class _WithoutAxes(BaseModel):
     @pydantic.field_validator("problem")
     @classmethod
     def _known(cls, name: str) -> str:
-        try:
-            return problem(name).name
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        return _of(problem, name).name
 
 
 def _field(axis: axes.Axis) -> tuple:
@@ -204,7 +205,7 @@ class Cell(_Point):
 
     @cached_property
     def _columns(self) -> dict:
-        early, late = ({name: getattr(self, name) for name in names} for names in (_EARLY, _LATE))
+        early, late = ({name: getattr(self, name) for name in names} for names in (EARLY, LATE))
         return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
                 "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
 
@@ -224,7 +225,7 @@ class Cell(_Point):
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
         return {name: value for name, value in self._columns.items()
-                if not (value == USUAL and name == "problem") and not (value is None and name in _LATE)}  # fmt: skip
+                if not (value == USUAL and name == "problem") and not (value is None and name in LATE)}  # fmt: skip
 
     def identity(self) -> dict:
         """What identifies the measurement of a cell, whatever the number of trials."""
@@ -247,17 +248,12 @@ class Plan:
 
     def by_dataset(self) -> dict[str, list[Cell]]:
         """The cells of each graph. The graphs are in the order of their first cells."""
-        graphs: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            graphs.setdefault(cell.dataset, []).append(cell)
-        return graphs
+        return grouped(self.cells, lambda cell: cell.dataset)
 
     def groups(self) -> list[tuple[str, str, list[Cell]]]:
         """The cells that are run together: (problem, graph, cells), in the order of `by_dataset`."""
-        found: dict[tuple[str, str], list[Cell]] = {}
-        for name, cells in self.by_dataset().items():
-            for cell in cells:
-                found.setdefault((cell.problem, name), []).append(cell)
+        in_order = itertools.chain(*self.by_dataset().values())
+        found = grouped(in_order, lambda cell: (cell.problem, cell.dataset))
         return [(*key, cells) for key, cells in found.items()]
 
 
@@ -269,10 +265,8 @@ def make_plan(config: Config) -> Plan:
     """
     count = sum(map(_most_cells, config.experiment))
     if count > MOST_CELLS:
-        raise InputError(
-            f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have",
-            remedy="fewer values on an axis, or several configs",
-        )
+        what = f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have"
+        raise InputError(what, remedy="fewer values on an axis, or several configs")
     cells: dict[str, Cell] = {}
     for experiment in config.experiment:
         for cell in _expand(experiment):

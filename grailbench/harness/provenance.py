@@ -1,5 +1,5 @@
 """Recorded runs and their manifest, and baselines, which another run replaces whole or not at all; run as a program,
-writes the stamp of a clean checkout (`harness.commit`).
+writes the stamp of a clean checkout (`harness.environment`).
 
 Recorded runs are in `results/baselines`, where `grailbench record` puts them. The file `manifest.json` there has, for
 each of them, the sha256 of its files (of the rows before they were compressed) and the commits of each code version in
@@ -19,7 +19,7 @@ from grailbench.errors import InputError, of_system
 from grailbench.harness import folder as results
 from grailbench.harness import pack
 from grailbench.harness.cells import read
-from grailbench.harness.commit import write_stamp
+from grailbench.harness.environment import write_stamp
 from grailbench.util import outputs, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.visible import quoted
@@ -123,11 +123,8 @@ def _clean_commits(folder: Path) -> dict[str, list[str]]:
     codes: dict[str, list[str]] = {}
     for session in pack.every_session(environment):
         if which := pack.doubt(session):
-            raise InputError(
-                f"was measured with {which}, so nobody can repeat it",
-                path=folder,
-                remedy="commit, then run again; a copy without git data needs COMMIT.json, see docs/measuring.md",
-            )
+            remedy = "commit, then run again; a copy without git data needs COMMIT.json, see docs/measuring.md"
+            raise InputError(f"was measured with {which}, so nobody can repeat it", path=folder, remedy=remedy)
         known = codes.setdefault(session["code"], [])
         if session["commit"] not in known:
             known.append(session["commit"])
