@@ -12,7 +12,7 @@ import pytest
 from commands import PATIENCE, call
 
 from grailbench.compare import runs as compare
-from grailbench.compare.gate import Gate
+from grailbench.compare.runs import Gate
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness.ab import LOG, ab, commit_of, repository

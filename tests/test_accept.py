@@ -8,8 +8,8 @@ from compared import cell, steady, writer
 from test_provenance import a_run, checkout, session  # noqa: F401 - fixtures
 
 from grailbench.compare import runs as compare
-from grailbench.harness import baseline, provenance
 from grailbench.harness import folder as results
+from grailbench.harness import provenance
 
 SLOW = {"ms": steady(20.0, 1), "counters": {"edges_scanned": 2000, "excluded_by_labels": 60}}
 
@@ -37,7 +37,7 @@ def test_an_accepted_run_is_the_baseline_though_it_is_slower_and_those_before_ar
     assert f"accepted: {base} is a copy of {new} now" in err
     assert "its 2 regressions from the old baseline will not be reported again" in err
     assert content(base) == content(new)
-    assert content(baseline.beside(base, ".before")) == old
+    assert content(provenance.beside(base, ".before")) == old
     assert (base / "gate.toml").exists()
     assert not (base / "report").exists()
     assert {path.name for path in base.parent.iterdir()} == {"base", "new", "base.before"}
@@ -46,8 +46,8 @@ def test_an_accepted_run_is_the_baseline_though_it_is_slower_and_those_before_ar
     third = stored("third", cell(ms=steady(5.0)))
     assert call(capsys, "compare", base, third, "--accept")[0] == 0
     assert content(base) == content(third)
-    assert content(baseline.beside(base, ".before")) == old
-    assert content(baseline.beside(base, ".before-2")) == content(new)
+    assert content(provenance.beside(base, ".before")) == old
+    assert content(provenance.beside(base, ".before-2")) == content(new)
 
 
 @pytest.mark.parametrize("at", range(3))
@@ -81,7 +81,7 @@ def test_a_disk_that_refuses_leaves_the_old_baseline(capsys, monkeypatch, stored
     def refuse(*names, **how):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("grailbench.harness.baseline._stored", refuse)
+    monkeypatch.setattr("grailbench.harness.provenance._stored", refuse)
     code, _, err = call(capsys, "compare", base, new, "--accept")
     assert (code, "No space left" in err, "make room" in err) == (4, True, True)
     assert content(base) == old
@@ -105,7 +105,7 @@ def test_a_run_that_is_worse_than_a_baseline_may_be_is_refused(capsys, stored, c
     found, _, err = call(capsys, "compare", base, new, "--accept")
     assert (found, why in err) == (code, True), err
     assert content(base) == old
-    assert not baseline.beside(base, ".before").exists()
+    assert not provenance.beside(base, ".before").exists()
 
 
 def test_a_damaged_run_and_the_baseline_itself_are_refused(capsys, stored):

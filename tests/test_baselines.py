@@ -11,7 +11,7 @@ import pytest
 
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
-from grailbench.harness.commit import code_hash
+from grailbench.harness.environment import code_hash
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"

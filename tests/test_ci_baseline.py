@@ -9,7 +9,7 @@ import pytest
 from strategies import dag_of
 
 from grailbench.compare import runs as compare
-from grailbench.compare.gate import load_gate
+from grailbench.compare.runs import gate_of
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.plan import load_config, make_plan
@@ -52,7 +52,7 @@ def test_baseline_was_recorded_from_a_clean_tree(baseline):
 
 @pytest.mark.slow
 def test_a_cell_or_counter_that_the_baseline_lacks_fails_the_gate(baseline):
-    gate = load_gate(FOLDER / "gate.toml")
+    gate = gate_of(FOLDER / "gate.toml")
     short = deepcopy(baseline)
     del short.cells[0].counters["edges_scanned"]
     assert compare.compare(short, baseline, gate).exit_code == 1
@@ -73,7 +73,7 @@ def test_baseline_has_the_counters_that_its_implementations_count_now(baseline):
 
 
 def test_gate_compares_counters_and_times_on_this_and_on_another_machine(baseline):
-    gate = load_gate(FOLDER / "gate.toml")
+    gate = gate_of(FOLDER / "gate.toml")
     assert gate.reference in baseline.implementations
     found = compare.compare(baseline, baseline, gate)
     assert found.exit_code == 0

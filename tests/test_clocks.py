@@ -29,7 +29,7 @@ def jumping(monkeypatch):
 
     monkeypatch.setattr(time, "time", lambda: true() + next(jumps))
     monkeypatch.setattr(time, "time_ns", lambda: int((true() + next(jumps)) * 1e9))
-    for module in ("grailbench.harness.writer", "grailbench.harness.folder", "grailbench.data.fetch"):
+    for module in ("grailbench.harness.folder", "grailbench.data.fetch"):
         monkeypatch.setattr(f"{module}.datetime", Jumping)
 
 

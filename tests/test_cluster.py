@@ -396,7 +396,7 @@ def test_workers_of_one_machine_share_no_core_and_no_gpu():
 def test_a_cell_sees_the_gpus_of_its_seat_alone_and_no_threads_that_dask_set(monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    seat = workers.WorkerSlot("a", "host", "m", (0,), ("1", "3"))
+    seat = worker("a", gpus="13")
     with dask.config.set({"distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1}}):
         found = remote._environment_for(seat)
         assert found["CUDA_VISIBLE_DEVICES"] == "1,3"

@@ -7,7 +7,7 @@ from compared import HERE, THERE, both, cell, steady, writer
 
 from grailbench.cli import compare as compare_view
 from grailbench.compare import runs as compare
-from grailbench.compare.gate import Gate
+from grailbench.compare.runs import Gate
 from grailbench.errors import InputError, NothingMeasured
 from grailbench.problems import contract
 from grailbench.problems.reachability.core.index import SIZES

@@ -7,7 +7,7 @@ import pytest
 from commands import call
 from compared import cell, steady, writer
 
-from grailbench.compare.gate import load_gate
+from grailbench.compare.runs import gate_of
 from grailbench.harness import folder as results
 from grailbench.problems.reachability.index import implementation
 
@@ -43,7 +43,7 @@ def test_a_bad_gate_file_is_refused_with_its_key(capsys, stored, tmp_path, text,
 def test_a_gate_file_gives_every_key_and_a_busy_machine_is_said(tmp_path, capsys, stored):
     gate = tmp_path / "gate.toml"
     gate.write_text('ratio = 1.5\nreference = "dfs"\ntimes = "none"\n')
-    found = load_gate(gate)
+    found = gate_of(gate)
     assert (found.ratio, found.reference, found.times, found.across) == (1.5, "dfs", "none", 2.0)
     run = stored("a", cell(), load_average=[3.1, 2.0, 2.0])
     lines = call(capsys, "compare", run, run)[1].splitlines()

@@ -6,7 +6,7 @@ import pytest
 from commands import ROOT, python_program
 
 from grailbench.errors import InputError
-from grailbench.harness import writer
+from grailbench.harness import folder as results
 from grailbench.util import paths
 
 
@@ -23,9 +23,9 @@ def test_runs_of_one_second_have_folders_of_their_own_also_when_the_clock_goes_b
         def now(cls, tz=None):
             return cls(1969, 12, 31, 23, 59, 59, tzinfo=tz)
 
-    monkeypatch.setattr(writer, "datetime", Stopped)
+    monkeypatch.setattr(results, "datetime", Stopped)
     monkeypatch.setattr(paths, "runs_dir", lambda: tmp_path)
-    names = [writer.new_run("plan", "abcdef").name for _ in range(3)]
+    names = [results.new_run("plan", "abcdef").name for _ in range(3)]
     assert names == ["19691231-235959-plan-abcd" + ending for ending in ("", "-2", "-3")]
 
 

@@ -15,8 +15,7 @@ from commands import NO_GPU, PATIENCE, ROOT, in_python
 
 from grailbench.cli import main
 from grailbench.harness import folder as results
-from grailbench.harness.folder import read_rows
-from grailbench.harness.writer import finished
+from grailbench.harness.folder import finished, read_rows
 from grailbench.util import guard
 from grailbench.util.guard import TimeLimit, guarded, prompt_interrupts
 

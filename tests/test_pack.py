@@ -73,7 +73,7 @@ def believed(content, folder=None):
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary, "x.pack.zip")
         path.write_bytes(content)
-        with pack.opened(path) as where:
+        with pack.unpacked(path) as (where, _):
             assert sorted(each.name for each in where.iterdir()) == sorted(pack.FILES)
             found = {name: (where / name).read_bytes() for name in pack.FILES}
         assert not where.parent.exists()
@@ -339,7 +339,7 @@ def test_a_bomb_that_says_nothing_of_its_size_is_not_unpacked(files, monkeypatch
 def test_a_folder_a_pipe_and_nothing_are_no_packs(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("", "pipe", "none"):
-        with pytest.raises(InputError), pack.opened(tmp_path / name):
+        with pytest.raises(InputError), pack.unpacked(tmp_path / name):
             pass
 
 

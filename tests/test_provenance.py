@@ -14,9 +14,9 @@ from outcomes import tells
 from stored import lost, trials
 
 from grailbench.errors import InputError
-from grailbench.harness import baseline, provenance
 from grailbench.harness import folder as results
-from grailbench.harness.commit import STAMP, code_hash, commit_state, write_stamp
+from grailbench.harness import provenance
+from grailbench.harness.environment import STAMP, code_hash, commit_state, write_stamp
 from grailbench.util import paths
 
 
@@ -196,8 +196,8 @@ def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry
         sleep(1)  # in which the others wait
         place(*given)
 
-    place = baseline.place
-    monkeypatch.setattr(baseline, "place", slow)
+    place = provenance.place
+    monkeypatch.setattr(provenance, "place", slow)
     with ThreadPoolExecutor(3) as pool:
         first = pool.submit(provenance.record, str(folder), "mine")
         assert started.wait(60)

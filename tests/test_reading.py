@@ -7,7 +7,7 @@ from clock import Clock
 from watchers import Notes
 
 from grailbench.compare import runs as compare
-from grailbench.compare.gate import load_gate
+from grailbench.compare.runs import gate_of
 from grailbench.graph.csr import Graph
 from grailbench.harness import timing
 from grailbench.harness.cells import load
@@ -70,9 +70,9 @@ def test_a_reader_that_became_slow_fails_the_gate_and_no_other_does(measured, mo
         return right.read(*given)
 
     base = measured("base").folder
-    again = compare.of_runs(base, measured("again").folder, load_gate(FOLDER / "gate.toml"))
+    again = compare.of_runs(base, measured("again").folder, gate_of(FOLDER / "gate.toml"))
     plant(monkeypatch, "mtx", slowly)
-    slow = compare.of_runs(base, measured("slow").folder, load_gate(FOLDER / "gate.toml"))
+    slow = compare.of_runs(base, measured("slow").folder, gate_of(FOLDER / "gate.toml"))
     assert (again.exit_code, slow.exit_code) == (0, 1)
     assert [(each.label, each.phase) for each in slow.of("regression")] == [("read mtx all", "solve")]
 
@@ -82,4 +82,4 @@ def test_the_baseline_is_of_the_config_as_it_stands():
     assert len(baseline.cells) == len(plan.cells)
     assert all(cell.sound and cell.sample("solve").size >= compare.MIN_TRIALS for cell in baseline.cells)
     assert {cell.dataset for cell in baseline.cells} == {cell.dataset for cell in plan.cells}
-    assert compare.compare(baseline, baseline, load_gate(FOLDER / "gate.toml")).exit_code == 0
+    assert compare.compare(baseline, baseline, gate_of(FOLDER / "gate.toml")).exit_code == 0

@@ -9,9 +9,18 @@ import pytest
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
-from grailbench.harness.folder import current, find_run, read_rows
+from grailbench.harness.folder import (
+    Writer,
+    current,
+    find_run,
+    finished,
+    given_up,
+    new_run,
+    only_writer,
+    read_rows,
+    repair,
+)
 from grailbench.harness.rows import FIELDS
-from grailbench.harness.writer import Writer, finished, given_up, new_run, only_writer, repair
 from grailbench.util.records import sealed
 
 

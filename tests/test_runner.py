@@ -15,7 +15,7 @@ from watchers import Notes
 from grailbench.compare import stability
 from grailbench.data import imported
 from grailbench.errors import CheckFailed, InputError
-from grailbench.harness import environment, executor, passes, prepare, runner
+from grailbench.harness import environment, passes, prepare, runner, session
 from grailbench.harness import folder as results
 from grailbench.harness.cells import load
 from grailbench.harness.folder import read_rows
@@ -149,7 +149,7 @@ def test_graph_that_is_not_there_is_skipped_with_the_remedy(measured):
 @pytest.mark.slow
 def test_time_limit_ends_a_cell_and_keeps_its_trials(measured, monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(executor, "monotonic", clock.seconds)
+    monkeypatch.setattr(session, "monotonic", clock.seconds)
     monkeypatch.setattr("time.sleep", clock.sleep)
     monkeypatch.setattr("toys.PAUSE_SECONDS", 100.0)
     done, _ = measured("slow", "right", warmup=0, trials=20, time_limit=800.0)

@@ -405,12 +405,12 @@ def test_a_damaged_block_is_found(tmp_path):
     one = np.array([0], np.uint8)
     writer.add(1, 1, (0, 0), one, one)
     writer.close()
-    assert [rows.starts.tolist() for rows in blocks.Reader(tmp_path).deep()] == [[0, 0]]
+    assert [rows.starts.tolist() for (rows,) in blocks.read(tmp_path, only_deep=True)] == [[0, 0]]
     content = bytearray((tmp_path / "edges.blocks").read_bytes())
     content[-1] ^= 2
     (tmp_path / "edges.blocks").write_bytes(content)
     with pytest.raises(InputError, match="damaged"):
-        list(blocks.Reader(tmp_path).ascending())
+        list(blocks.read(tmp_path))
     (tmp_path / "edges.blocks").write_bytes(content[:-1])
     with pytest.raises(InputError, match="cut off"):
-        list(blocks.Reader(tmp_path).descending())
+        list(blocks.read(tmp_path, backward=True))

@@ -7,8 +7,8 @@ from tabled import parts
 
 from grailbench.harness import folder as results
 from grailbench.harness.cells import cells
+from grailbench.harness.folder import Writer
 from grailbench.harness.rows import FIELDS
-from grailbench.harness.writer import Writer
 from grailbench.report.papers import figures
 from grailbench.report.papers import traversals as traversal
 

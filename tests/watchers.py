@@ -1,6 +1,6 @@
 """Watchers of a run, for tests: one that remembers, one that does not listen."""
 
-from grailbench.harness.progress import Watcher
+from grailbench.harness.tasks import Watcher
 
 
 class Notes(Watcher):

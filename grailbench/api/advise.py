@@ -40,13 +40,12 @@ from grailbench.graph.store import require_same
 from grailbench.harness import axes, runner
 from grailbench.harness.cells import Cell, cells
 from grailbench.harness.environment import usable_cores
+from grailbench.harness.folder import new_run
 from grailbench.harness.plan import AXES, Config, Experiment, Plan, make_plan
 from grailbench.harness.prepare import provide
-from grailbench.harness.progress import Watcher
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import interval_of, resampled
-from grailbench.harness.tasks import implementation_of
-from grailbench.harness.writer import new_run
+from grailbench.harness.tasks import Watcher, implementation_of
 from grailbench.problems.contract import USUAL, Checks, Params, implementation, implementations, problem
 from grailbench.problems.reachability.pairs import UNKNOWN, as_line, read_pairs
 from grailbench.util.guard import guarded

@@ -63,6 +63,5 @@ def _spread(client: Client, path: Path, found: engine.Opened, folder: temporary.
     on_gpu = "gpu" in found.implementation.needs
     spread = Spread(client, path, opened, on_gpu)
     index = None if on_gpu else found.restored()[1].index
-    size = spread.attribute("index_bytes")[0] if on_gpu else None
-    spread_index = SpreadIndex(spread, index, size, folder)
+    spread_index = SpreadIndex(spread, index, folder)
     return Engine(found.implementation, found.params, lambda: spread_index, stored.here, found.check, spread=spread)

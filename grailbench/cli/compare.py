@@ -65,19 +65,18 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
       grailbench compare BASE NEW --reference dfs --metric query --format markdown
       grailbench compare benchmarks/baseline NEW --accept
     """
-    from grailbench.compare import accept as taking
     from grailbench.compare import runs
-    from grailbench.harness import baseline
+    from grailbench.harness import provenance
 
     gate = runs.gate_of(gate_file, reference=reference, metrics=list(metric), times=times, require_all=require_all)
-    if settled := baseline.settle(base):
+    if settled := provenance.settle(base):
         note(f"{settled}: its new baseline, accepted before, is in its place now")
     found = runs.of_runs(base, new, gate)
     put(found, "json" if as_json else form, everything)
     if not accept:
         found.check()
         return
-    for line in taking.accept(found):
+    for line in runs.accept(found):
         note(line)
 
 

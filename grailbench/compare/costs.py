@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from grailbench.compare.measures import NS, ONE, Trials, grouped, median, place
+from grailbench.compare.measures import NS, ONE, Trials, median, place
 from grailbench.compare.ratios import FEW, span
 from grailbench.harness.cells import Cell
+from grailbench.harness.rows import grouped
 from grailbench.harness.statistics import LEVEL, Interval, Stats, resampled
 from grailbench.problems.contract import USUAL
 from grailbench.util.words import count
@@ -47,13 +48,8 @@ def front(points: Sequence[Sequence[float]]) -> list[bool]:
     A point is on it unless another one is nowhere more and somewhere less; of equal points all are, or none.
     """
 
-    def beaten(point: Sequence[float]) -> bool:
-        return any(
-            tuple(other) != tuple(point) and all(its <= own for its, own in zip(other, point, strict=True))
-            for other in points
-        )
-
-    return [not beaten(point) for point in points]
+    values = np.array(points, np.float64)
+    return [not ((values <= own).all(axis=1) & (values < own).any(axis=1)).any() for own in values]
 
 
 def break_even(own: Cost, other: Cost, least: int = 0) -> float:

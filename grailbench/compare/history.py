@@ -13,21 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.compare.gate import Gate
-from grailbench.compare.measures import grouped
-from grailbench.compare.runs import (
-    OTHER_ANSWERS,
-    CellChange,
-    Change,
-    Clock,
-    CounterChange,
-    TimeChange,
-    changes,
-    with_last_phases,
-)
+from grailbench.compare import runs as comparing
+from grailbench.compare.runs import CellChange, Change, CounterChange, Gate, TimeChange
 from grailbench.errors import NothingMeasured
 from grailbench.harness import machines, plugins
 from grailbench.harness.cells import Cell, Run, of_machine
+from grailbench.harness.rows import grouped
 from grailbench.harness.statistics import Interval, median_interval
 
 TIME, COUNTERS, STATUS = KINDS = ("time", "counters", "status")
@@ -141,7 +132,7 @@ def of_runs(
     phases  of the times, by default the gate's and the last ones of the runs' problems
     """
     runs, kinds, gate = list(runs), set(kinds), gate or Gate()
-    chosen = tuple(phases) or tuple(with_last_phases(gate, *runs).metrics)
+    chosen = tuple(phases) or tuple(comparing.with_last_phases(gate, *runs).metrics)
     gate = gate.model_copy(update={"metrics": list(chosen)})
     found, excluded = _by_machine(runs, wanted)
     marks = [mark for each in found for series in each.series for mark in _marks(series, gate) if mark.kind in kinds]
@@ -249,7 +240,7 @@ def _between(series: Series, before: Point, after: Point, gate: Gate) -> Iterato
     pairs = [(old, now) for old in before.found for now in after.found]
     found: dict[tuple, list[tuple[Change, Cell, Cell]]] = {}
     for (run, cell), (later, its) in pairs:
-        for change in changes(cell, its, gate, Clock(run, later, gate)):
+        for change in comparing.changes(cell, its, gate, comparing.Clock(run, later, gate)):
             if (name := _named(change, cell)) is not None:
                 found.setdefault(name, []).append((change, cell, its))
     for (kind, what, verdict), own in found.items():
@@ -260,7 +251,7 @@ def _between(series: Series, before: Point, after: Point, gate: Gate) -> Iterato
 def _named(change: Change, old: Cell) -> tuple[str, str, str] | None:
     """Kind, subject and verdict of what is marked; None for what is not, such as a counter that only one run has."""
     if isinstance(change, CellChange):
-        what = "answers" if change.reason == OTHER_ANSWERS else "status"
+        what = "answers" if change.reason == comparing.OTHER_ANSWERS else "status"
         verdict = "improvement" if change.verdict == "note" and not old.sound else change.verdict
         found = STATUS, what, verdict
     elif isinstance(change, CounterChange):

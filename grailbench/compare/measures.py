@@ -5,15 +5,15 @@ Only cells of one machine, one graph, one set of questions and one kind of place
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from grailbench.harness.cells import Cell
+from grailbench.harness.rows import grouped  # noqa: F401 - also for those who compare cells
 from grailbench.harness.statistics import Stats
 from grailbench.problems import contract
 from grailbench.problems.contract import USUAL
 
-Key, Item = TypeVar("Key", bound=Hashable), TypeVar("Item")
 Trials = Mapping[int, float]  #: a value by the number of its trial
 ONE, MANY, GPU = PLACES = ("one core", "many cores", "GPU")  #: where a cell ran
 NS = 1e6  #: ns in a ms
@@ -34,8 +34,8 @@ class Measure(NamedTuple):
 
     def value(self, cell: Cell) -> float | None:
         """The median of a cell's values; None without one."""
-        found = self.trials(cell)
-        return Stats(tuple(found.values())).median if found else None
+        found = self.stats(cell)
+        return None if found is None else found.median
 
     def stats(self, cell: Cell) -> Stats | None:
         """Statistics of a cell's values; None without one."""
@@ -93,8 +93,7 @@ def of_index(measure: Measure) -> Measure:
 
 def median(cell: Cell, phase: str) -> float | None:
     """The median ms of a phase of a sound cell, or None."""
-    found = cell.stats(phase) if cell.sound else None
-    return None if found is None else found.median
+    return of_phase(phase).value(cell)
 
 
 # ------------------------------------------------------------------ which cells
@@ -134,14 +133,6 @@ def place(cell: Cell) -> str:
 def by_pair(cell: Cell) -> bool:
     """True if an index is built first and questions cost extra: problem reachability."""
     return cell.problem == USUAL
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Things by a key, in the order in which the keys first occur."""
-    groups: dict[Key, list[Item]] = {}
-    for each in items:
-        groups.setdefault(key(each), []).append(each)
-    return groups
 
 
 class Best(NamedTuple):

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grailbench.compare import ratios
-from grailbench.compare.measures import Best, Measure, best, grouped, named, of_phase
+from grailbench.compare.measures import Best, Measure, best, named, of_phase
 from grailbench.compare.ratios import Ratio
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import Cell
-from grailbench.harness.rows import STATUSES
+from grailbench.harness.rows import STATUSES, grouped
 from grailbench.harness.statistics import Interval, Mean, geometric_mean
 from grailbench.problems.contract import problem
 

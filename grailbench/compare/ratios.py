@@ -89,7 +89,10 @@ def of_cells(pairs: Iterable[tuple[Cell, Cell]], measure: Measure, paired: bool 
     sampled = any(cell.status == "sampled" for pair in pairs for cell in pair)
     if measure.exact or any(min(map(len, both)) < FEW for both in trials):
         return Ratio(value, None, sampled)
-    draws = [_drawn(one, other, at, paired) for at, (one, other) in enumerate(trials, 1)]
+    draws = []
+    for at, (one, other) in enumerate(trials, 1):
+        same = paired and one.keys() == other.keys()
+        draws.append(_draws(tuple(one.values()), 2 * at) / _draws(tuple(other.values()), 2 * at + (not same)))
     interval = interval_of(np.exp(np.mean(np.log(draws), axis=0)))
     return Ratio(value, interval, sampled, bool(order(interval)) and _unstable(pairs, trials, draws, measure))
 
@@ -98,14 +101,9 @@ def _median(trials: Trials) -> float:
     return float(np.median(list(trials.values())))
 
 
-def _drawn(one: Trials, other: Trials, at: int, paired: bool) -> np.ndarray:
-    """float64[RESAMPLES]: bootstrap draws of the ratio of two medians, for the graph at this place."""
-    same = paired and one.keys() == other.keys()
-    return _draws(tuple(one.values()), 2 * at) / _draws(tuple(other.values()), 2 * at + (not same))
-
-
 @lru_cache(maxsize=1024)  # a cell is compared with many
 def _draws(times: tuple[float, ...], seed: int) -> np.ndarray:
+    """float64[RESAMPLES]: bootstrap draws of a median."""
     return resampled(times, seed=seed)
 
 

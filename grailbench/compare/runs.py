@@ -10,26 +10,55 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
 
-from grailbench.compare.gate import Gate, load_gate
 from grailbench.compare.ratios import is_unstable, order
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
-from grailbench.harness import statistics
+from grailbench.harness import pack, provenance, statistics
 from grailbench.harness.cells import Cell, Run, load
+from grailbench.harness.rows import TIMED, grouped
 from grailbench.harness.statistics import Interval
 from grailbench.problems.contract import neutral, problem, registered
-from grailbench.util import words
+from grailbench.util import settings, words
+from grailbench.util.visible import quoted
 
 ABSENT = "absent"
 OTHER_ANSWERS = "answers differ: the queries are others, or a side is wrong"
 SAMPLED = ", sampled"  #: ends the unit of times of cells whose answers were not all checked
 _SAME = ("dataset", "query_set", "seed", "graph_sha256")  # of a cell and the reference that is its unit
+_NAMED = 3  #: cells that an error names
 MIN_TRIALS = 5  #: with fewer trials, the interval of a ratio excludes 1 by chance too often
 
 Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
+Ratio = Annotated[float, Field(gt=1.0, le=1000.0)]
+Ms = Annotated[float, Field(ge=0.0, le=1e9)]
+
+
+class Gate(BaseModel):
+    """How much a time may grow before it is a regression: the keys of a gate's file.
+
+    ratio       the largest new / base that is not a regression, for two runs on one machine
+    across      the same for times in units of the reference, if the machines differ or `times` is 'reference'
+    least_ms    a smaller difference is noise of clock and caches, whatever its ratio
+    reference   the implementation whose times in the same run are the unit
+    metrics     phases to compare: 'label', or 'label/NAME' for a phase within it
+    times       'auto': ms on one machine, else the reference; 'reference': always the reference; 'none': only counters
+    require_all True if a cell or counter that only one run has is a regression; otherwise it is only listed
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ratio: Ratio = 1.10
+    across: Ratio = 2.0
+    least_ms: Ms = 0.05
+    reference: str | None = None
+    metrics: Annotated[list[str], Field(min_length=1)] = ["label", "query", "ready", "solve"]
+    times: Literal["auto", "reference", "none"] = "auto"
+    require_all: bool = False
 
 
 @dataclass(frozen=True)
@@ -189,9 +218,9 @@ class Comparison:
 def gate_of(path: str | os.PathLike | None, **given) -> Gate:
     """The gate of a file (None: the default gate), with the given keys replaced unless they are None or [].
 
-    Raises InputError if the file is invalid.
+    Raises InputError, with the file and the line or key, if the file is invalid.
     """
-    gate = Gate() if path is None else load_gate(path)
+    gate = Gate() if path is None else settings.read(Path(path), Gate)
     return gate.model_copy(update={name: value for name, value in given.items() if value})
 
 
@@ -320,59 +349,51 @@ class Clock:
         known = base.fingerprint is not None and not (base.mixed or new.mixed)
         self.same = known and base.fingerprint == new.fingerprint
         self.direct = self.same and gate.times == "auto"
-        self.reason = self._reason()
-        self.how = self._how()
+        self.reason = ""
+        if gate.times == "none":
+            self.reason = "the gate compares no times"
+        elif base.mixed or new.mixed:
+            self.reason = "a run was measured on more than one machine"
+        elif not self.direct and gate.reference is None:
+            self.reason = "no reference" if self.same else "other machine, and no reference implementation is named"
 
-    def _reason(self) -> str:
-        if self.gate.times == "none":
-            return "the gate compares no times"
-        if self.base.mixed or self.new.mixed:
-            return "a run was measured on more than one machine"
-        if not self.direct and self.gate.reference is None:
-            return "other machine, and no reference implementation is named" if not self.same else "no reference"
-        return ""
-
-    def _how(self) -> str:
+    @property
+    def how(self) -> str:
+        """How times are compared, in words."""
         if self.reason:
             return f"no times: {self.reason}"
-        machine = "one machine" if self.same else "two machines (or their software differs)"
-        if self.direct:
-            return f"times in ms, {machine}"
-        return f"times in units of {self.gate.reference} in the same run, {machine}"
+        unit = "ms" if self.direct else f"units of {self.gate.reference} in the same run"
+        return f"times in {unit}, {'one machine' if self.same else 'two machines (or their software differs)'}"
 
     def change(self, old: Cell, now: Cell, phase: str) -> TimeChange | LeftOut:
         """The comparison of one phase of a cell, or the reason why there is none."""
+        cells, pair = (old, now), (None, None)
         reason = self.reason or _untimed(old, now, phase)
-        pair = None
         if not reason and not self.direct:
             pair, reason = self._pair(old, now)
         if reason:
             return LeftOut(old.dataset, old.name, phase, reason)
-        if pair is None:
-            return self._judged((old, now), phase, _Timed(old, phase), _Timed(now, phase))
-        alike = all(cell.dim is not None and not _untimed(cell, cell, phase) for cell in pair)
-        others = phase if alike else pair[0].last_phase  # the same phase of a reference that builds labels
-        sides = _Timed(old, phase, pair[0], others), _Timed(now, phase, pair[1], others)
-        found = self._judged((old, now), phase, *sides)
-        if self.same and found.verdict not in ("same", "unclear"):
-            plain = self._judged((old, now), phase, _Timed(old, phase), _Timed(now, phase))
+        found = self._judged(cells, phase, pair)
+        if self.same and not self.direct and found.verdict not in ("same", "unclear"):
+            plain = self._judged(cells, phase, (None, None))
             if plain.verdict != found.verdict:  # the reference or the machine changed, not the cell
                 return replace(found, verdict="unclear")
         return found
 
-    def _judged(self, cells: tuple[Cell, Cell], phase: str, base: _Timed, new: _Timed) -> TimeChange:
-        cell, most = cells[0], self.gate.ratio if self.same else self.gate.across
-        ms = (new.value - base.value) * new.unit_ms
-        ratio, least = new.value / base.value, new.least / base.least
-        bounds = statistics.ratio_interval(new.draws, base.draws)
-        (low, high), (least_new, most_new) = base.range, new.range
-        overlap = least_new <= high and low <= most_new
+    def _judged(self, cells: tuple[Cell, Cell], phase: str, pair: tuple[Cell | None, Cell | None]) -> TimeChange:
+        """The comparison of the times of two cells, in ms or in units of a pair of cells of the reference."""
+        alike = all(cell and cell.dim is not None and not _untimed(cell, cell, phase) for cell in pair)
+        others = phase if alike or pair[0] is None else pair[0].last_phase  # a reference that builds labels has `phase`
+        base, new = (_Timed(cell, phase, unit, others) for cell, unit in zip(cells, pair, strict=True))
+        most = self.gate.ratio if self.same else self.gate.across
+        ms, ratio = (new.side.median - base.side.median) * new.unit_ms, new.side.median / base.side.median
+        shuffled = np.random.default_rng(2).permutation(new.draws)  # draws with equal seeds are not independent
+        least, bounds = new.side.least / base.side.least, statistics.interval_of(shuffled / base.draws)
+        overlap = new.scaled.min() <= base.scaled.max() and base.scaled.min() <= new.scaled.max()
         clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
-        return TimeChange(
-            dataset=cell.dataset, label=cell.name, phase=phase, unit=base.unit, base=base.side(), new=new.side(),
-            ratio=ratio, bounds=bounds, least=least, allowed=most, ms=ms,
-            verdict="same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most),
-        )  # fmt: skip
+        verdict = "same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most)
+        return TimeChange(cells[0].dataset, cells[0].name, phase, base.unit, base.side, new.side, ratio, bounds, least,
+                          most, ms, verdict)  # fmt: skip
 
     def _pair(self, old: Cell, now: Cell) -> tuple[tuple[Cell, Cell] | None, str]:
         """The reference's cells of the same graph and queries in both runs, or why there are none."""
@@ -403,33 +424,21 @@ def _time_verdict(ratio: float, least: float, clear: bool, most: float) -> Verdi
 
 
 class _Timed:
-    """The times of a phase in their unit: median and least, bootstrap draws of the median and their interval."""
+    """The times of a phase: what is told of them as a `side`, the trials in their unit, and draws of the median."""
 
-    def __init__(self, cell: Cell, phase: str, reference: Cell | None = None, others: str | None = None):
-        self.ms = cell.sample(phase)
-        if reference is None:
-            self.unit, self.unit_ms, self.least = "ms", 1.0, float(self.ms.min())
-            self.draws = statistics.resampled(self.ms)
-        else:
+    def __init__(self, cell: Cell, phase: str, reference: Cell | None, others: str):
+        ms = cell.sample(phase)
+        self.unit, self.unit_ms, least, self.draws = "ms", 1.0, ms.min(), statistics.resampled(ms)
+        if reference is not None:
             units = reference.sample(others)
-            self.unit, self.unit_ms = f"{reference.impl} {others}", float(np.median(units))
-            self.least = float(self.ms.min() / units.min())
+            self.unit, self.unit_ms, least = f"{reference.impl} {others}", float(np.median(units)), least / units.min()
             if cell.timed[phase].keys() == reference.timed[others].keys():
-                self.draws = statistics.resampled(self.ms, beside=units)
+                self.draws = statistics.resampled(ms, beside=units)
             else:
-                self.draws = statistics.resampled(self.ms) / statistics.resampled(units, seed=2)
-        self.value = float(np.median(self.ms)) / self.unit_ms
-        self.interval = statistics.interval_of(self.draws)
-
-    @property
-    def range(self) -> tuple[float, float]:
-        """The least and the greatest time."""
-        return float(self.ms.min()) / self.unit_ms, float(self.ms.max()) / self.unit_ms
-
-    def side(self) -> Side:
-        outliers = int(statistics.outliers(self.ms).sum())
-        ms = float(np.median(self.ms))
-        return Side(self.ms.size, ms, self.value, self.interval, self.least, outliers, statistics.drift(self.ms))
+                self.draws = self.draws / statistics.resampled(units, seed=2)
+        self.scaled, median, interval = ms / self.unit_ms, float(np.median(ms)), statistics.interval_of(self.draws)
+        outliers, drift = int(statistics.outliers(ms).sum()), statistics.drift(ms)
+        self.side = Side(ms.size, median, median / self.unit_ms, interval, float(least), outliers, drift)
 
 
 def _untimed(old: Cell, now: Cell, phase: str) -> str:
@@ -468,3 +477,50 @@ def _means(found: Comparison, gate: Gate) -> list[MeanChange]:
         for (label, phase), values in ratios.items()
         if len(values) > 1 and (mean := statistics.geometric_mean(values)) is not None
     ]
+
+
+# ------------------------------------------------------------------ the new run as the baseline
+
+
+def accept(found: Comparison) -> list[str]:
+    """Take the new run of a comparison as the baseline: in the place of its base, whole or not at all
+    (`provenance.accept`). Regressions of times and counters do not hinder it. Returns sentences on what was done.
+
+    Raises CheckFailed if the new run lacks cells of the base, has wrong, failed or incomplete ones, or other answers;
+    InputError if its rows are damaged, and the errors of `provenance.accept`;
+    NothingMeasured if the runs have nothing in common. The baseline is then as it was.
+    """
+    if not found.compared:
+        raise NothingMeasured(f"nothing comparable in {found.base.folder} and {found.new.folder}: nothing is accepted")
+    new = found.new
+    if new.damage.torn or new.damage.rows or not new.rows:
+        raise InputError(
+            "its last trial is cut short", path=new.folder, remedy=f"grailbench run --resume={quoted(new.folder)}"
+        )
+    if faults := list(_faults(found)):
+        raise CheckFailed(f"{new.name} is not accepted as the baseline: {'; '.join(faults)}")
+    done = provenance.accept(found.base.folder, new.folder)
+    if slower := len(found.of("regression")):
+        done.append(f"its {words.count(slower, 'regression')} from the old baseline will not be reported again")
+    return done
+
+
+def _faults(found: Comparison):
+    """What the new run lacks or has wrong, in words."""
+    status = grouped(
+        (cell for cell in found.new.cells if cell.status in ("failed", "incomplete")
+         or cell.status == "wrong" and not pack.racy(cell.problem, cell.impl)),
+        lambda cell: cell.status,
+    )  # fmt: skip
+    for word, cells in status.items():
+        yield _named(f"{word} in it", [f"{cell.dataset} {cell.name}" for cell in cells])
+    absent = [each for each in found.only("base") if each.base in TIMED]
+    if absent:
+        yield _named("not in it", [f"{each.dataset} {each.label}" for each in absent])
+    lost = [each for each in found.cells if each.verdict == "regression" and each.new not in status]
+    if lost:
+        yield _named("lost", [f"{each.dataset} {each.label} ({each.reason or each.new})" for each in lost])
+
+
+def _named(what: str, names: list[str]) -> str:
+    return f"{words.count(len(names), 'cell')} {what}: {words.listing(names, _NAMED)}"

@@ -91,24 +91,13 @@ def started(workers: int) -> Iterator[Client]:
     own = {"host": "127.0.0.1", "dashboard": False, "dashboard_address": "127.0.0.1:0"}
     extensions = scheduler.DEFAULT_EXTENSIONS | {"spans": _NoSpans}
     options = {"nthreads": 1, "memory_limit": 0, "silence_logs": logging.CRITICAL + 1, **own}
-    spec = {
-        number: {
-            "cls": Nanny,
-            "options": {
-                **options,
-                "resources": each | {"gpu": gpus // workers + (number < gpus % workers)} if gpus else each,
-            },
-        }
-        for number in range(workers)
-    }
+    extra = [{"gpu": gpus // workers + (number < gpus % workers)} if gpus else {} for number in range(workers)]
+    spec = {at: {"cls": Nanny, "options": options | {"resources": each | more}} for at, more in enumerate(extra)}
     with _quiet(), _same_environment(), dask.config.set(_CALM), ExitStack() as ending:
         ending.callback(_forget)
         try:
-            cluster = SpecCluster(
-                workers=spec,
-                scheduler={"cls": Scheduler, "options": own | {"extensions": extensions}},
-                silence_logs=False,
-            )
+            chief = {"cls": Scheduler, "options": own | {"extensions": extensions}}
+            cluster = SpecCluster(workers=spec, scheduler=chief, silence_logs=False)
             ending.callback(_close, cluster)
             client = Client(cluster, timeout=CONNECT_SECONDS, set_as_default=False, name="grailbench")
             ending.callback(_close, client)
@@ -189,16 +178,12 @@ def _same_environment() -> Iterator[None]:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No log of dask on the streams of this process: what a user must know is said otherwise."""
-    log = logging.getLogger("distributed")
-    level, log.level = log.level, logging.CRITICAL + 1
-    others = [found for name in list(logging.root.manager.loggerDict) if name.startswith("distributed.")
-              and isinstance(found := logging.getLogger(name), logging.Logger)]  # fmt: skip
-    levels = [other.level for other in others]
-    for other in others:
-        other.setLevel(logging.CRITICAL + 1)
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed.")]
+    levels = {log: log.level for log in map(logging.getLogger, ("distributed", *names))}
+    for log in levels:
+        log.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        log.setLevel(level)
-        for other, before in zip(others, levels, strict=True):
-            other.setLevel(before)
+        for log, before in levels.items():
+            log.setLevel(before)

@@ -27,7 +27,7 @@ from grailbench.graph import mapped
 from grailbench.graph.csr import Dag
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.counters import NAMES, with_traffic
-from grailbench.problems.reachability.cpu.grail import GrailIndex, Parallel
+from grailbench.problems.reachability.cpu.grail import Parallel
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
 from grailbench.problems.reachability.stored import caller_for, from_arrays, to_arrays
@@ -35,18 +35,25 @@ from grailbench.util.temporary import Folder
 from grailbench.util.words import count
 
 LEAST = 1 << 13  #: pairs for which a worker is worth asking
-_clusters: _Clusters | None = None
-_forked: list[_Clusters | None] = []  # kept: to drop one would close what another process uses
+#: clients by process and by the number of their workers: starting these takes seconds. Those of a process that forked
+#: this one are its own, and are kept: to drop one would close what another process uses
+_clients: dict[tuple[int, int], Any] = {}
+_ending: dict[int, ExitStack] = {}  # ends the workers that a process started
+_starting = threading.Lock()
+os.register_at_fork(after_in_child=_starting._at_fork_reinit)
 
 
 class SpreadIndex(Index):
     """An index that workers hold.
 
-    index: the same one in this process, mapped from the same file; it says what is known without asking pairs.
+    index   the same one in this process, mapped from the same file; it says what is known without asking pairs
+    folder  of the file, if it is temporary
+    built   the counts of what built the labels of GRAIL, whose workers count their work; {} if nothing is counted
     """
 
-    def __init__(self, spread: Spread, index: Index | None, size: int | None, folder: Folder | None):
-        self.spread, self.index, self._size = spread, index, size
+    def __init__(self, spread: Spread, index: Index | None, folder: Folder | None, built: dict[str, int] | None = None):
+        self.spread, self.index, self._built = spread, index, built
+        self._size = spread.attribute("index.index_bytes")[0] if index is None else None
         self._end = weakref.finalize(self, _forget, spread, folder)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -89,23 +96,12 @@ class SpreadIndex(Index):
         """Lets the workers forget the index."""
         self._end()
 
-
-class CountedIndex(SpreadIndex):
-    """As `SpreadIndex`, of GRAIL labels, whose workers count their work.
-
-    built: the counts of what built the labels.
-    """
-
-    def __init__(self, built: dict[str, int], *given):
-        super().__init__(*given)
-        self._built = built
-
     @property
     def counters(self) -> dict[str, int]:
         """The work of building and that of all workers."""
         if not self._built:
             return {}
-        every = [self._built, *self.spread.attribute("counters")]
+        every = [self._built, *self.spread.attribute("index.counters")]
         work = {name: sum(each[name] for each in every) for name in NAMES}
         labels = self.index.labels
         pairs = len(labels.pairs)
@@ -136,14 +132,6 @@ class OpenedIndex:
         """Whether each source reaches its target, bool[k]. Raises InputError if the file was changed."""
         self._check()
         return self._run(self.index.query_batch, sources, targets, NoTimer())
-
-    @property
-    def counters(self) -> dict[str, int]:
-        return self.index.counters
-
-    @property
-    def index_bytes(self) -> int:
-        return self.index.index_bytes
 
     @property
     def fault(self) -> str | None:
@@ -177,27 +165,23 @@ def written(path: Path, implementation: type[Implementation], params: Params, da
         raise of_system(error) from None
 
 
-class _Clusters:
-    """Clients of a process, by the number of their workers. They are kept, as starting workers takes seconds."""
+def _client(workers: int):
+    """A client of the scheduler that the environment names, or of so many workers of this machine."""
+    process = os.getpid()
+    with _starting:
+        client = _clients.get((process, workers))
+        if client is None or client.status != "running":
+            if process not in _ending:
+                _ending[process] = ExitStack()
+                atexit.register(_end_workers, process)  # before the interpreter ends its threads
+            client = _clients[process, workers] = _ending[process].enter_context(_connected(workers))
+        return client
 
-    def __init__(self):
-        self.process, self._clients, self._open = os.getpid(), {}, ExitStack()
-        self._starting = threading.Lock()
-        atexit.register(self.close)  # before the interpreter ends its threads
 
-    def client(self, workers: int):
-        """A client of the scheduler that the environment names, or of so many workers of this machine."""
-        with self._starting:
-            client = self._clients.get(workers)
-            if client is None or client.status != "running":
-                client = self._clients[workers] = self._open.enter_context(_connected(workers))
-            return client
-
-    def close(self) -> None:
-        """Ends the workers that were started here."""
-        if self.process == os.getpid():
-            self._clients.clear()
-            self._open.close()
+def _end_workers(process: int) -> None:
+    """Ends the workers that a process started, if it is this one."""
+    if process == os.getpid():
+        _ending.pop(process).close()
 
 
 def _connected(workers: int):
@@ -207,15 +191,6 @@ def _connected(workers: int):
     if workers > (cores := len(os.sched_getaffinity(0))):
         raise MachineLacks(f"{count(workers, 'worker')} of one core each: this machine has {cores}")
     return connection.started(workers)
-
-
-def _client(workers: int):
-    """A client of so many workers."""
-    global _clusters
-    if _clusters is None or _clusters.process != os.getpid():  # those of a process that forked this one are its own
-        _forked.append(_clusters)
-        _clusters = _Clusters()
-    return _clusters.client(workers)
 
 
 @register
@@ -252,8 +227,7 @@ class Dask(Implementation):
             return built.counters
 
         spread, path, folder, counts = _spread(params.workers, write, timer)
-        mine: GrailIndex = opened(path, 1).index
-        return CountedIndex(counts, spread, mine, None, folder)
+        return SpreadIndex(spread, opened(path, 1).index, folder, counts)
 
 
 @register
@@ -283,12 +257,9 @@ class DaskGpu(Implementation):
     def build(cls, dag: Dag, params: Params, timer: Timer) -> SpreadIndex:
         """Writes the condensed graph, and has each worker make the labels."""
         cls.require()
-
-        def write(path: Path) -> None:
-            written(path, Fused, replace(params, devices=1), dag, {})
-
-        spread, _, folder, _ = _spread(params.devices, write, timer, needs_gpu=True)
-        return IndexOnGpus(spread, None, spread.attribute("index_bytes")[0], folder)
+        one = replace(params, devices=1)
+        spread, _, folder, _ = _spread(params.devices, lambda path: written(path, Fused, one, dag, {}), timer, True)
+        return IndexOnGpus(spread, None, folder)
 
 
 def _spread(workers: int, write: Callable[[Path], Any], timer: Timer, needs_gpu: bool = False) -> tuple:

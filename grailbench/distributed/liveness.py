@@ -131,12 +131,8 @@ def run(client: Client, function: Callable, *arguments: Any, workers: Iterable[s
 
     Raises OSError if the scheduler is gone or does not answer.
     """
-    futures = {
-        address: start(
-            client, client.run(function, *arguments, workers=[address], on_error="return", asynchronous=True)
-        )
-        for address in workers
-    }
+    asking = {"on_error": "return", "asynchronous": True}
+    futures = {each: start(client, client.run(function, *arguments, workers=[each], **asking)) for each in workers}
     found: dict[str, Any] = {}
     began = monotonic()
     try:

@@ -13,50 +13,25 @@ import json
 import os
 import pickle
 import threading
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from grailbench.distributed.workers import WorkerSlot
+from grailbench.distributed.workers import Facts
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import peaks, plugins
-from grailbench.harness.executor import OpenGraph
 from grailbench.harness.plan import Cell
-from grailbench.harness.processes import Named, Stopped, started
-from grailbench.harness.progress import Progress, Watcher
-from grailbench.harness.session import Session
+from grailbench.harness.processes import Stopped, started
+from grailbench.harness.session import OpenGraph, Session
+from grailbench.harness.tasks import Progress, Watcher
 from grailbench.problems.contract import Checks, problem
 
 POLL_SECONDS = 0.5  #: how often a worker looks whether the task is still wanted, and its process not stopped
 IDLE_SECONDS = 120.0  #: after this without a cell, the process of a worker ends, and its memory is free
-
-
-@dataclass(frozen=True)
-class Order:
-    """Cells of one graph to run.
-
-    run       the name of the run in rows
-    sha256    of the graph; None if the client does not know it
-    classes   the implementations of the cells
-    prior     the rows that the run has of these cells
-    others    the environments whose complete cells are not run again, as `Progress.others`
-    timing    False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
-    """
-
-    run: str
-    problem: str
-    graph: str
-    sha256: str | None
-    cells: tuple[Cell, ...]
-    classes: tuple[Named, ...]
-    prior: tuple[dict, ...]
-    others: tuple[dict, ...]
-    checks: Checks
-    timing: bool = True
 
 
 # ------------------------------------------------------------------ in the worker
@@ -65,8 +40,9 @@ _lock = threading.Lock()  #: held while a task uses the process, of which a work
 _process: _SlotProcess | None = None
 
 
-def measure(token: str, slot: WorkerSlot, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
-    """The task of dask: run the cells of a pickled `Order`, or none to learn the environment. Returns all messages.
+def measure(token: str, slot: Facts, topic: str, name: str, order: bytes | None) -> list[tuple[str, Any]]:
+    """The task of dask: run the cells of a pickled order, the arguments of `_work`, or none
+    to learn the environment. Returns all messages.
 
     token  of the run; the process of another run is ended first
     name   of the task in events
@@ -82,6 +58,7 @@ def measure(token: str, slot: WorkerSlot, topic: str, name: str, order: bytes | 
     """
     from distributed import get_worker
 
+    global _process
     worker, messages = get_worker(), []
     key = worker.get_current_task()
 
@@ -90,7 +67,10 @@ def measure(token: str, slot: WorkerSlot, topic: str, name: str, order: bytes | 
         return task is not None and task.state in ("executing", "long-running")
 
     with _lock:
-        process = _process_of(token, slot)
+        if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
+            end()
+            _process = _SlotProcess(token, slot)
+        process = _process  # `end` may be called meanwhile
         try:
             for message in process.work(order, wanted):
                 messages.append(message)
@@ -110,14 +90,6 @@ def end(token: str | None = None) -> None:
         _process = None
 
 
-def _process_of(token: str, slot: WorkerSlot) -> _SlotProcess:
-    global _process
-    if _process is None or (_process.token, _process.slot) != (token, slot) or _process.ended:
-        end()
-        _process = _SlotProcess(token, slot)
-    return _process
-
-
 def _end_idle(process: _SlotProcess) -> None:
     """End a process, unless a task uses it or it is another's turn."""
     if _lock.acquire(blocking=False):
@@ -131,8 +103,8 @@ def _end_idle(process: _SlotProcess) -> None:
 class _SlotProcess:
     """The process in which a worker runs cells."""
 
-    def __init__(self, token: str, slot: WorkerSlot):
-        self.token, self.slot, self.closed = token, slot, False
+    def __init__(self, token: str, slot: Facts):
+        self.token, self.slot = token, slot
         self._timer: threading.Timer | None = None
         self._process, mine = started(__name__, _environment_for(slot))
         self._connection = Connection(mine.detach())
@@ -169,18 +141,17 @@ class _SlotProcess:
 
     @property
     def ended(self) -> bool:
-        """Whether the process has ended, by itself or by `close`."""
-        return self.closed or self._process.poll() is not None
+        """Whether the process has ended."""
+        return self._process.poll() is not None
 
     def close(self) -> None:
         """Kill the process. A second call does nothing."""
-        self.closed = True
         self._connection.close()
         self._process.kill()
         self._process.wait()
 
 
-def _environment_for(slot: WorkerSlot) -> dict[str, str]:
+def _environment_for(slot: Facts) -> dict[str, str]:
     """The environment variables of the process: those of the worker, with the GPUs of its slot, without what dask set
     for its own tasks, which would give implementations fewer threads than a local run gives them."""
     import dask
@@ -201,7 +172,7 @@ def _serve(handle: int) -> None:
     """Run the process of a worker: run the cells of one order after another, until the connection closes."""
     connection = Connection(handle)
     with suppress(EOFError, OSError):
-        slot: WorkerSlot = connection.recv()
+        slot: Facts = connection.recv()
         peaks.be_killed_first()
         os.sched_setaffinity(0, slot.cores)  # before anything counts cores
         env, opened = environment(slot), None
@@ -211,12 +182,12 @@ def _serve(handle: int) -> None:
             if packed is not None:
                 # From the process that started this one, which had it from the scheduler: who may give workers tasks
                 # may run any code there, with and without this.
-                opened = _work(connection, pickle.loads(packed), env, opened)  # noqa: S301
+                opened = _work(connection, env, opened, *pickle.loads(packed))  # noqa: S301
             connection.send(None)
     os._exit(0)
 
 
-def environment(slot: WorkerSlot) -> dict:
+def environment(slot: Facts) -> dict:
     """The environment of this process, as rows are measured in it: with `fingerprint`, the cores that it is pinned to,
     the GPUs of the slot alone, and `key`, by which rows name it."""
     env = machine.environment()
@@ -229,25 +200,36 @@ def environment(slot: WorkerSlot) -> dict:
     return env | {"key": hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}
 
 
-def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | None) -> OpenGraph | None:
-    """Run the cells of an order. Returns the graph, which may be that of the next order."""
-    report = _Reporter(connection, order.run, env["key"])
+def _work(
+    connection: Connection, env: dict, opened: OpenGraph | None, run: str, sha256: str | None, cells: tuple[Cell, ...],
+    classes: list[Callable[[], type]], prior: list[dict], others: list[dict], checks: Checks, timing: bool,
+) -> OpenGraph | None:  # fmt: skip
+    """Run cells of one problem and graph. Returns the graph, which may be that of the next order.
+
+    run      the name of the run in rows
+    sha256   of the graph; None if the client does not know it
+    classes  the implementations of the cells, as of `processes.told`
+    prior    the rows that the run has of these cells
+    others   the environments whose complete cells are not run again, as `Progress.others`
+    timing   False if the cells are only verified, and compared with one another; then rows of wrong ones come alone
+    """
+    report = _Reporter(connection, run, env["key"])
     try:
-        if new := plugins.facts(named.found() for named in order.classes):
+        if new := plugins.facts(known() for known in classes):
             env["implementations"] = env.get("implementations", {}) | new
             connection.send(("environment", env))
-        progress = Progress(report if order.timing else None, env, list(order.prior), report, others=order.others)
-        session = Session(progress, order.checks, opened=opened)
-        solved = problem(order.problem)
-        if session.open(solved, order.graph).status == "ok":
+        progress = Progress(report if timing else None, env, prior, report, others=others)
+        session = Session(progress, checks, opened=opened)
+        solved, graph = problem(cells[0].problem), cells[0].dataset
+        if session.open(solved, graph).status == "ok":
             found = session.opened.graph.sha256
-            if order.sha256 not in (None, found):
-                raise InputError(f"{order.graph} is another graph on this worker: sha256 {found}, not {order.sha256}")
-        session.run(solved, order.graph, list(order.cells))
-        if not order.timing:
+            if sha256 not in (None, found):
+                raise InputError(f"{graph} is another graph on this worker: sha256 {found}, not {sha256}")
+        session.run(solved, graph, list(cells))
+        if not timing:
             for row in progress.new:
                 if row["status"] != "ok":
-                    report.append([row | {"run": order.run}])
+                    report.append([row | {"run": run}])
         if progress.lacking:
             report.send("lacking", progress.lacking)
     except (GrailbenchError, ImportError) as error:
@@ -257,7 +239,7 @@ def _work(connection: Connection, order: Order, env: dict, opened: OpenGraph | N
 
 
 class _Reporter(Watcher):
-    """The `Sink` and the `Watcher` of a session on a worker, which send to the client. Rows name the environment."""
+    """The sink and the `Watcher` of a session on a worker, which send to the client. Rows name the environment."""
 
     def __init__(self, connection: Connection, name: str, key: str):
         self.name, self._key, self._connection = name, key, connection

@@ -12,6 +12,7 @@ import json
 import math
 import pickle
 import queue
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -19,14 +20,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from grailbench.distributed import graphs, liveness, remote
-from grailbench.distributed.workers import HOW, WorkerSlot, allocate, differs, here, of_workers, require_same
+from grailbench.distributed import liveness, remote
+from grailbench.distributed.workers import HOW, Facts, allocate, differs, here, of_workers, provide, require_same
 from grailbench.errors import ClusterLost, MachineLacks
 from grailbench.harness.plan import Cell, Plan
-from grailbench.harness.processes import Named
-from grailbench.harness.progress import Progress
+from grailbench.harness.processes import told
 from grailbench.harness.rows import cell_of, sampled
-from grailbench.harness.tasks import Task, cell_key, crowded, implementation_of, new_row, on_gpu, steps
+from grailbench.harness.tasks import Progress, Task, cell_key, crowded, implementation_of, on_gpu, steps
 from grailbench.problems.contract import Checks
 from grailbench.util.words import count, listing
 
@@ -44,13 +44,11 @@ _GRAPH = ("kind", "vertices", "edges", "roots", "graph_sha256")  # fields of row
 
 @dataclass
 class Job:
-    """A cell that is to be run, or cells that are to be compared with one another.
+    """A cell that is to be run, or cells of one group that are to be compared with one another.
 
     lost  why it was not finished, once for each worker that was lost
     """
 
-    problem: str
-    graph: str
     cells: tuple[Cell, ...]
     timing: bool = True
     lost: list[str] = field(default_factory=list)
@@ -62,7 +60,7 @@ class Job:
     @property
     def group(self) -> tuple[str, str]:
         """The problem and the graph; cells of one group may be compared."""
-        return self.problem, self.graph
+        return self.cell.problem, self.cell.dataset
 
 
 @dataclass(eq=False)
@@ -70,7 +68,7 @@ class _Worker:
     """A worker: its environment, with `fingerprint` and `key`, None until it is known; the task that it runs; and the
     group of the cells that it ran last, whose graph is open there."""
 
-    slot: WorkerSlot
+    slot: Facts
     env: dict | None = None
     task: _WorkerTask | None = None
     group: tuple[str, str] | None = None
@@ -93,35 +91,45 @@ class _WorkerTask:
         return self.worker.task is self
 
 
-def lacks(cell: Cell, slot: WorkerSlot) -> str | None:
+def lacks(cell: Cell, slot: Facts) -> str | None:
     """Why a cell cannot be run in a slot, or None."""
     devices = (cell.devices or 1) if on_gpu(cell) else 0
     if devices > len(slot.gpus):
         return f"it needs {count(devices, 'GPU')}, and no free worker declares so many"
-    if cell.memory_limit is not None and slot.memory is not None and cell.memory_limit * 2**30 > slot.memory:
+    if cell.memory_limit is not None and cell.memory_limit * 2**30 > slot.resources.get("memory", math.inf):
         return f"no worker declares the {cell.memory_limit:g} GiB of memory that it may take"
     return None
 
 
-class Workers:
-    """The workers of a client that can be used: of this version, with cores of their own."""
+class DaskRunner:
+    """The execution of a plan on the workers of a client that can be used: of this version, with cores of their own."""
 
     def __init__(self, client: Client):
-        """Raises MachineLacks if there are none, or one has another version of grailbench."""
+        """Raises MachineLacks if there are no such workers, or one has another version of grailbench."""
         self.client, self.mine = client, here()
         with suppress(OSError):  # time is up
             client.wait_for_workers(1, timeout=COMING_SECONDS)
         found = of_workers(client)
         if not found:
             raise MachineLacks(f"the scheduler at {client.scheduler.address} has no workers (start some: {HOW})")
-        require_same(found, self.mine)
-        self.slots, self.faults = allocate(found)
-        if not self.slots:
+        require_same(found)
+        slots, self.faults = allocate(found)
+        if not slots:
             raise MachineLacks("; ".join(self.faults[:2]))
-        self.unused = {each.worker for each in found} - {slot.worker for slot in self.slots}
-        self.faults += [f"the worker {address}: {why}" for address, why in self.look().items() if why is not None]
+        self.used: dict[str, _Worker] = {slot.worker: _Worker(slot) for slot in slots}
+        self.refused = {each.worker for each in found} - self.used.keys()  # addresses of workers that are not used
+        self.faults += [f"the worker {address}: {why}" for address, why in self._known().items() if why is not None]
+        self.token = uuid4().hex
+        self.topic = f"grailbench-{self.token}"
+        self.events: queue.Queue = queue.Queue()
+        self.tasks: dict[str, _WorkerTask] = {}
+        self.pending: list[Job] = []
+        self.left: Counter[tuple] = Counter()  # number of jobs of a group that are not over
+        self.began: dict[tuple, float] = {}
+        self.kinds: dict[tuple, str] = {}  # the fingerprint of the machines that a group is run on
+        self.lost_at = self.looked = -math.inf  # when the last worker was lost; when it was last looked
 
-    def look(self) -> dict[str, str | None]:
+    def _known(self) -> dict[str, str | None]:
         """The addresses of all workers that the scheduler has now, and why each is lost; None for those that are not.
         Raises ClusterLost when it does not answer."""
         try:
@@ -130,46 +138,19 @@ class Workers:
             why = "does not answer" if isinstance(error, TimeoutError) else "went away"
             raise ClusterLost(f"the scheduler at {self.client.scheduler.address} {why}") from None
 
-    def came(self, workers: set[str], taken: list[WorkerSlot]) -> tuple[list[WorkerSlot], list[str]]:
-        """Slots for workers that came during a run, and why some got none."""
-        try:
-            found = of_workers(self.client, workers)
-        except (MachineLacks, OSError) as error:
-            return [], [str(error)]
-        same = [each for each in found if not differs(each, self.mine)]
-        slots, faults = allocate(same, taken)
-        faults += [f"the worker {each.worker} has another grailbench: {differs(each, self.mine)}"
-                   for each in found if each not in same]  # fmt: skip
-        return slots, faults
-
-
-class DaskRunner:
-    """The execution of a plan on workers. `progress` keeps the rows of the run."""
-
-    def __init__(self, workers: Workers, progress: Progress, checks: Checks):
-        self.workers, self.client, self.progress, self.watcher = workers, workers.client, progress, progress.watcher
-        self.checks = replace(checks, jobs=1)
-        self.token = uuid4().hex
-        self.topic = f"grailbench-{self.token}"
-        self.events: queue.Queue = queue.Queue()
-        self.used: dict[str, _Worker] = {slot.worker: _Worker(slot) for slot in workers.slots}
-        self.refused: set[str] = set()  # addresses of workers that are not used
-        self.tasks: dict[str, _WorkerTask] = {}
-        self.pending: list[Job] = []
-        self.left: dict[tuple, int] = {}  # number of jobs of a group that are not over
-        self.began: dict[tuple, float] = {}
-        self.kinds: dict[tuple, str] = {}  # the fingerprint of the machines that a group is run on
-        self.hashes: dict[str, str] = {}  # sha256 of graphs
-        self.seen = {_single(row) for row in self.progress.rows if row["phase"] is None}
-        self.lost_at = self.looked = -math.inf  # when the last worker was lost; when it was last looked
-
-    def run(self, plan: Plan) -> None:
-        """Run all cells that need passes. Raises ClusterLost when scheduler or workers went away for good."""
-        self._refuse(self.workers.unused, self.workers.faults)
-        self.hashes = graphs.provide(self.client, plan.by_dataset(), list(self.used), self.watcher.note)
-        for job in self._jobs(plan):
-            self.pending.append(job)
-            self.left[job.group] = self.left.get(job.group, 0) + 1
+    def run(self, progress: Progress, plan: Plan, checks: Checks) -> None:
+        """Run all cells that need passes, in the order of the plan; `progress` keeps the rows of the run. Raises
+        ClusterLost when scheduler or workers went away for good."""
+        self.progress, self.watcher, self.checks = progress, progress.watcher, replace(checks, jobs=1)
+        self.seen = {_single(row) for row in progress.rows if row["phase"] is None}
+        self._refuse(set(), self.faults)
+        self.hashes = provide(self.client, plan.by_dataset(), list(self.used), self.watcher.note)  # sha256
+        for cell in (cell for *_, cells in plan.groups() for cell in cells):
+            if cell.dataset in self.hashes and progress.is_over(cell, self.hashes[cell.dataset]):
+                self.watcher.step(cell, "done before", steps(cell))
+            else:
+                self.pending.append(Job((cell,)))
+                self.left[cell.problem, cell.dataset] += 1
         if not self.pending:
             return
         try:
@@ -197,16 +178,6 @@ class DaskRunner:
         most = max((len(worker.slot.cores) for worker in self.used.values()), default=0)
         if most and (warning := crowded(plan.cells, most, "workers of ")):
             self.watcher.note(warning)
-
-    def _jobs(self, plan: Plan) -> Iterator[Job]:
-        """The cells that are not complete, in the order of the plan."""
-        for problem, graph, cells in plan.groups():
-            digest = self.hashes.get(graph)
-            for cell in cells:
-                if digest is not None and self.progress.is_over(cell, digest):
-                    self.watcher.step(cell, "done before", steps(cell))
-                else:
-                    yield Job(problem, graph, (cell,))
 
     # -------------------------------------------------------------- giving cells to workers
 
@@ -269,19 +240,20 @@ class DaskRunner:
         task.future = self.client.submit(
             remote.measure, self.token, worker.slot, self.topic, name,
             None if job is None else pickle.dumps(self._order(job, worker)), key=f"grailbench-{name}",
-            workers=[worker.slot.worker], allow_other_workers=False, resources=dict(worker.slot.claims), pure=False,
+            workers=[worker.slot.worker], allow_other_workers=False, resources=worker.slot.resources, pure=False,
         )  # fmt: skip
         task.future.add_done_callback(lambda future: self.events.put((name, None, "done", None)))
 
-    def _order(self, job: Job, worker: _Worker) -> remote.Order:
+    def _order(self, job: Job, worker: _Worker) -> tuple:
+        """The arguments of `remote._work` after those of its process."""
         known = {cell_of(cell.columns()) for cell in job.cells}
         prior = [row for row in self.progress.rows if cell_of(row) in known] if job.timing else []
-        key = cell_key(job.cell, self.hashes.get(job.graph), worker.env)
+        key = cell_key(job.cell, self.hashes.get(job.cell.dataset), worker.env)
         self.progress.outdated += bool(prior) and key not in {row["key"] for row in prior}
         others = [{name: env.get(name) for name in ("code", "fingerprint")} for env in self.progress.others]
-        classes = dict.fromkeys(Named.of(implementation_of(cell)) for cell in job.cells)
-        return remote.Order(self.progress.name, job.problem, job.graph, self.hashes.get(job.graph), job.cells,
-                            tuple(classes), tuple(prior), tuple(others), self.checks, job.timing)  # fmt: skip
+        classes = [*map(told, dict.fromkeys(map(implementation_of, job.cells)))]
+        digest = self.hashes.get(job.cell.dataset)
+        return self.progress.name, digest, job.cells, classes, prior, others, self.checks, job.timing
 
     # -------------------------------------------------------------- what comes back
 
@@ -377,7 +349,7 @@ class DaskRunner:
         elif future.status == "error":
             self._lost(task, f"{who}: {future.exception(timeout=REJOIN_SECONDS)}", here=True)
         else:  # cancelled: by a scheduler that went away, or one that gave the worker up
-            self.workers.look()
+            self._known()  # or raise ClusterLost
             self._lost(task, f"{who} was lost")
         return None
 
@@ -385,7 +357,7 @@ class DaskRunner:
         """See which workers came and went."""
         if monotonic() - self.looked < LOOK_SECONDS:
             return
-        self.looked, known = monotonic(), self.workers.look()
+        self.looked, known = monotonic(), self._known()
         now = {address for address, why in known.items() if why is None}
         for address in self.used.keys() - now:
             worker, why = self.used.pop(address), known.get(address)
@@ -398,13 +370,25 @@ class DaskRunner:
             if why:  # if it is one that this process started, another takes its place
                 liveness.kill_child(address)
         if fresh := now - self.used.keys() - self.refused:
-            slots, faults = self.workers.came(fresh, [worker.slot for worker in self.used.values()])
-            self._refuse(fresh - {slot.worker for slot in slots}, faults)
-            for slot in slots:
+            for slot in self._slots(fresh):
                 self.watcher.note(f"a worker came: {slot.worker} on {slot.host}")
                 self.used[slot.worker] = _Worker(slot)
-                graphs.provide(self.client, self.hashes, [slot.worker], self.watcher.note)
+                provide(self.client, self.hashes, [slot.worker], self.watcher.note)
                 self._submit(self.used[slot.worker], None)
+
+    def _slots(self, fresh: set[str]) -> list[Facts]:
+        """Slots for workers that came during the run; those that get none are refused."""
+        try:
+            found = of_workers(self.client, fresh)
+        except (MachineLacks, OSError) as error:
+            self._refuse(fresh, [str(error)])
+            return []
+        unlike = {each.worker: other for each in found if (other := differs(each, self.mine))}
+        slots, faults = allocate([each for each in found if each.worker not in unlike],
+                                 [worker.slot for worker in self.used.values()])  # fmt: skip
+        faults += [f"the worker {address} has another grailbench: {other}" for address, other in unlike.items()]
+        self._refuse(fresh - {slot.worker for slot in slots}, faults)
+        return slots
 
     def _refuse(self, workers: set[str], faults: list[str]) -> None:
         """Use some workers no more, and say why."""
@@ -426,7 +410,7 @@ class DaskRunner:
             return
         job.lost.append(reason)
         if len(job.lost) < ATTEMPTS:
-            self.watcher.note(f"  TRIED AGAIN: {job.graph} {job.cell.label()}: {reason}")
+            self.watcher.note(f"  TRIED AGAIN: {job.cell.dataset} {job.cell.label()}: {reason}")
             self.pending.insert(0, job)
         else:
             self._end(job, "failed", f"tried {ATTEMPTS} times: {'; then '.join(job.lost)}", worker)
@@ -434,11 +418,11 @@ class DaskRunner:
     def _end(self, job: Job, status: str, reason: str, worker: _Worker) -> None:
         """Give up a cell, with one row that says why."""
         if job.timing:
-            env = worker.env or self.progress.env
-            task = Task(job.cell, cell_key(job.cell, self.hashes.get(job.graph), env))
-            like = next((row for row in self.progress.rows if row["dataset"] == job.graph and row["graph_sha256"]), {})
-            row = new_row(task, self.progress.name, None) | {name: like.get(name) for name in _GRAPH}
-            row |= {"graph_sha256": self.hashes.get(job.graph), "status": status, "reason": reason}
+            env, graph = worker.env or self.progress.env, job.cell.dataset
+            task = Task(job.cell, cell_key(job.cell, self.hashes.get(graph), env))
+            like = next((row for row in self.progress.rows if row["dataset"] == graph and row["graph_sha256"]), {})
+            row = task.new_row(self.progress.name, None) | {name: like.get(name) for name in _GRAPH}
+            row |= {"graph_sha256": self.hashes.get(graph), "status": status, "reason": reason}
             self.keep([row | ({"worker": env["key"]} if "key" in env else {})])
             self.watcher.trouble(job.cell, status, reason)
         self._over(job)
@@ -449,11 +433,11 @@ class DaskRunner:
         self.left[job.group] -= 1
         if self.left[job.group]:
             return
-        self.watcher.note(f"{job.graph}: done in {monotonic() - self.began.get(job.group, monotonic()):.1f} s")
+        self.watcher.note(f"{job.cell.dataset}: done in {monotonic() - self.began.get(job.group, monotonic()):.1f} s")
         if job.timing:
             for cells in self._differing(job.group):
                 self.left[job.group] += 1
-                self.pending.append(Job(*job.group, cells, timing=False))
+                self.pending.append(Job(cells, timing=False))
 
     def _differing(self, group: tuple[str, str]) -> Iterator[tuple[Cell, ...]]:
         """The cells of a query set, of which a sample was checked, whose answers are not all the same."""
@@ -474,7 +458,7 @@ class DaskRunner:
             with suppress(Exception):  # it may be at nothing
                 worker.task.future.cancel()
         with suppress(Exception):
-            here = [address for address, why in self.workers.look().items() if why is None and address in self.used]
+            here = [address for address, why in self._known().items() if why is None and address in self.used]
             liveness.run(self.client, remote.end, self.token, workers=here, on_error="return", seconds=ENDING_SECONDS)
 
 
@@ -488,5 +472,4 @@ def on_workers(client: Client) -> Callable[[Progress, Plan, Checks], None]:
 
     Raises MachineLacks if no worker can be used, or one has another version of grailbench.
     """
-    workers = Workers(client)
-    return lambda progress, plan, checks: DaskRunner(workers, progress, checks).run(plan)
+    return DaskRunner(client).run

@@ -43,12 +43,11 @@ def cut(pairs: Any, size: int, columns: tuple[str, str] | None = None) -> Iterat
         check_path(pairs, "pairs")
         path = Path(pairs)
         protect(path)
-        readers: dict[str, Callable[[Path, int, tuple[str, str] | None], Iterator[Shard]]]
-        readers = {".parquet": _of_parquet, ".npy": _of_npy}
-        reads = readers.get(path.suffix.lower())
-        if reads is None:
-            raise InputError("pairs are not streamed from a file of this kind", path=path, remedy=_READ)
-        return reads(path.resolve(), size, columns)
+        if path.suffix.lower() == ".parquet":
+            return _of_parquet(path.resolve(), size, columns)
+        if path.suffix.lower() == ".npy":
+            return _of_npy(path.resolve(), size)
+        raise InputError("pairs are not streamed from a file of this kind", path=path, remedy=_READ)
     if isinstance(pairs, tuple | np.ndarray):
         return _of_columns(_checked(pairs), size)
     if not isinstance(pairs, Iterable):
@@ -168,7 +167,7 @@ def _together(some: list[Any]) -> Iterator[Shard]:
 # ------------------------------------------------------------------ files
 
 
-def _of_npy(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
+def _of_npy(path: Path, size: int) -> Iterator[Shard]:
     pairs = _mapped_npy(path)
     for first in range(0, pairs.shape[0], size):
         some = pairs[first : first + size]
@@ -186,11 +185,8 @@ def _mapped_npy(path: Path) -> np.ndarray:
         raise InputError(f"it is not a readable array of numpy: {error}", path=path) from None
     if found.ndim == 2 and found.dtype.kind in "iu" and 2 in found.shape:
         return found if found.shape[1] == 2 else found.T
-    raise InputError(
-        f"an array of {found.dtype} and shape {found.shape}",
-        path=path,
-        remedy="whole numbers of shape [k, 2] or [2, k]",
-    )
+    what = f"an array of {found.dtype} and shape {found.shape}"
+    raise InputError(what, path=path, remedy="whole numbers of shape [k, 2] or [2, k]")
 
 
 def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Iterator[Shard]:
@@ -202,9 +198,8 @@ def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Itera
     try:
         with in_file(path), ParquetFile(path) as file:
             names = _names(path, file, columns)
-            yield from _of_items(
-                (_arrow(path, each, names) for each in file.iter_batches(size, columns=[*names])), size
-            )
+            batches = file.iter_batches(size, columns=[*names])
+            yield from _of_items((_arrow(path, each, names) for each in batches), size)
     except (OSError, pyarrow.ArrowInvalid) as error:
         raise InputError(f"it is not a readable parquet file: {error}", path=path) from None
 

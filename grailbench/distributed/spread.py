@@ -14,13 +14,14 @@ import secrets
 import shutil
 import time
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,16 +54,10 @@ _log = logging.getLogger(__name__)
 _open: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # what is mapped here, by identity, opener, GPU
 
 
-class Answering(Protocol):
-    """An index that was opened from a file."""
-
-    def answers(self, sources: np.ndarray, targets: np.ndarray, ids: bool) -> np.ndarray:
-        """Whether each source reaches its target, bool[k], for ids of the user or for vertices of the condensed graph.
-        Raises InputError if one is no vertex."""
-
-
-#: opens a file, for queries on so many threads, on the GPU of that number if the index needs one
-Opener = Callable[[Path, int, int | None], Answering]
+#: opens a file, for queries on so many threads, on the GPU of that number if the index needs one. What it returns has
+#: `answers(sources, targets, ids)`: whether each source reaches its target, bool[k], for ids of the user or for
+#: vertices of the condensed graph; raises InputError if one is no vertex
+Opener = Callable[[Path, int, int | None], Any]
 
 
 class IndexHolder:
@@ -80,7 +75,7 @@ class IndexHolder:
         self._copy = Path(worker.local_directory) / f"grailbench-{identity}.index"
         self._partial = self._copy.with_name(f".{self._copy.name}.{secrets.token_hex(4)}.tmp")
         self._path: Path | None = None
-        self._index: Answering | None = None
+        self._index: Any = None
 
     def do(self, method: str, *arguments: Any) -> tuple[bool, Any]:
         """Calls one of the methods below: whether it went well, and the result or the error. So an error that is not
@@ -134,17 +129,15 @@ class IndexHolder:
                 raise
 
     def attribute(self, what: str) -> Any:
-        """An attribute of the index."""
-        return getattr(self._index, what)
+        """An attribute of the index, 'fault', or of what is in it, 'index.counters'."""
+        return attrgetter(what)(self._index)
 
     def answer(self, identity: str, columns: tuple | None, make: Callable | None, ids: bool) -> tuple[int, np.ndarray]:
         """The number of pairs and their answers as bits (`numpy.packbits`), of two columns or of what `make()` returns:
         two columns, or an array of shape [k, 2]. Raises InputError."""
         if identity != self._identity or self._index is None:
-            raise InputError(
-                f"this worker holds index {self._identity[:12]}, and was asked of {identity[:12]}",
-                remedy="load the index again for this cluster",
-            )
+            what = f"this worker holds index {self._identity[:12]}, and was asked of {identity[:12]}"
+            raise InputError(what, remedy="load the index again for this cluster")
         try:
             sources, targets = columns_of(make() if columns is None else columns)
         except OSError as error:
@@ -310,13 +303,11 @@ class Spread:
 
     def attribute(self, what: str) -> list[Any]:
         """An attribute of the opened index of each worker."""
-        started = [(each, self._started(each, "attribute", what)) for each in self._workers.values()]
+        started = [(each, self.started(each, "attribute", what)) for each in self._workers.values()]
         return [self._result(*each) for each in started]
 
-    def _ask(self, worker: _Worker, shard: Shard) -> Future:
-        return self._started(worker, "answer", self.identity, shard.columns, shard.make, shard.ids)
-
-    def _started(self, worker: _Worker, method: str, *arguments) -> Future:
+    def started(self, worker: _Worker, method: str, *arguments) -> Future:
+        """Starts a call of a method of what a worker holds."""
         return liveness.start(self._client, self._call(worker, method, *arguments))
 
     def _result(self, worker: _Worker, future: Future) -> Any:
@@ -350,7 +341,7 @@ class Spread:
 
     def _scheduler(self, work: Callable[[], Any]) -> Any:
         """What the scheduler answers. Raises ClusterLost if it is gone, or does not answer."""
-        what = f"the scheduler at {_address(self._client)}"
+        what = f"the scheduler at {getattr(self._client.scheduler, 'address', None) or 'its address'}"
         gone = f"{what} is gone, and with it the answers that were not given yet"
         if self._client.status == "closed":
             raise ClusterLost("the client of dask is closed")
@@ -414,7 +405,7 @@ class _Stream:
         self._done: dict[int, tuple[int, np.ndarray]] = {}  # answered, and not given out
         self._taken = self._given = 0
         self._ended = False
-        self._flying: dict[_Worker, int] = {}
+        self._flying: Counter[_Worker] = Counter()  # shards that are at each worker
         self._looked = self._manned = time.monotonic()
 
     def run(self) -> Iterator[tuple[int, np.ndarray]]:
@@ -436,13 +427,13 @@ class _Stream:
     def _fill(self) -> None:
         """Gives shards to the workers that have the fewest, as long as there is room and there are some."""
         while self._workers:
-            worker = min(self._workers, key=lambda each: self._flying.get(each, 0))
-            if self._flying.get(worker, 0) >= AHEAD:
+            worker = min(self._workers, key=self._flying.__getitem__)
+            if self._flying[worker] >= AHEAD or (number := self._next()) is None:
                 return
-            number = self._next()
-            if number is None:
-                return
-            self._send(number, worker)
+            shard = self._shards[number]
+            arguments = self._spread.identity, shard.columns, shard.make, shard.ids
+            self._pending[self._spread.started(worker, "answer", *arguments)] = number, worker
+            self._flying[worker] += 1
 
     def _next(self) -> int | None:
         """The next shard to be asked: one that was lost, or else one of the source."""
@@ -457,16 +448,6 @@ class _Stream:
         self._shards[self._taken] = shard
         self._taken += 1
         return self._taken - 1
-
-    def _send(self, number: int, worker: _Worker) -> None:
-        try:
-            future = self._spread._ask(worker, self._shards[number])
-        except WorkerLost:
-            self._lost(worker)
-            self._again.append(number)
-            return
-        self._pending[future] = number, worker
-        self._flying[worker] = self._flying.get(worker, 0) + 1
 
     def _await(self) -> None:
         """Waits until a shard is answered or lost."""
@@ -484,7 +465,8 @@ class _Stream:
         self._flying[worker] -= 1
         error = WorkerLost("its connection was closed") if future.cancelled() else future.exception()
         if isinstance(error, WorkerLost):
-            self._lost(worker)
+            self._spread.lose(worker)
+            self._workers = [each for each in self._workers if each is not worker]
             self._again.append(number)
         elif isinstance(error, InputError):
             raise shard_error(number, error)
@@ -493,10 +475,6 @@ class _Stream:
         else:
             del self._shards[number]
             self._done[number] = future.result()
-
-    def _lost(self, worker: _Worker) -> None:
-        self._spread.lose(worker)
-        self._workers = [each for each in self._workers if each is not worker]
 
     def _look(self) -> None:
         """Looks which workers live; shards of those that do not go to others."""
@@ -513,7 +491,3 @@ class _Stream:
                 del self._pending[future]
                 future.cancel()
                 self._again.append(number)
-
-
-def _address(client: Client) -> str:
-    return getattr(client.scheduler, "address", None) or "its address"

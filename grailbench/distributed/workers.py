@@ -1,31 +1,35 @@
-"""What workers have: machine, cores and GPUs, versions, graphs; whether each runs the code of this process; and the
-slot that each gets, cores and GPUs of its machine that no other has."""
+"""What workers have: machine, cores and GPUs, versions, graphs; whether each runs the code of this process; the slot
+that each gets, cores and GPUs of its machine that no other has; and sending graphs to those that lack them."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import platform
 import socket
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from grailbench.cuda import simulating
 from grailbench.cuda.installed import gpus
-from grailbench.data.locate import locate
-from grailbench.distributed import graphs, liveness
-from grailbench.errors import MachineLacks
+from grailbench.data import cache
+from grailbench.data.locate import locate, look_up, stored_here
+from grailbench.data.registry import registry
+from grailbench.distributed import liveness
+from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.generate import generated_name
-from grailbench.harness.commit import commit_state
-from grailbench.harness.environment import code_version, packages, usable_cores
-from grailbench.util import __version__
+from grailbench.graph.store import read_meta, sha256_file
+from grailbench.harness.environment import code_version, commit_state, packages, usable_cores
+from grailbench.util import __version__, paths, temporary
 from grailbench.util.memory import available
 from grailbench.util.words import count, listing
 
 if TYPE_CHECKING:
     from distributed import Client
 
+PIECE = 16 << 20  #: bytes of a file that are sent at once
 _SHOWN = 3  #: workers that an error names
 #: what starts a worker that can be used, for messages
 HOW = 'dask worker ADDRESS --nthreads 1 --resources "cores=4"'
@@ -63,10 +67,6 @@ class Facts:
     packages: dict[str, str]
     resources: dict[str, float] = field(default_factory=dict)
     threads: int = 0
-
-    def record(self) -> dict[str, Any]:
-        """The facts as plain JSON values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
 def here() -> Facts:
@@ -118,9 +118,7 @@ def of_workers(client: Client, workers: Iterable[str] | None = None) -> list[Fac
     wanted, live = None if workers is None else set(workers), liveness.heartbeats(client).look()
     chosen = [address for address, why in live.items() if why is None and (wanted is None or address in wanted)]
     answers = liveness.run(client, _there, workers=chosen, on_error="return")
-    found = {
-        address: one for address, one in answers.items() if not isinstance(one, OSError)
-    }  # as of a closed connection
+    found = {at: one for at, one in answers.items() if not isinstance(one, OSError)}  # as of a closed connection
     for address, one in found.items():
         if not isinstance(one, Facts):
             raise MachineLacks(
@@ -136,10 +134,10 @@ def _there(dask_worker) -> Facts:
     return replace(here(), worker=dask_worker.address, resources=resources, threads=dask_worker.state.nthreads)
 
 
-def require_same(workers: Iterable[Facts], mine: Facts | None = None) -> None:
+def require_same(workers: Iterable[Facts]) -> None:
     """Raises MachineLacks naming the workers that run another version, other sources or another commit of grailbench
-    than `mine`, which is this process."""
-    mine = here() if mine is None else mine
+    than this process."""
+    mine = here()
     if others := [f"{each.worker} on {each.host} has {other}" for each in workers if (other := differs(each, mine))]:
         raise MachineLacks(
             f"workers with another grailbench are refused: {listing(others, _SHOWN, between='; ')}; here it is "
@@ -170,27 +168,9 @@ def _machine() -> str:
 # ------------------------------------------------------------------ slots
 
 
-@dataclass(frozen=True)
-class WorkerSlot:
-    """A worker, which runs one task at a time, with the cores and GPUs that no other worker has.
-
-    cores    numbers of cores, ascending
-    gpus     as CUDA_VISIBLE_DEVICES names them
-    memory   bytes that it declares; None if it declares none
-    claims   the resources that a task there takes: all that the worker declares
-    """
-
-    worker: str
-    host: str
-    machine: str
-    cores: tuple[int, ...]
-    gpus: tuple[str, ...] = ()
-    memory: int | None = None
-    claims: tuple[tuple[str, float], ...] = ()
-
-
-def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tuple[list[WorkerSlot], list[str]]:
-    """A slot for each worker that declares its cores, beside those that are taken; and why the others got none.
+def allocate(workers: Iterable[Facts], taken: Iterable[Facts] = ()) -> tuple[list[Facts], list[str]]:
+    """A slot for each worker that declares its cores, beside those that are taken: the worker with the cores and GPUs
+    that no other has; and why the others got none.
 
     A worker gets as many of the cores that its process may use as it declares, the lowest that are free, and GPUs
     likewise.
@@ -210,13 +190,7 @@ def allocate(workers: Iterable[Facts], taken: Iterable[WorkerSlot] = ()) -> tupl
         elif gpus > len(idle):
             faults.append(f"{who} declares {count(gpus, 'GPU')}, and {len(idle)} are left to it on its machine")
         else:
-            memory = each.resources.get("memory")
-            slots.append(
-                WorkerSlot(
-                    each.worker, each.host, each.machine, tuple(free[: int(wanted)]), tuple(idle[:gpus]),
-                    None if memory is None else int(memory), tuple(sorted(each.resources.items())),
-                )
-            )  # fmt: skip
+            slots.append(replace(each, cores=tuple(free[: int(wanted)]), gpus=tuple(idle[:gpus])))
     return slots[before:], faults
 
 
@@ -242,8 +216,8 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
     addresses = [each.worker for each in found]
     slots, faults = allocate(found)
     pinned = {slot.worker: list(slot.cores) for slot in slots}
-    there, stored = graphs.digests(client, names, addresses), liveness.run(client, graphs.stored, workers=addresses)
-    local = {name: graphs.digest_here(name) for name in names}
+    there, stored = digests(client, names, addresses), liveness.run(client, stored_graphs, workers=addresses)
+    local = {name: digest_here(name) for name in names}
     records = []
     for each in found:
         its = [fault for fault in faults if f" {each.worker} " in fault]
@@ -255,7 +229,8 @@ def records(client: Client, names: Sequence[str] = ()) -> list[dict[str, Any]]:
         versions = {"python": mine.python, **mine.packages}
         theirs = {"python": each.python, **each.packages}
         unlike = {name: theirs.get(name) for name in {**versions, **theirs} if versions.get(name) != theirs.get(name)}
-        records.append({**each.record(), "pinned": pinned.get(each.worker, []), "stored": len(stored[each.worker]),
+        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(each).items()}
+        records.append({**plain, "pinned": pinned.get(each.worker, []), "stored": len(stored[each.worker]),
                         "graphs": had, "unlike": unlike, "faults": its})  # fmt: skip
     return records
 
@@ -267,3 +242,106 @@ def _had(name: str, here: str | None, there: str | None) -> str:
     if generated_name(name) is not None:
         return MADE
     return MISSING if here is None else SENT
+
+
+# ------------------------------------------------------------------ graphs
+
+
+def digest_here(name: str) -> str | None:
+    """The sha256 of a graph as rows have it (`BenchGraph.sha256`); None if it is not stored here."""
+    place = look_up(name)
+    if place is None or not place.here:
+        return None
+    return sha256_file(place.path) if place.dataset is not None else read_meta(place.path)["sha256"]
+
+
+def stored_graphs() -> list[str]:
+    """The names of the graphs whose files are in the cache here, sorted."""
+    real = [dataset.name for dataset in registry().values() if cache.local_file(dataset) is not None]
+    return sorted({*real, *stored_here()})
+
+
+def digests(client: Client, names: Iterable[str], workers: list[str]) -> dict[str, dict[str, str | None]]:
+    """What `digest_here` gives on each worker, by worker and name."""
+    return liveness.run(client, _digests, list(names), workers=workers)
+
+
+async def _digests(names: list[str]) -> dict[str, str | None]:
+    """In a thread, as a worker that reads a large file must go on answering its scheduler."""
+    return await asyncio.to_thread(lambda: {name: digest_here(name) for name in names})
+
+
+def provide(client: Client, names: Iterable[str], workers: list[str], note=lambda text: None) -> dict[str, str]:
+    """Sees to it that each worker has the graphs that this machine has, and returns their sha256 by name.
+
+    A graph that a worker lacks is sent to it, once for all workers that share a folder, unless the worker can generate
+    it. Graphs that are not here are left out: whoever opens them says so. So is a worker that is lost meanwhile. Raises
+    MachineLacks naming a worker that has another graph of that name.
+    """
+    known = {name: digest for name in names if (digest := digest_here(name)) is not None}
+    for worker in workers:
+        try:
+            for name, digest in known.items():
+                _give(client, name, digest, worker, note)
+        except OSError as error:
+            note(f"no graph was sent to {worker}: {error}")
+    return known
+
+
+def _give(client: Client, name: str, digest: str, worker: str, note) -> None:
+    """Send the file of a graph that is here, and its note, to the cache of a worker that lacks it; it takes its place
+    there when all has come and its sha256 is right. Raises MachineLacks if the worker has another, InputError if the
+    file changed while it was sent, and OSError if the worker is lost."""
+    there = digests(client, [name], [worker])[worker][name]
+    if there is None and generated_name(name) is None:
+        note(f"sending {name} to {worker}")
+        path = look_up(name).path
+        kept, where = cache.read_note(path), path.relative_to(paths.cache_dir()).as_posix()
+        with open(path, "rb") as stream:
+            at = 0
+            while piece := stream.read(PIECE):
+                liveness.run(client, _take, where, at, piece, workers=[worker])
+                at += len(piece)
+        liveness.run(client, _publish, where, sha256_file(path), kept, workers=[worker])
+        there = digests(client, [name], [worker])[worker][name]
+    if there not in (None, digest):
+        raise MachineLacks(
+            f"the worker {worker} has another {name}: its sha256 is {there}, here it is {digest} "
+            f"(take {name} out of the cache there, and it is sent)"
+        )
+
+
+_arriving: dict[str, temporary.File] = {}  # on a worker: files that are being sent to it, by their place in the cache
+
+
+def _take(where: str, at: int, piece: bytes) -> None:
+    """On a worker: keep a piece of a file that is being sent."""
+    path = _place(where)
+    if at == 0:
+        if (left := _arriving.pop(where, None)) is not None:  # whoever sent it before is gone
+            left.close()
+        _arriving[where] = temporary.File(path)
+    with open(_arriving[where].path, "r+b") as stream:
+        stream.seek(at)
+        stream.write(piece)
+
+
+def _publish(where: str, digest: str, note: dict) -> None:
+    """On a worker: put a file that has come whole in its place."""
+    path, made = _place(where), _arriving.pop(where, None)
+    if made is None:
+        raise InputError("nothing of it came", path=path)
+    try:
+        if (found := sha256_file(made.path)) != digest:
+            raise InputError(f"what came is not what was sent: sha256 {found}, not {digest}", path=path)
+        cache.publish(made, path, note)
+    finally:
+        made.close()
+
+
+def _place(where: str) -> Path:
+    """The path of a file in the cache. Raises InputError for a place outside."""
+    named = PurePosixPath(where)
+    if named.is_absolute() or ".." in named.parts:
+        raise InputError(f"{where} is outside the cache")
+    return paths.cache_dir() / named

@@ -20,7 +20,7 @@ from time import monotonic
 
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
-from grailbench.harness.commit import git
+from grailbench.harness.environment import git
 from grailbench.harness.plan import config_from_flags, config_path, flag_name, make_plan
 from grailbench.harness.runner import Interrupted
 from grailbench.util import commands, paths, temporary

@@ -87,6 +87,7 @@ AXES = (
          words=lambda n: f"memory {n:,}", unsaid=(None, 0), hidden=(None, 0), machine=True, late=True, size=True),
 )  # fmt: skip
 NAMES = tuple(axis.name for axis in AXES)
+EARLY, LATE = (tuple(axis.name for axis in AXES if axis.late == late) for late in (False, True))
 
 
 def shown() -> list[Axis]:

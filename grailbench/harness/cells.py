@@ -20,7 +20,7 @@ import numpy as np
 from grailbench.harness import axes, folder, machines, pack
 from grailbench.harness.energies import Energies
 from grailbench.harness.folder import Damage
-from grailbench.harness.rows import TIMED, cell_of, ends_trial, part_of, sampled, status_of
+from grailbench.harness.rows import TIMED, cell_of, ends_trial, grouped, part_of, sampled, status_of
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import OTHERS, USUAL, problem, registered
 from grailbench.util import words
@@ -204,10 +204,7 @@ class Cell:
 
 def batches(cells: Iterable[Cell]) -> dict[int | None, list[Cell]]:
     """The cells with random queries by the size of the batch, the largest first; unknown sizes come last."""
-    found: dict[int | None, list[Cell]] = {}
-    for cell in cells:
-        if cell.random:
-            found.setdefault(cell.batch, []).append(cell)
+    found = grouped((cell for cell in cells if cell.random), lambda cell: cell.batch)
     return dict(sorted(found.items(), key=lambda each: each[0] or 0, reverse=True))
 
 
@@ -236,10 +233,7 @@ def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
 
     `planned` is the number of planned trials for rows that do not have it; cells with fewer trials are 'incomplete'.
     """
-    grouped: dict[tuple, list[Mapping]] = {}
-    for row in rows:
-        grouped.setdefault(cell_of(row), []).append(row)
-    return [_cell(key, group, planned) for key, group in _over_seeds(grouped).items()]
+    return [_cell(key, group, planned) for key, group in _over_seeds(grouped(rows, cell_of)).items()]
 
 
 def without_seed(key: tuple) -> tuple:

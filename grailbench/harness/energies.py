@@ -119,7 +119,8 @@ def _phase(value: Any) -> bool:
         return False
     meters = value["meters"]
     known = isinstance(meters, dict) and set(meters) <= set(METERS)
-    return known and _count(value["calls"]) and _amount(value["seconds"]) and all(map(_meter, meters.values()))
+    calls = whole(value["calls"]) and value["calls"] > 0
+    return known and calls and not_negative(value["seconds"]) and all(map(_meter, meters.values()))
 
 
 def _meter(value: Any) -> bool:
@@ -131,12 +132,19 @@ def _reason(value: Any) -> bool:
 
 
 def _numbers(value: Any, names: Iterable[str]) -> bool:
-    return isinstance(value, dict) and set(value) == {*names} and all(map(_amount, value.values()))
+    return isinstance(value, dict) and set(value) == {*names} and all(map(not_negative, value.values()))
 
 
-def _amount(value: Any) -> bool:
-    return type(value) in (int, float) and 0 <= value < 2**63 and math.isfinite(value)
+def number(value: Any) -> bool:
+    """Whether a value may stand where rows have a number."""
+    return type(value) in (int, float) and abs(value) < 2**63 and math.isfinite(value)
 
 
-def _count(value: Any) -> bool:
-    return type(value) is int and 0 < value < 2**63
+def not_negative(value: Any) -> bool:
+    """Whether a value may stand where rows have a time or an amount."""
+    return number(value) and value >= 0
+
+
+def whole(value: Any) -> bool:
+    """Whether a value may stand where rows have a count."""
+    return type(value) is int and 0 <= value < 2**63

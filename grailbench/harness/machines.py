@@ -79,11 +79,9 @@ def one(environment: Mapping, rows: Iterable[Mapping], machine: str | None) -> t
         return {**its, **own}, chosen
     listed = "; ".join(f"{named(name)}: {words.machine(its, whole=False)}, {len({row['key'] for row in own})} cells"
                        for name, (its, own) in found.items())  # fmt: skip
-    what = (
-        "its cells were measured on unlike machines, whose times are no ratio"
-        if machine is None
-        else (f"no machine of the run is named {machine!r}")
-    )
+    what = f"no machine of the run is named {machine!r}"
+    if machine is None:
+        what = "its cells were measured on unlike machines, whose times are no ratio"
     raise InputError(what, remedy=f"--machine chooses one: {listed}")
 
 

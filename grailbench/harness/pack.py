@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grailbench.errors import InputError
 from grailbench.harness import folder, plugins
-from grailbench.harness.rows import cell_of, part_of, status_of
+from grailbench.harness.rows import cell_of, grouped, part_of, status_of
 from grailbench.problems.contract import registered
 from grailbench.util import __version__, records, temporary
 from grailbench.util.files import Bytes
@@ -128,10 +128,7 @@ def require_whole(where: Path) -> list[dict]:
 
 
 def _statuses(rows: Iterable[Mapping]) -> dict[tuple, str]:
-    grouped: dict[tuple, list[Mapping]] = {}
-    for row in rows:
-        grouped.setdefault(cell_of(row), []).append(row)
-    return {cell: status_of(group)[0] for cell, group in grouped.items()}
+    return {cell: status_of(group)[0] for cell, group in grouped(rows, cell_of).items()}
 
 
 def racy(problem: str, impl: str) -> bool:
@@ -180,18 +177,6 @@ def name_of(path: str | os.PathLike) -> str:
     return Path(path).name.removesuffix(SUFFIX)
 
 
-@contextmanager
-def opened(path: str | os.PathLike) -> Iterator[Path]:
-    """The folder of the run in a pack, of that name, while the block lasts; it is removed after.
-
-    The pack is verified before: its members are as the manifest says, and the run as `require_whole` and
-    `require_sound` demand. Nothing is written outside of the folder, and memory and disk are bounded by `MOST` and
-    `RATIO`. Raises InputError, which names the file and what is wrong.
-    """
-    with unpacked(path) as (where, _):
-        yield where
-
-
 def place_of(run: str | os.PathLike) -> Path:
     """The file of a pack, or the folder of a run by its place or name. Raises InputError if there is neither."""
     return Path(run) if Path(run).is_file() else folder.find_run(run)
@@ -199,9 +184,9 @@ def place_of(run: str | os.PathLike) -> Path:
 
 @contextmanager
 def folder_of(place: Path) -> Iterator[Path]:
-    """The folder of a run, given that or its pack (`opened`), while the block lasts."""
+    """The folder of a run, given that or its pack (`unpacked`), while the block lasts."""
     if place.is_file():
-        with opened(place) as where:
+        with unpacked(place) as (where, _):
             yield where
     else:
         yield place
@@ -209,7 +194,12 @@ def folder_of(place: Path) -> Iterator[Path]:
 
 @contextmanager
 def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
-    """The same folder, and the manifest."""
+    """The folder of the run in a pack, of that name, while the block lasts, and the manifest; it is removed after.
+
+    The pack is verified before: its members are as the manifest says, and the run as `require_whole` and
+    `require_sound` demand. Nothing is written outside of the folder, and memory and disk are bounded by `MOST` and
+    `RATIO`. Raises InputError, which names the file and what is wrong.
+    """
     path = Path(path)
     name = name_of(path)
     with temporary.Folder("pack") as above:
@@ -221,7 +211,7 @@ def unpacked(path: str | os.PathLike) -> Iterator[tuple[Path, Manifest]]:
 
 
 def read(stream: BinaryIO, size: int, into: Path, path: Path) -> Manifest:
-    """Verify a pack of `size` bytes, write its files to the folder `into` as `opened` says, and return its manifest."""
+    """Verify a pack of `size` bytes, write its files to the folder `into` as `unpacked` says; returns its manifest."""
     try:
         with zipfile.ZipFile(stream) as archive:
             members = dict(zip(MEMBERS, _members(archive, size), strict=True))

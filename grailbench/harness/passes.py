@@ -1,4 +1,4 @@
-"""The passes of a cell, in any process: one that is verified, and the timed ones."""
+"""The passes of a cell, in any process (`made`): one that is verified, and the timed ones."""
 
 import gc
 from dataclasses import dataclass, replace
@@ -39,6 +39,13 @@ def prime(cell: Cell, counted: bool = False, large: bool = False) -> None:
     if counted and impl.counts:
         solved.prime(impl, replace(cell.params, count=True), False)
     solved.prime(impl, cell.params, cell.from_edges or (large and impl.from_edges))
+
+
+def made(what: str, cell: Cell, data: Any, batch: Any, edges: Graph | None, *more) -> Any:
+    """Make a pass: 'attempt', 'measure', or 'energy' of the phase and for the seconds that are `more`."""
+    if what == "attempt":
+        return attempt(cell, data, batch)
+    return (energy if what == "energy" else measure)(cell, data, batch, edges, *more)
 
 
 def attempt(cell: Cell, data: Any, batch: Any) -> Attempt:

@@ -10,28 +10,21 @@ import hashlib
 import itertools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, make_dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
+import pydantic
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveInt
 
 from grailbench.data.locate import locate, members
 from grailbench.data.registry import registry
 from grailbench.errors import InputError
 from grailbench.harness import axes
+from grailbench.harness.axes import EARLY, LATE
+from grailbench.harness.rows import grouped
 from grailbench.problems.contract import OTHERS, PROBLEMS, USUAL, Params, Spec, implementation, implementations, problem
 from grailbench.util import memory, paths, settings
 from grailbench.util.guard import MOST_SECONDS
@@ -42,26 +35,27 @@ def _as_list(value):
     return value if isinstance(value, list) else [value]
 
 
-def _check_value(value, info: ValidationInfo):
-    """A value of an axis, checked and normalized by the problem of the experiment."""
+def _of(work: Callable, *given):
+    """What a function returns. Raises its InputError as a ValueError, which pydantic reports."""
     try:
-        return problem(info.data.get("problem", USUAL)).value(info.field_name, value)
+        return work(*given)
     except InputError as error:
         raise ValueError(str(error)) from None
+
+
+def _check_value(value, info: pydantic.ValidationInfo):
+    """A value of an axis, checked and normalized by the problem of the experiment."""
+    return _of(lambda: problem(info.data.get("problem", USUAL)).value(info.field_name, value))
 
 
 def _bytes(value):
     """The bytes that a text such as '8GB' means; any other value as it is."""
-    try:
-        return memory.parsed(value) if isinstance(value, str) and value != "0" else value
-    except InputError as error:
-        raise ValueError(str(error)) from None
+    return _of(memory.parsed, value) if isinstance(value, str) and value != "0" else value
 
 
 UNNAMED = "flags"  #: the name of a config that flags make
 MOST_CELLS = 100_000  #: the largest number of cells of a plan
 AXES = axes.NAMES  #: fields of an experiment that an implementation may have or not
-_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late is late) for late in (False, True))
 _T = TypeVar("_T")
 _Many = Annotated[list[_T], BeforeValidator(_as_list), Field(min_length=1)]
 _Word = Annotated[Any, AfterValidator(_check_value)]
@@ -78,13 +72,10 @@ class _WithoutAxes(BaseModel):
     sets: Annotated[list[str], BeforeValidator(_as_list)] = []
     implementations: _Many[str]
 
-    @field_validator("problem")
+    @pydantic.field_validator("problem")
     @classmethod
     def _known(cls, name: str) -> str:
-        try:
-            return problem(name).name
-        except InputError as error:
-            raise ValueError(str(error)) from None
+        return _of(problem, name).name
 
 
 def _field(axis: axes.Axis) -> tuple:
@@ -93,7 +84,7 @@ def _field(axis: axes.Axis) -> tuple:
     return _Many[number if axis.number else _Word], [axis.usual]
 
 
-_WithAxes = create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _field(axis) for axis in axes.AXES})
+_WithAxes = pydantic.create_model("_WithAxes", __base__=_WithoutAxes, **{axis.name: _field(axis) for axis in axes.AXES})
 
 
 class Experiment(_WithAxes):
@@ -131,7 +122,7 @@ class Experiment(_WithAxes):
     process: Literal["shared", "own"] | None = None
     fallback: Literal["like"] | None = None
 
-    @model_validator(mode="before")
+    @pydantic.model_validator(mode="before")
     @classmethod
     def _fill_defaults(cls, given):
         """Add the default implementations and count of the problem."""
@@ -214,7 +205,7 @@ class Cell(_Point):
 
     @cached_property
     def _columns(self) -> dict:
-        early, late = ({name: getattr(self, name) for name in names} for names in (_EARLY, _LATE))
+        early, late = ({name: getattr(self, name) for name in names} for names in (EARLY, LATE))
         return {"dataset": self.dataset, "impl": self.impl, **early, "seed": self.seed,
                 "query_set": self.queries.name, "problem": self.problem, **late}  # fmt: skip
 
@@ -234,7 +225,7 @@ class Cell(_Point):
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
         return {name: value for name, value in self._columns.items()
-                if not (value == USUAL and name == "problem") and not (value is None and name in _LATE)}  # fmt: skip
+                if not (value == USUAL and name == "problem") and not (value is None and name in LATE)}  # fmt: skip
 
     def identity(self) -> dict:
         """What identifies the measurement of a cell, whatever the number of trials."""
@@ -257,17 +248,12 @@ class Plan:
 
     def by_dataset(self) -> dict[str, list[Cell]]:
         """The cells of each graph. The graphs are in the order of their first cells."""
-        graphs: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            graphs.setdefault(cell.dataset, []).append(cell)
-        return graphs
+        return grouped(self.cells, lambda cell: cell.dataset)
 
     def groups(self) -> list[tuple[str, str, list[Cell]]]:
         """The cells that are run together: (problem, graph, cells), in the order of `by_dataset`."""
-        found: dict[tuple[str, str], list[Cell]] = {}
-        for name, cells in self.by_dataset().items():
-            for cell in cells:
-                found.setdefault((cell.problem, name), []).append(cell)
+        in_order = itertools.chain(*self.by_dataset().values())
+        found = grouped(in_order, lambda cell: (cell.problem, cell.dataset))
         return [(*key, cells) for key, cells in found.items()]
 
 
@@ -279,10 +265,8 @@ def make_plan(config: Config) -> Plan:
     """
     count = sum(map(_most_cells, config.experiment))
     if count > MOST_CELLS:
-        raise InputError(
-            f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have",
-            remedy="fewer values on an axis, or several configs",
-        )
+        what = f"{config.name}: {count:,} cells are more than the {MOST_CELLS:,} that a plan may have"
+        raise InputError(what, remedy="fewer values on an axis, or several configs")
     cells: dict[str, Cell] = {}
     for experiment in config.experiment:
         for cell in _expand(experiment):
@@ -296,8 +280,8 @@ def _most_cells(experiment: Experiment) -> int:
     graphs = len(set(experiment.datasets)) + sum(len(_members(name)) for name in experiment.sets)
     configurations = 0
     for name in experiment.implementations:
-        obeyed = [axis for axis in AXES if axis in implementation(name, experiment.problem).axes]
-        configurations += math.prod(len(getattr(experiment, axis)) for axis in obeyed)
+        obeyed = implementation(name, experiment.problem).axes
+        configurations += math.prod(len(getattr(experiment, axis)) for axis in AXES if axis in obeyed)
     return graphs * configurations * len(experiment.queries) * len(experiment.seed)
 
 
@@ -339,22 +323,13 @@ def _expand(experiment: Experiment):
 
 def _merge(one: Cell, other: Cell) -> Cell:
     """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
-
-    def most(limits: tuple) -> float | None:
-        return None if None in limits else max(limits)
-
-    return replace(
-        one,
-        trials=max(one.trials, other.trials),
-        warmup=max(one.warmup, other.warmup),
-        from_edges=one.from_edges or other.from_edges,
-        energy=one.energy or other.energy,
-        time_limit=most((one.time_limit, other.time_limit)),
-        memory_limit=most((one.memory_limit, other.memory_limit)),
-        retry=one.retry or other.retry,
-        process="own" if "own" in (one.process, other.process) else "shared",
-        fallback=one.fallback or other.fallback,
-    )
+    merged: dict[str, Any] = {"process": "own" if "own" in (one.process, other.process) else "shared"}
+    for name in ("from_edges", "energy", "retry", "fallback"):
+        merged[name] = getattr(one, name) or getattr(other, name)
+    for name in ("trials", "warmup", "time_limit", "memory_limit"):
+        both = getattr(one, name), getattr(other, name)
+        merged[name] = None if None in both else max(both)
+    return replace(one, **merged)
 
 
 def _datasets(experiment: Experiment) -> list[str]:
@@ -398,10 +373,8 @@ def load_config(where: str, short: bool = False) -> Config:
             if isinstance(blocks, list):
                 labelled.extend((f"{prefix}experiment {number}", block) for number, block in enumerate(blocks, 1))
         for _, block in labelled:
-            if isinstance(block, dict) and "queries" in block:
-                block["queries"] = _beside(path.parent, block["queries"], block.get("problem", USUAL))
-            if isinstance(block, dict) and "implementations" in block:
-                block["implementations"] = _described(path.parent, block["implementations"])
+            if isinstance(block, dict):
+                block |= _placed(path.parent, block, block.get("problem", USUAL))
 
     file = settings.read(path, _File, prepare)
     own, brief = file.experiment, file.short
@@ -416,16 +389,17 @@ def load_config(where: str, short: bool = False) -> Config:
     return Config(name=f"{file.name}-short", description=described, experiment=brief.experiment)
 
 
-def _beside(folder: Path, queries, named: str) -> list:
-    """A list of query sets, with files relative to `folder`. Wrong values stay, since validation reports them."""
-    if not isinstance(named, str) or named not in PROBLEMS:
-        return _as_list(queries)
-    return [problem(named).beside(folder, each) if isinstance(each, str) else each for each in _as_list(queries)]
-
-
-def _described(folder: Path, names) -> list:
-    """A list of implementations, in which files that describe some, relative to `folder`, have absolute paths."""
-    return [str((folder / name).resolve()) if str(name).endswith(".toml") else name for name in _as_list(names)]
+def _placed(folder: Path, block: dict, named) -> dict:
+    """The query sets and implementations that a block of that problem names, as lists, in which files, relative to
+    `folder`, have their paths. Wrong values stay, since validation reports them."""
+    found = {name: _as_list(block[name]) for name in ("queries", "implementations") if name in block}
+    if "queries" in found and isinstance(named, str) and named in PROBLEMS:
+        its = problem(named)
+        found["queries"] = [its.beside(folder, each) if isinstance(each, str) else each for each in found["queries"]]
+    if "implementations" in found:  # those that a file describes
+        found["implementations"] = [str((folder / name).resolve()) if str(name).endswith(".toml") else name
+                                    for name in found["implementations"]]  # fmt: skip
+    return found
 
 
 def shipped_configs() -> list[str]:
@@ -488,10 +462,7 @@ def _replaced(block: Experiment, given: dict) -> dict:
     keys, named = block.model_dump(), given.get("problem", block.problem)
     if named != block.problem:
         del keys["implementations"], keys["count"]
-    files = {"queries": _beside(Path(), given["queries"], named)} if "queries" in given else {}
-    if "implementations" in given:
-        files["implementations"] = _described(Path(), given["implementations"])
-    return keys | given | files
+    return keys | given | _placed(Path(), given, named)
 
 
 _FLAG_NAMES = {"datasets": "dataset", "sets": "set", "implementations": "impl"}

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, entry_points, packages_distributions
 from pathlib import Path
 
-from grailbench.harness.commit import state_of
+from grailbench.harness.environment import state_of
 from grailbench.problems.contract import ENTRY_POINTS, Implementation
 
 UNKNOWN = "unknown"  #: the hash of files that cannot be read

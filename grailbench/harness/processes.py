@@ -18,13 +18,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
 from time import monotonic, perf_counter_ns
-from typing import Any
 
 import psutil
 
@@ -49,51 +49,24 @@ importlib.import_module(sys.argv[3])._serve(int(sys.argv[1]))
 """
 
 
-@dataclass(frozen=True)
-class Named:
-    """An implementation, told to another process.
-
-    module and attribute, or the file that describes it, are used there if it is not registered after those of its
-    problem were loaded.
-    """
-
-    problem: str
-    name: str
-    module: str
-    attribute: str
-    file: Path | None
-
-    @classmethod
-    def of(cls, implementation: type) -> Named:
-        """What to tell of an implementation."""
-        its = implementation
-        return cls(its.problem, its.name, its.__module__, its.__qualname__, its.described_by)
-
-    def found(self) -> type:
-        """The implementation, registered in this process."""
-        from grailbench.problems.contract import implementation, implementations, register
-
-        if self.file is not None:
-            return implementation(str(self.file), self.problem)  # this registers it
-        if self.name not in implementations(self.problem):
-            module = import_module(self.module)  # this may register the class
-            if self.name not in implementations(self.problem):
-                register(getattr(module, self.attribute))
-        return implementations(self.problem)[self.name]
+def told(implementation: type) -> Callable[[], type]:
+    """What another process is told of an implementation: a function that returns it there, registered."""
+    its = implementation
+    return partial(_registered, its.problem, its.name, its.__module__, its.__qualname__, its.described_by)
 
 
-@dataclass(frozen=True)
-class _Opening:
-    """The first message to a `GraphProcess`: the problem, the graph and the implementations that it must know.
+def _registered(problem: str, name: str, module: str, attribute: str, file: Path | None) -> type:
+    """The implementation, of the file that describes it if there is one; the attribute of the module is used if it is
+    not registered after those of its problem were loaded."""
+    from grailbench.problems.contract import implementation, implementations, register
 
-    workloads  (spec, queries) by name
-    """
-
-    problem: str
-    graph: str
-    sha256: str
-    classes: tuple[Named, ...]
-    workloads: dict[str, tuple[Any, Any]]
+    if file is not None:
+        return implementation(str(file), problem)  # this registers it
+    if name not in implementations(problem):
+        found = import_module(module)  # this may register the class
+        if name not in implementations(problem):
+            register(getattr(found, attribute))
+    return implementations(problem)[name]
 
 
 def started(module: str, environment: Mapping[str, str]) -> tuple[subprocess.Popen, socket.socket]:
@@ -115,15 +88,15 @@ class GraphProcess:
     """The process from which those of the cells on one graph are forked."""
 
     def __init__(self, solved: str, graph: str, sha256: str, classes: list[type], workloads: dict[str, tuple]):
-        """Raises GrailbenchError or RuntimeError when the process cannot open the graph."""
+        """workloads: (spec, queries) by name. Raises GrailbenchError or RuntimeError when the process cannot open the
+        graph."""
         self._process, self._socket = started(__name__, os.environ)
         self._turn = Lock()
         self._serves = False  # whether the graph is open
         self._connection = Connection(os.dup(self._socket.fileno()))
         self.cells: list[CellProcess] = []
-        named = tuple(map(Named.of, classes))
         try:
-            outcome = self._ask(_Opening(solved, graph, sha256, named, workloads))
+            outcome = self._ask((solved, graph, sha256, [*map(told, classes)], workloads))
         except BaseException:  # such as an interrupt
             self.close()
             raise
@@ -189,8 +162,8 @@ class CellProcess:
         self.over = False  #: whether the process has ended
 
     def ask(self, what: str, seconds: float | None = None, *more) -> Outcome:
-        """Make the cell run one pass, 'attempt', 'measure' or 'energy' (of the phase and for the seconds that are
-        `more`), or 'prime' its kernels. It is killed if that takes longer than `seconds`."""
+        """Make the cell run one pass, as `passes.made` says, or 'prime' its kernels. It is killed if that takes longer
+        than `seconds`."""
         try:
             self._connection.send((what, *more))
             waits = None if seconds is None or seconds > LONGEST_SECONDS else max(seconds, 0.0)
@@ -251,8 +224,8 @@ def _serve(handle: int) -> None:
     connection = Connection(os.dup(handle))
     children: set[int] = set()
     with suppress(EOFError, OSError, ValueError):  # also where the socket closes within a question
-        opening: _Opening = connection.recv()
-        outcome = guarded(lambda: _open(opening))
+        opening = connection.recv()
+        outcome = guarded(lambda: _open(*opening))
         graph, given, read_ms = outcome.value or (None, None, None)
         connection.send(replace(outcome, value=read_ms))
         while outcome.status == "ok":
@@ -279,27 +252,27 @@ def _serve(handle: int) -> None:
     os._exit(0)
 
 
-def _open(opening: _Opening):
+def _open(solved: str, graph: str, sha256: str, classes: list[Callable[[], type]], workloads: dict[str, tuple]):
     """Open the graph. Returns it, the (data, queries) for the cells by workload, and the time from the cache in ms."""
     from grailbench.errors import GrailbenchError, InputError
     from grailbench.problems.contract import problem
 
-    for named in opening.classes:
-        chosen = named.found()
+    for known in classes:
+        chosen = known()
         with suppress(GrailbenchError):  # the cell reports what is missing
             if "gpu" in chosen.needs:
                 import_module("grailbench.cuda.gateway")  # makes no CUDA context; saves a second for each cell
             else:
                 chosen.require()  # imports a peer's library once for all cells
-    solved = problem(opening.problem)
+    its = problem(solved)
     began = perf_counter_ns()
-    graph = solved.open(opening.graph)
-    if graph.sha256 != opening.sha256:
-        raise InputError(f"{opening.graph} changed during the run")
-    given = {name: (solved.data(graph, spec), batch) for name, (spec, batch) in opening.workloads.items()}
+    opened = its.open(graph)
+    if opened.sha256 != sha256:
+        raise InputError(f"{graph} changed during the run")
+    given = {name: (its.data(opened, spec), batch) for name, (spec, batch) in workloads.items()}
     for data, _ in given.values():
-        solved.share(data)
-    return graph, given, (perf_counter_ns() - began) / 1e6
+        its.share(data)
+    return opened, given, (perf_counter_ns() - began) / 1e6
 
 
 def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tuple]) -> None:
@@ -309,7 +282,6 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
     peaks.be_killed_first()
     if cell.memory_limit is not None:
         peaks.limit(int(cell.memory_limit * 2**30))
-    data, batch = given[cell.queries.name]
     edges = None
     with suppress(EOFError, OSError):
         while True:
@@ -318,13 +290,10 @@ def _make_passes(connection: Connection, cell: Cell, graph, given: dict[str, tup
                 edges = guarded(lambda: graph.raw).value
             if what == "prime":
                 outcome = guarded(lambda: passes.prime(cell, counted=True, large=graph.edges >= LARGE))
-            elif what == "attempt":
-                outcome = guarded(lambda: passes.attempt(cell, data, batch))
-                passes.freeze(first=False)
-            elif what == "energy":
-                outcome = guarded(lambda more=more, edges=edges: passes.energy(cell, data, batch, edges, *more))
             else:
-                outcome = guarded(lambda edges=edges: passes.measure(cell, data, batch, edges))
+                outcome = guarded(partial(passes.made, what, cell, *given[cell.queries.name], edges, *more))
+            if what == "attempt":
+                passes.freeze(first=False)
             peaks.release()
             connection.send(outcome)
     os._exit(0)

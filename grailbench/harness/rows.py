@@ -4,29 +4,30 @@ Since format 2, a row has `sum`, a hash of all its other fields, so that changes
 none and are only checked for contradictions.
 """
 
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TypeVar
 
 from grailbench.errors import InputError
 from grailbench.harness import axes, energies
+from grailbench.harness.axes import EARLY, LATE
 from grailbench.problems.contract import PROBLEMS, USUAL, Problem, problem
 from grailbench.util.records import opened
 
+Key, Item = TypeVar("Key", bound=Hashable), TypeVar("Item")
 FORMAT = 2  #: the format of a run, stored in its plan; format 1, which is not stored, has rows without checksums
 MEMORY = ("host_peak_bytes", "device_peak_bytes")
 
-_EARLY, _LATE = (tuple(axis.name for axis in axes.AXES if axis.late == late) for late in (False, True))
-_CELL = ("dataset", "impl", *_EARLY, "seed", "query_set")  # fields of rows of every version
+_CELL = ("dataset", "impl", *EARLY, "seed", "query_set")  # fields of rows of every version
 
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
 #: process; device_peak_bytes: peak memory of device arrays (`harness.peaks`); roots: without the super-root; read_ms:
 #: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
 #: for a cell timed from edges; energy: in a row after the trials of a cell of which it was asked, see `energies`
 FIELDS = (
-    "run", "dataset", "kind", "stands_for", "impl", *_EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
+    "run", "dataset", "kind", "stands_for", "impl", *EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
-    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *_LATE, "energy",
+    "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *LATE, "energy",
 )  # fmt: skip
 WORKER = "worker"  #: a field of rows that were measured on a worker: a key of `workers` in the environment of their run
 DISTRIBUTION = "distribution"  #: a field of rows of plug-ins: distribution and version, 'bitclosure 0.1'
@@ -48,6 +49,14 @@ _CONSTANT_PHASES = ("label", "prepare", "ready")
 #: fields with equal values in all rows of a key that have them
 _SHARED = ("checksum", "positives", "queries", "graph_sha256", "vertices", "edges")
 _AGAIN = "take the rows of its trial out of the file, and --resume measures it again"
+
+
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Rows, or other things, by a key, in the order in which the keys first occur."""
+    groups: dict[Key, list[Item]] = {}
+    for each in items:
+        groups.setdefault(key(each), []).append(each)
+    return groups
 
 
 def cell_of(row: Mapping) -> tuple:
@@ -133,30 +142,17 @@ def _text(value) -> bool:
     return isinstance(value, str)
 
 
-def _integer(value) -> bool:
-    return type(value) is int and 0 <= value < 2**63
-
-
-def _not_negative(value) -> bool:
-    return _number(value) and value >= 0
-
-
-def _number(value) -> bool:
-    return type(value) in (int, float) and abs(value) < 2**63 and math.isfinite(value)
-
-
 def _shown(value) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 
 #: a check of the value of each field
-_CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, _integer) | dict.fromkeys(_NUMBERS, _not_negative)
+_CHECKS = dict.fromkeys(FIELDS, _text) | dict.fromkeys(_INTEGERS, energies.whole)
+_CHECKS |= dict.fromkeys(_NUMBERS, energies.not_negative) | dict.fromkeys((WORKER, DISTRIBUTION), _text)
 _CHECKS |= {
-    WORKER: _text,
-    DISTRIBUTION: _text,
     "status": lambda value: value in STATUSES and value != "incomplete",
-    "counters": lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+    "counters": lambda value: isinstance(value, dict) and all(map(energies.number, value.values())),
     "energy": energies.fits,
 }
 

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from grailbench import cuda as device
@@ -16,15 +16,14 @@ from grailbench.harness import cells as measured
 from grailbench.harness import environment as machine
 from grailbench.harness import folder as results
 from grailbench.harness import plugins, provenance
+from grailbench.harness.folder import AGAIN, Writer, new_run, only_writer, repair
 from grailbench.harness.machines import by_machine
 from grailbench.harness.plan import Plan
 from grailbench.harness.prepare import provide, require_same
-from grailbench.harness.progress import Progress, Watcher
 from grailbench.harness.rows import FORMAT, TIMED
 from grailbench.harness.session import Answered, Session
-from grailbench.harness.tasks import crowded, implementation_of, on_gpu, steps
-from grailbench.harness.writer import AGAIN, Writer, new_run, only_writer, repair
-from grailbench.problems.contract import Checks, Input, problem
+from grailbench.harness.tasks import Progress, Watcher, crowded, implementation_of, on_gpu, steps
+from grailbench.problems.contract import Checks, problem
 from grailbench.util.guard import prompt_interrupts
 from grailbench.util.visible import quoted, visible
 
@@ -90,7 +89,6 @@ def run(
     resume: Path | None = None,
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
-    open_graph: Callable[[str], Input] | None = None,
     answered: Answered | None = None,
     elsewhere: Elsewhere | None = None,
 ) -> Finished:
@@ -99,9 +97,8 @@ def run(
     A continued run must have the same plan, which may have more trials now. Its files change only when there is a row
     to add.
 
-    open_graph  replaces the opening of graphs by the problem
     answered    called once, with the workload and the answers of the first cell that is verified as right
-    elsewhere   runs the cells on other machines; neither `open_graph` nor `answered` is used then
+    elsewhere   runs the cells on other machines; `answered` is not called then
 
     Raises Interrupted after Ctrl-C, and ClusterLost when the scheduler of the workers is lost, with all finished trials
     on disk; InputError for a folder that cannot be used, a run that another process is writing, or a bad query file;
@@ -118,11 +115,11 @@ def run(
     with only_writer(folder):
         if resume is None:  # again, as another process may have written one since
             results.require_no_run(folder, remedy=AGAIN)
-        return _run(plan, watcher, folder, fetch, checks, open_graph, answered, elsewhere)
+        return _run(plan, watcher, folder, fetch, checks, answered, elsewhere)
 
 
 def _run(
-    plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, open_graph, answered: Answered | None,
+    plan: Plan, watcher: Watcher, folder: Path, fetch: bool, checks: Checks, answered: Answered | None,
     elsewhere: Elsewhere | None,
 ) -> Finished:  # fmt: skip
     known = (folder / results.PLAN).exists()
@@ -137,7 +134,7 @@ def _run(
     others = [*env.get("workers", {}).values(), *(env.get("earlier", []) if elsewhere is not None else [])]
     progress = Progress(writer, env, prior, watcher, record, others)
     try:
-        with prompt_interrupts(_before_exit(writer, folder)):
+        with prompt_interrupts(partial(_save_and_print, writer, folder)):
             provided = provide(plan, fetch, watcher.note)
             watcher.began(folder, provided, sum(steps(cell) for cell in provided.cells))
             if elsewhere is not None:
@@ -145,7 +142,7 @@ def _run(
             else:
                 if load := machine.busy(env):
                     watcher.note(f"{load}: other work disturbs the times")
-                _run_graphs(Session(progress, checks, open_graph, answered), provided)
+                _run_graphs(Session(progress, checks, answered), provided)
     except KeyboardInterrupt:
         raise Interrupted(interrupted(folder)) from None
     except ClusterLost as error:
@@ -166,7 +163,6 @@ def verify(
     *,
     fetch: bool = True,
     checks: Checks = Checks(),  # noqa: B008 - frozen
-    open_graph: Callable[[str], Input] | None = None,
     simulate: bool = False,
     answered: Answered | None = None,
 ) -> Finished:
@@ -184,7 +180,7 @@ def verify(
     provided = provide(plan, fetch, watcher.note)
     progress = Progress(None, env, [], watcher)
     watcher.began(None, provided, len(provided.cells))
-    _run_graphs(Session(progress, checks, open_graph, answered), provided)
+    _run_graphs(Session(progress, checks, answered), provided)
     return Finished(None, provided, progress.new, progress.lacking, env)
 
 
@@ -228,12 +224,9 @@ def _go_on(folder: Path) -> str:
     return f"go on with: grailbench run --resume={quoted(results.spoken(folder))}"
 
 
-def _before_exit(writer: Writer, folder: Path) -> Callable[[], None]:
-    def save_and_print():
-        writer.sync()
-        os.write(2, f"\n{interrupted(folder)}\n".encode())
-
-    return save_and_print
+def _save_and_print(writer: Writer, folder: Path) -> None:
+    writer.sync()
+    os.write(2, f"\n{interrupted(folder)}\n".encode())
 
 
 def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple[dict, Callable[[], None]]:

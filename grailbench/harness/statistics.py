@@ -129,22 +129,16 @@ def resampled(times: ArrayLike, statistic=medians, seed: int = 1, beside: ArrayL
     return out
 
 
-def interval_of(draws: np.ndarray, level: float = LEVEL) -> Interval:
-    """The percentile interval: the middle fraction `level` of the draws of a bootstrap."""
-    tail = (1.0 - level) / 2.0
+def interval_of(draws: np.ndarray) -> Interval:
+    """The percentile interval: the middle fraction `LEVEL` of the draws of a bootstrap."""
+    tail = (1.0 - LEVEL) / 2.0
     low, high = np.quantile(draws, (tail, 1.0 - tail))
     return Interval(float(low), float(high))
 
 
-def median_interval(times: ArrayLike, level: float = LEVEL, seed: int = 1) -> Interval:
+def median_interval(times: ArrayLike, seed: int = 1) -> Interval:
     """The percentile bootstrap interval of the median. A single time is both bounds."""
-    return interval_of(resampled(times, seed=seed), level)
-
-
-def ratio_interval(draws: np.ndarray, base: np.ndarray, level: float = LEVEL) -> Interval:
-    """The interval of the ratio of two independent estimates, from the draws of each."""
-    shuffled = np.random.default_rng(2).permutation(draws)  # draws with equal seeds are not independent
-    return interval_of(shuffled / base, level)
+    return interval_of(resampled(times, seed=seed))
 
 
 def outliers(times: ArrayLike) -> np.ndarray:

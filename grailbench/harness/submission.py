@@ -225,7 +225,7 @@ WRONG = "not as registered"
 
 
 def judge(path: str | Path) -> Judged:
-    """Verify a pack and judge its content by what is known here. Raises the errors of `pack.opened`."""
+    """Verify a pack and judge its content by what is known here. Raises the errors of `pack.unpacked`."""
     with pack.unpacked(path) as (where, contents):
         run = replace(read(where), folder=Path(path))
     graphs: dict[str, str] = {}

@@ -64,60 +64,34 @@ class Writer:
         return self._at
 
 
-class Reader:
-    """Reads the blocks of a folder, one at a time, into the same memory."""
-
-    def __init__(self, folder: Path):
-        *places, deep, far = np.fromfile(folder / _PLACES, np.int64).tolist()
-        self._path, self._places = folder / _BLOCKS, places
-        self._targets = np.empty(deep, np.int32), np.empty(far, np.int32)
-        self._starts = [np.empty(0, np.int64)] * 2
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all blocks."""
-        return self._places[-1]
-
-    def deep(self) -> Iterator[Rows]:
-        """The deep edges, from the first row on."""
-        for rows in self._each(range(len(self._places) - 1), 1):
-            yield rows[0]
-
-    def ascending(self) -> Iterator[tuple[Rows, Rows]]:
-        """The deep and the other edges of each block, from the first row on."""
-        yield from self._each(range(len(self._places) - 1), 2)
-
-    def descending(self) -> Iterator[tuple[Rows, Rows]]:
-        """As `ascending`, from the last block on."""
-        yield from self._each(range(len(self._places) - 2, -1, -1), 2)
-
-    def _each(self, numbers: range, parts: int) -> Iterator[tuple[Rows, ...]]:
-        with open(self._path, "rb", buffering=0) as file:
-            for number in numbers:
-                yield self._block(file, number, parts)
-
-    def _block(self, file, number: int, parts: int) -> tuple[Rows, ...]:
-        file.seek(self._places[number])
-        size = self._places[number + 1] - self._places[number]
-        if parts == 1:  # the deep edges only, which are not checked, since the others were not read
-            head = file.read(_HEAD.size)
-            size = _HEAD.size + (_HEAD.unpack(head)[4] if len(head) == _HEAD.size else 0)
-            file.seek(self._places[number])
-        content = np.frombuffer(file.read(size), np.uint8)
-        if content.size != size:
-            raise InputError("the file is cut off", path=self._path, remedy="delete the folder and begin again")
-        first, rows, *edges, deep, far, check = _HEAD.unpack(content[: _HEAD.size])
-        bytes_of = content[_HEAD.size : _HEAD.size + deep], content[_HEAD.size + deep :]
-        if parts == 2 and zlib.crc32(bytes_of[1], zlib.crc32(bytes_of[0])) != check:
-            raise InputError("a block is damaged", path=self._path, remedy="delete the folder and begin again")
-        found = []
-        for part in range(parts):
-            if self._starts[part].size <= rows:
-                self._starts[part] = np.empty(2 * rows + 1, np.int64)
-            starts, targets = self._starts[part][: rows + 1], self._targets[part][: edges[part]]
-            _decode(bytes_of[part], first, starts, targets)
-            found.append(Rows(first, starts, targets))
-        return tuple(found)
+def read(folder: Path, only_deep: bool = False, backward: bool = False) -> Iterator[tuple[Rows, ...]]:
+    """The deep and the other edges of each block, from the first row on or, `backward`, from the last block on; all
+    come in the same memory. `only_deep`: without the others, and not checked, since these are not read."""
+    *places, deep, far = np.fromfile(folder / _PLACES, np.int64).tolist()
+    path, numbers, parts = folder / _BLOCKS, range(len(places) - 1), 1 if only_deep else 2
+    targets, starts = (np.empty(deep, np.int32), np.empty(far, np.int32)), [np.empty(0, np.int64)] * 2
+    with open(path, "rb", buffering=0) as file:
+        for number in reversed(numbers) if backward else numbers:
+            file.seek(places[number])
+            size = places[number + 1] - places[number]
+            if only_deep:
+                head = file.read(_HEAD.size)
+                size = _HEAD.size + (_HEAD.unpack(head)[4] if len(head) == _HEAD.size else 0)
+                file.seek(places[number])
+            content = np.frombuffer(file.read(size), np.uint8)
+            if content.size != size:
+                raise InputError("the file is cut off", path=path, remedy="delete the folder and begin again")
+            first, rows, *counts, deep, far, check = _HEAD.unpack(content[: _HEAD.size])
+            both = content[_HEAD.size : _HEAD.size + deep], content[_HEAD.size + deep :]
+            if not only_deep and zlib.crc32(both[1], zlib.crc32(both[0])) != check:
+                raise InputError("a block is damaged", path=path, remedy="delete the folder and begin again")
+            found = []
+            for part in range(parts):
+                if starts[part].size <= rows:
+                    starts[part] = np.empty(2 * rows + 1, np.int64)
+                found.append(Rows(first, starts[part][: rows + 1], targets[part][: counts[part]]))
+                _decode(both[part], *found[part])
+            yield tuple(found)
 
 
 @njit(cache=True, inline="always")

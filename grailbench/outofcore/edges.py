@@ -54,7 +54,7 @@ def sort(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | None, 
     kept = int(offsets[-1])
     return {
         "vertices": seen.vertices, "edges": kept, "given": seen.given, "loops": seen.loops,
-        "duplicates": seen.given - seen.loops - kept, "checksum": seen.checksum,
+        "duplicates": seen.given - seen.loops - kept, "checksum": seen.digest.hexdigest(),
     }  # fmt: skip
 
 
@@ -63,7 +63,7 @@ def checksum(blocks: Iterable[tuple[np.ndarray, np.ndarray]], vertices: int | No
     are cut into blocks. Raises InputError for ids out of range."""
     seen = _Seen(vertices)
     deque(seen.keys(blocks), maxlen=0)
-    return seen.checksum
+    return seen.digest.hexdigest()
 
 
 class _Seen:
@@ -72,11 +72,7 @@ class _Seen:
     def __init__(self, vertices: int | None):
         self._stated, self._greatest = vertices, -1
         self.given = self.loops = 0
-        self._digest = hashlib.sha256()
-
-    @property
-    def checksum(self) -> str:
-        return self._digest.hexdigest()
+        self.digest = hashlib.sha256()
 
     @property
     def vertices(self) -> int:
@@ -96,7 +92,7 @@ class _Seen:
             between = sources != targets
             self.loops += sources.size - int(np.count_nonzero(between))
             keys = (sources.astype(np.uint64) << _32) | targets.astype(np.uint64)
-            self._digest.update(keys)
+            self.digest.update(keys)
             yield keys if between.all() else keys[between]
 
 

@@ -69,7 +69,14 @@ class Folder:
             temporary.sweep(path)
             known = path / _BUILD
             if paths.marked(path, _BUILD, "build", "name a folder that is new or empty"):
-                _require_same(path, _said_in(known), identity, resume)
+                before = _said_in(known)
+                if before != identity:
+                    keys = [_WORDS.get(key, key) for key in identity if before.get(key) != identity[key]]
+                    what = f"it has a build of another {' and '.join(keys) or 'kind'}"
+                    raise InputError(what, path=path, remedy="name another folder")
+                if not resume:
+                    remedy = "--resume goes on with it, or delete the folder"
+                    raise InputError("it has a build that was begun", path=path, remedy=remedy)
                 paths.require_own(path, _others(path), "build")
             else:
                 outputs.sync(path.parent)
@@ -186,18 +193,6 @@ def _is_stage(path: Path) -> bool:
 def _files(stage: Path) -> list[str]:
     """The files of a stage, by their paths in it."""
     return sorted(each.relative_to(stage).as_posix() for each in stage.rglob("*") if not each.is_dir())
-
-
-def _require_same(path: Path, known: dict, identity: dict, resume: bool) -> None:
-    if known != identity:
-        keys = [_WORDS.get(key, key) for key in identity if known.get(key) != identity[key]]
-        raise InputError(
-            f"it has a build of another {' and '.join(keys) or 'kind'}", path=path, remedy="name another folder"
-        )
-    if not resume:
-        raise InputError(
-            "it has a build that was begun", path=path, remedy="--resume goes on with it, or delete the folder"
-        )
 
 
 def _moved() -> dict[str, int]:

@@ -17,7 +17,7 @@ from numba import njit
 
 from grailbench.graph.hashing import mixed
 from grailbench.outofcore import edges, levels
-from grailbench.outofcore.blocks import Reader
+from grailbench.outofcore.blocks import read as read_blocks
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, nth, record_width, salts
 
@@ -40,12 +40,12 @@ def trees(rows: Path, leveled: Path, blocks: Path, to: Path, dim: int, seed: int
     starts = np.fromfile(leveled / levels.STARTS, np.int32)
     n, roots = int(starts[-1]), int(starts[2] if starts.shape[0] > 2 else 1)
     words: np.ndarray | None = _marked(rows, leveled)
-    read, reader = 0, Reader(blocks)
+    read = 0
     for pairs in groups(dim):
         salt = salts(seed, pairs)
         parents = np.full((n, len(pairs)), -1, np.int32)
         parents[1:roots] = 0
-        for deep, far in reader.ascending():
+        for deep, far in read_blocks(blocks):
             _take_parents(*deep, salt, parents)
             read += deep.targets.shape[0]
             if words is not None:
@@ -58,7 +58,7 @@ def trees(rows: Path, leveled: Path, blocks: Path, to: Path, dim: int, seed: int
         _sum_sizes(parents, sizes)
         siblings = np.arange(1, roots, dtype=np.int32)
         _place(0, np.array([0, roots - 1]), siblings, salt, STEPS_OF_ROWS, parents, sizes, bases)
-        for deep in reader.deep():
+        for (deep,) in read_blocks(blocks, only_deep=True):
             _place(*deep, salt, STEPS_OF_ROWS, parents, sizes, bases)
             read += deep.targets.shape[0]
         for place, pair in enumerate(pairs):
@@ -73,7 +73,7 @@ def label(rows: Path, leveled: Path, blocks: Path, planted: Path, to: Path, dim:
     Returns the number of edges that were read.
     """
     order = np.fromfile(leveled / levels.ORDER, np.int32)
-    roots, reader = int(np.fromfile(leveled / levels.STARTS, np.int32)[2:3].sum() or 1), Reader(blocks)
+    roots = int(np.fromfile(leveled / levels.STARTS, np.int32)[2:3].sum() or 1)
     width, read = record_width(dim), 0
     words: np.ndarray | None = _marked(rows, leveled)
     for pairs in groups(dim):
@@ -83,7 +83,7 @@ def label(rows: Path, leveled: Path, blocks: Path, planted: Path, to: Path, dim:
             ends[:, 2 * place] = bases + 1
             ends[:, 2 * place + 1] = -(bases + sizes)
         own = ends[:, :2].copy() if pairs[0] == 0 else None
-        for deep, far in reader.descending():
+        for deep, far in read_blocks(blocks, backward=True):
             _widen(*deep, *far[1:], ends, words if words is not None else np.empty(0, np.uint64))
             read += deep.targets.shape[0] + far.targets.shape[0]
         if words is not None:

@@ -48,10 +48,9 @@ def peel(rows: Path, to: Path, spare: int, first: int = 0) -> dict:
         if at < found:
             at, found, level = *_step(offsets, children, levels, order, most, at, found, level, spare), level + 1
     if found <= n:
-        raise InputError(
-            f"the graph has cycles, and `streamed` takes graphs without: {_cycle(offsets, children, levels, first)}",
-            remedy="condense it first, in an implementation that holds the edges, or break its cycles",
-        )
+        what = f"the graph has cycles, and `streamed` takes graphs without: {_cycle(offsets, children, levels, first)}"
+        remedy = "condense it first, in an implementation that holds the edges, or break its cycles"
+        raise InputError(what, remedy=remedy)
     starts = np.searchsorted(levels[order], np.arange(int(levels[order[n]]) + 2)).astype(np.int32)
     for name, array in ((LEVELS, levels), (ORDER, order), (STARTS, starts)):
         array.tofile(to / name)

@@ -97,9 +97,8 @@ def _columns(block: Any) -> Block:
 def _blocks(source: Any) -> Iterable[Block]:
     """The blocks of an iterable. Raises InputError if it is none."""
     if not isinstance(source, Iterable):
-        raise InputError(
-            f"{shown(source)} is not a stream of edges", remedy="a path, a name, or an iterable of blocks is"
-        )
+        remedy = "a path, a name, or an iterable of blocks is"
+        raise InputError(f"{shown(source)} is not a stream of edges", remedy=remedy)
     return map(_columns, source)
 
 
@@ -192,12 +191,11 @@ def write_parquet(path: Path, stream: Stream) -> dict:
     edges = 0
     with outputs.atomic_file(path, seeks=True, follow=True) as file:
         metadata = {} if stream.vertices is None else {_VERTICES: str(stream.vertices)}
-        with parquet.ParquetWriter(
-            file, schema.with_metadata(metadata), compression="none", use_dictionary=False
-        ) as writer:
+        schema = schema.with_metadata(metadata)
+        with parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
             for sources, targets in stream.blocks():
                 columns = [np.ascontiguousarray(column, np.int32) for column in (sources, targets)]
-                writer.write_batch(arrow.record_batch(columns, schema=schema.with_metadata(metadata)))
+                writer.write_batch(arrow.record_batch(columns, schema=schema))
                 edges += sources.size
     return {"path": str(path), "vertices": stream.vertices, "edges": edges, "bytes": path.stat().st_size}
 

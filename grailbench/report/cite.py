@@ -11,8 +11,7 @@ from grailbench.data.registry import registry
 from grailbench.harness import folder as results
 from grailbench.harness import pack, plugins
 from grailbench.harness.cells import Run, load
-from grailbench.harness.commit import commit_state
-from grailbench.harness.environment import busy
+from grailbench.harness.environment import busy, commit_state
 from grailbench.problems.contract import PROBLEMS, registered
 from grailbench.report.published import PAPER_TABLES
 from grailbench.report.render.latex import escape

@@ -27,7 +27,7 @@ from targets import mark, values_of
 
 import grailbench
 from grailbench.api.index import _unpacked
-from grailbench.compare import gate
+from grailbench.compare.runs import gate_of
 from grailbench.data import registry, sources
 from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
@@ -298,7 +298,7 @@ def pack_of(data: bytes, place: Place) -> str:
         files[where] = sealed(data[1:]) if where != folder.ROWS else b"\n".join(map(sealed, data[1:].split(b"\n")))
     content = pack.packed(files, True, 1) if kind in (b"P", b"E", b"L", b"R") else data
     path = place.write(patched(content, data[1:]) if kind == b"P" else content, f"input{pack.SUFFIX}")
-    with pack.opened(path) as where:
+    with pack.unpacked(path) as (where, _):
         rows, _ = folder.read_rows(where)
         assert kind != b"P" or (where / folder.ROWS).read_bytes() == files[folder.ROWS], "another run"
     return f"a run of {min(len(rows), 4)}"
@@ -450,7 +450,7 @@ TARGETS = (
     Target("npy-pairs", of_path(_array_file), "pairs of numpy"),
     Target("archive", _archive, "downloaded archives", files=("input.tar.gz", "out"), few=130),
     Target("config", _config, "configs of runs", few=150),
-    Target("gate", of_path(gate.load_gate), "gates of comparisons"),
+    Target("gate", of_path(gate_of), "gates of comparisons"),
     Target("registry", of_path(_registry), "the registry of graphs"),
     Target("sets", of_path(lambda path: settings.read(path, catalogue.Set)), "sets of generated graphs"),
     Target("program", of_path(description.read), "descriptions of programs"),

@@ -139,7 +139,7 @@ def broken(details: Mapping[str, object]) -> list[str]:
 
 
 def _commit() -> str | None:
-    from grailbench.harness.commit import commit_state
+    from grailbench.harness.environment import commit_state
 
     commit, changed = commit_state()
     return None if changed else commit

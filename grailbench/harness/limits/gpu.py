@@ -116,14 +116,9 @@ def measure(scale: Scale, note: Note) -> list[dict]:
     """
     device = describe()
     found = []
-    for what, part in (
-        ("copies", _copies),
-        ("gathers", _gathers),
-        ("atomic adds", _atomics),
-        ("launches", _launches),
-        ("barriers", _barriers),
-        ("transfers", _transfers),
-    ):
+    parts = {"copies": _copies, "gathers": _gathers, "atomic adds": _atomics, "launches": _launches,
+             "barriers": _barriers, "transfers": _transfers}  # fmt: skip
+    for what, part in parts.items():
         note(f"gpu: {what}")
         found += part(scale, device)
     return found
@@ -188,13 +183,8 @@ def _by_table(what: str, scale: Scale, device: Device, launch: Callable) -> list
 
 def _launches(scale: Scale, device: Device) -> list[dict]:
     """Host microseconds per call of launches without waiting, and of a launch with waiting."""
-
-    def waited():
-        _nothing[1, 32]()
-        cuda.synchronize()
-
-    found = []
-    for variant, call in (("no arguments", _nothing[1, 32]), ("no arguments, waited for", waited)):
+    found, launch = [], _nothing[1, 32]
+    for variant, call in (("no arguments", launch), ("no arguments, waited for", partial(_waited, launch))):
         call()
         us = [] if simulated else [_calls(call, scale.launches) for _ in range(scale.repeats)]
         found.append(row("gpu", "launch", "us", us, variant=variant))
@@ -230,20 +220,16 @@ def _transfers(scale: Scale, device: Device) -> list[dict]:
             there.copy_to_device(here)
             there.copy_to_host(back)
             _check(np.array_equal(back, random), f"transfer, {kind}")
-            for way, transfer in (("to device", partial(_put, there, here)), ("to host", partial(_get, there, back))):
+            for way, copy, array in (("to device", there.copy_to_device, here), ("to host", there.copy_to_host, back)):
+                transfer = partial(_waited, copy, array)
                 us = [] if simulated else [_calls(transfer, times) for _ in range(scale.repeats)]
                 rates = [size / each / 1e3 for each in us]
                 found.append(row("gpu", "transfer", "GB/s", rates, variant=f"{way}, {kind}", bytes=size))
     return sorted(found, key=lambda each: each["variant"])
 
 
-def _put(there, here) -> None:
-    there.copy_to_device(here)
-    cuda.synchronize()
-
-
-def _get(there, back) -> None:
-    there.copy_to_host(back)
+def _waited(call: Callable, *arguments) -> None:
+    call(*arguments)
     cuda.synchronize()
 
 
