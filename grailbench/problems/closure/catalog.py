@@ -21,7 +21,17 @@ from grailbench.problems.closure.index import (
 from grailbench.problems.closure.sweep import Blocks, Condensed, condense
 
 
-class _Floyd(Solver):
+@register
+class Floyd(Solver, Implementation):
+    """Floyd-Warshall on 32-bit integers, one thread.
+
+    For each pivot k, row i becomes row i or row k wherever i has an edge to k.
+    """
+
+    name = "floyd-warshall"
+    source = "Fenz et al. 2022, section 3.1"
+    cost = "O(n^3); 4 n^2 bytes"
+
     def __init__(self, relation: Relation, params: Params):
         self._given = relation.matrix
         self._matrix = self._given.copy()
@@ -35,19 +45,18 @@ class _Floyd(Solver):
 
 
 @register
-class Floyd(Implementation):
-    """Floyd-Warshall on 32-bit integers, one thread.
+class Warshall(Solver, Implementation):
+    """Warshall on packed bits, 64 pivots at a time, with tables of unions.
 
-    For each pivot k, row i becomes row i or row k wherever i has an edge to k.
+    A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
+    selected by one word of its bits. Unions are read from tables, one for each 8 pivots, made once per step.
     """
 
-    name = "floyd-warshall"
-    source = "Fenz et al. 2022, section 3.1"
-    cost = "O(n^3); 4 n^2 bytes"
-    solver = _Floyd
+    name = "warshall-bits"
+    source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
+    cost = "O(n^3 / 512) words; n^2 / 8 bytes"
+    axes = frozenset({"threads"})
 
-
-class _Warshall(Solver):
     def __init__(self, relation: Relation, params: Params):
         self._given, self._workers = relation.bits, params.workers
         self._bits = self._given.copy()
@@ -60,55 +69,32 @@ class _Warshall(Solver):
         return Closed(self._bits.shape[0], packed.count(self._bits), bits=self._bits)
 
 
-@register
-class Warshall(Implementation):
-    """Warshall on packed bits, 64 pivots at a time, with tables of unions.
+class _Condensing(Solver, Implementation):
+    """From edges: strong components first. Subclasses use blocks of targets."""
 
-    A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
-    selected by one word of its bits. Unions are read from tables, one for each 8 pivots, made once per step.
-    """
-
-    name = "warshall-bits"
-    source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
-    cost = "O(n^3 / 512) words; n^2 / 8 bytes"
-    axes = frozenset({"threads"})
-    solver = _Warshall
-
-
-class _Sweep(Solver):
-    """Bits of all pairs in memory, or blocks of them."""
+    axes = frozenset({"threads", "memory"})
+    counts = ("components", "component_edges", "blocks")
 
     def __init__(self, relation: Relation, params: Params):
-        self.vertices = n = relation.vertices
+        self.vertices = relation.vertices
         self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
-        self._bits = None
-        if not self._memory or self._memory >= packed.size(n):
-            require_memory(packed.size(n), n, 8 * n)
-            self._bits = packed.reusable(n, packed.words(n))
-            self.held_bytes = self._bits.nbytes
 
-    def solve(self, timer: Timer) -> Closed:
+    def _condensed(self, timer: Timer) -> Condensed:
         with timer.phase("condense"):
             condensed = condense(*self._rows)
         self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0])}
-        if self._bits is None:
-            return self._in_blocks(condensed, timer)
-        with timer.phase("sweep"):
-            reached = sweep.close(condensed, self._bits, self._workers)
-        return Closed(self.vertices, int(reached.sum(dtype=np.int64)), bits=self._bits)
+        return condensed
 
-    def _in_blocks(self, condensed: Condensed, timer: Timer) -> Closed:
-        width = block_words(self._memory, 8 * condensed.count, self.vertices)
-        with timer.phase("sweep"):
-            blocks = Blocks(condensed, width, self._workers)
-            edges = blocks.count()
+    def _blocks(self, condensed: Condensed, memory: int) -> Blocks:
+        """Blocks of at most so many bytes."""
+        blocks = Blocks(condensed, block_words(memory, 8 * condensed.count, self.vertices), self._workers)
         self.held_bytes = blocks.bytes
         self.counters["blocks"] = len(blocks)
-        return Closed(self.vertices, edges, parts=blocks.spread, reached=blocks.reached)
+        return blocks
 
 
 @register
-class Sweep(Implementation):
+class Sweep(_Condensing):
     """Strong components of the edges, then bit sets in reverse topological order.
 
     From the last component to the first, the set of each is the union of those of the components that its edges lead
@@ -119,34 +105,30 @@ class Sweep(Implementation):
     name = "condense-bits"
     source = "Tarjan 1972; Purdom 1970; Goralcikova and Koubek 1979"
     cost = "O(n + m), and O(n / 64) an edge between components that is not redundant; n^2 / 8 bytes, or `memory`"
-    axes = frozenset({"threads", "memory"})
-    counts = ("components", "component_edges", "blocks")
-    solver = _Sweep
 
-
-class _Pairs(Streaming):
     def __init__(self, relation: Relation, params: Params):
-        self.vertices = relation.vertices
-        self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
+        super().__init__(relation, params)
+        n, self._bits = self.vertices, None
+        if not self._memory or self._memory >= packed.size(n):
+            require_memory(packed.size(n), n, 8 * n)
+            self._bits = packed.reusable(n, packed.words(n))
+            self.held_bytes = self._bits.nbytes
 
-    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
-        with timer.phase("condense"):
-            condensed = condense(*self._rows)
-        row = 8 * condensed.count
-        width = block_words(self._memory or max(SOME, row), row, self.vertices)
+    def solve(self, timer: Timer) -> Closed:
+        condensed = self._condensed(timer)
         with timer.phase("sweep"):
-            blocks = Blocks(condensed, width, self._workers)
-            yield from blocks.pairs()
-        self.reached, self.held_bytes = blocks.reached, blocks.bytes
-        self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0]),
-                         "blocks": len(blocks)}  # fmt: skip
+            if self._bits is not None:
+                reached = sweep.close(condensed, self._bits, self._workers)
+                return Closed(self.vertices, int(reached.sum(dtype=np.int64)), bits=self._bits)
+            blocks = self._blocks(condensed, self._memory)
+            return Closed(self.vertices, blocks.count(), parts=blocks.spread, reached=blocks.reached)
 
 
 SOME = 1 << 26  #: bytes of a block of `condense-pairs`, unless `memory` says otherwise
 
 
 @register
-class Pairs(Implementation):
+class Pairs(Streaming, _Condensing):
     """As `condense-bits` in blocks, whose bits are listed as pairs of 32-bit integers.
 
     A block of targets takes 64 MiB, or `memory`. Pairs are handed over a million at a time and not kept: what Datalog
@@ -156,12 +138,18 @@ class Pairs(Implementation):
     name = "condense-pairs"
     source = "Tarjan 1972; Goralcikova and Koubek 1979"
     cost = "as condense-bits, and O(1) a pair; 64 MiB, or `memory`"
-    axes = frozenset({"threads", "memory"})
-    counts = ("components", "component_edges", "blocks")
-    solver = _Pairs
+
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        condensed = self._condensed(timer)
+        with timer.phase("sweep"):
+            blocks = self._blocks(condensed, self._memory or max(SOME, 8 * condensed.count))
+            yield from blocks.pairs()
+        self.reached = blocks.reached
 
 
 class _OnGpu(Implementation):
+    """Its solver is the class of the same name in `gpu.solvers`."""
+
     needs = ("gpu",)
 
     @classmethod
@@ -170,8 +158,7 @@ class _OnGpu(Implementation):
         cls.require()
         from grailbench.problems.closure.gpu import solvers
 
-        solver = solvers.SOLVERS[cls.name]
-        return solver(relation, params) if "memory" in cls.axes else solver(relation)
+        return getattr(solvers, cls.__name__)(relation, params)
 
 
 _REPORT = "Fenz et al. 2022, section"

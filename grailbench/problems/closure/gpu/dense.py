@@ -57,11 +57,6 @@ def run_pitched_2d(matrix, n: int) -> None:
         pitched_2d[blocks, (EDGE, EDGE)](matrix, n, k)
 
 
-def tiles(n: int) -> int:
-    """Returns the number of tiles per side; `run_tiled` needs EDGE * tiles(n) rows and columns, padded with 0."""
-    return -(-n // EDGE)
-
-
 @cuda.jit(device=True)
 def or_both(found, first, second):
     """Sets an entry of the closure where both others are set."""
@@ -71,7 +66,7 @@ def or_both(found, first, second):
 def run_tiled(matrix) -> int:
     """Runs Katz and Kider's three phases per step on tiles in shared memory (section 3.8); does not wait.
 
-    Returns the number of launches.
+    Sides are multiples of `EDGE`, padded with 0. Returns the number of launches.
     """
     return run_tiles(or_both, matrix, EDGE)
 

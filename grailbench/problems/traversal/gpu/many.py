@@ -372,7 +372,6 @@ class Many(Together):
     ):
         """threads, blocks: of a block, and blocks of a multiprocessor (None: as many as fit); rule: the first values of
         a `Rule`; most: words of a row at most."""
-        self.counters: dict[str, int] = {}
         self._network, self._most, self._shape = network, most, (threads, blocks)
         self._rule = Rule(*map(np.int32, Rule(*rule)))
         back = 0 if network.symmetric else 4 * (network.vertices + 1 + network.edges)
@@ -441,8 +440,7 @@ class Many(Together):
         (keeping or self._launch).launch()
         found = Found(*(each.copy_to_host()[:k] for each in self._sums[:4]))
         levels, pulled = self._sums.counted.copy_to_host().tolist()
-        for name, value in (("launches", 1), ("levels", levels), ("bottom_up", pulled)):
-            self.counters[name] = self.counters.get(name, 0) + value
+        self.count(launches=1, levels=levels, bottom_up=pulled)
         return found
 
 

@@ -67,17 +67,9 @@ class OnDevice(Solver):
 
     distances: object
 
-    def __init__(self):
-        self.counters: dict[str, int] = {}
-
     def search(self, source: int) -> None:
         """Fills `distances`."""
         raise NotImplementedError
-
-    def count(self, **more: int) -> None:
-        """Adds to the counters."""
-        for name, value in more.items():
-            self.counters[name] = self.counters.get(name, 0) + int(value)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
         """Searches; the copy of the distances to the host is phase `transfer`."""
@@ -95,7 +87,6 @@ class OneLaunch(OnDevice):
 
     def __init__(self, counted: int):
         """counted: the length of `_counted`, int32 on the device."""
-        super().__init__()
         self._query = cuda.mapped_array(1, np.int32)
         self._counted = cuda.to_device(np.zeros(counted, np.int32))
 
