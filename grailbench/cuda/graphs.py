@@ -118,10 +118,3 @@ def _narrow(array: np.ndarray) -> np.ndarray:
         return np.zeros(1, np.int32)  # the device has no empty arrays
     fits = array.dtype == np.int64 and array[-1] < 2**31
     return array.astype(np.int32) if fits else array
-
-
-def leveled_bytes(vertices: int, edges: int, deep: int, depth: int, parents: bool) -> int:
-    """The size of a `DeviceLeveled` in bytes, for `deep` deep edges and `depth` levels, with or without parents."""
-    wide = 4 if edges < 2**31 else 8
-    rows = (vertices + 1) * wide
-    return 8 * vertices + 4 * (depth + 1) + 2 * rows + 8 * edges + 8 * deep + parents * (rows + 4 * edges)

@@ -70,13 +70,5 @@ def _by_level(offsets, children, levels, order, depth):
                     deep_sources[deep], deep_targets[deep] = x, y
                     deep += 1
             starts[x + 1], deep_starts[x + 1] = at, deep
-    return (
-        rank,
-        level_starts,
-        starts,
-        sources,
-        targets,
-        deep_starts,
-        deep_sources[:deep].copy(),
-        deep_targets[:deep].copy(),
-    )
+    deep_sources, deep_targets = deep_sources[:deep].copy(), deep_targets[:deep].copy()
+    return rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets

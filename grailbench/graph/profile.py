@@ -111,17 +111,9 @@ def weak_components(dag: Dag) -> np.ndarray:
 
 def repeated(graph: Graph) -> int:
     """The number of edges of a raw graph that repeat another."""
-    return int(_repeated(*rows_of(graph)))
-
-
-@njit(cache=True)
-def _repeated(offsets, targets):
-    """The number of edges that repeat another; offsets int64[n + 1], targets int32[m], rows ascending."""
-    found = 0
-    for u in range(offsets.shape[0] - 1):
-        for k in range(offsets[u] + 1, offsets[u + 1]):
-            found += targets[k] == targets[k - 1]
-    return found
+    offsets, targets = rows_of(graph)
+    sources = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(offsets))
+    return int(np.count_nonzero((targets[1:] == targets[:-1]) & (sources[1:] == sources[:-1])))
 
 
 # ---------------------------------------------------------------------------------------- reach

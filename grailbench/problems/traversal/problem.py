@@ -42,10 +42,7 @@ class _Traversal(Problem):
     """What the three problems share. The results of phase `solve` stay on the device; phase `ready` ends with all
     distances on the host."""
 
-    modules = (
-        "grailbench.problems.traversal.cpu",
-        "grailbench.problems.traversal.gpu.catalog",
-    )
+    modules = ("grailbench.problems.traversal.cpu", "grailbench.problems.traversal.gpu.catalog")
     phases = ("prepare", "solve")
     answer = "reached"
     repeated = ()

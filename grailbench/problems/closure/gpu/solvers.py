@@ -222,31 +222,41 @@ class SsspEach(Solver):
     """Searches from every vertex, and copies each row to the host when it is complete."""
 
     def __init__(self, relation: Relation, params: Params):
-        self.vertices = relation.vertices
+        self.vertices = n = relation.vertices
         offsets, targets = relation.rows
         self._rows = offsets, targets if targets.size else np.zeros(1, np.int32)
-        self.held_bytes = self._rows[0].nbytes + self._rows[1].nbytes + 8 * self.vertices
-        _require(self.held_bytes, self.vertices)
+        self.held_bytes = self._rows[0].nbytes + self._rows[1].nbytes + 8 * n
+        _require(self.held_bytes, n)
         self._device = tuple(cuda.device_array(rows.shape, rows.dtype) for rows in self._rows)
-        self._found = np.empty((self.vertices, self.vertices), np.int32)
-        self._searches = dense.Searches(*self._device, self.vertices)
+        self._reached, self._mask = (cuda.device_array(n, np.int32) for _ in range(2))
+        self._flag, self._found = cuda.device_array(1, np.int32), np.empty((n, n), np.int32)
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
         """Copies the edges in, then searches and copies out in turns, both timed by the host's clock."""
-        phases, searches = Phases(), self._searches
+        phases = Phases()
         with phases.phase("host_to_device"):
             for device, host in zip(self._device, self._rows, strict=True):
                 device.copy_to_device(host)
         phases.hand_over(timer.record)
         for source in range(self.vertices):
             with timer.phase("kernel"):
-                searches.search(source)
+                self._search(source)
             with timer.phase("device_to_host"):
-                searches.fetch(self._found[source])
+                self._reached.copy_to_host(self._found[source])
         with timer.phase("count_edges"):
             edges = int(np.count_nonzero(self._found)) - self.vertices
         return Closed(self.vertices, edges, matrix=self._found)
+
+    def _search(self, source: int) -> None:
+        """Finds what `source` reaches, itself included, and waits for the device."""
+        grid = -(-self.vertices // dense.THREADS), dense.THREADS
+        dense.start[grid](self._reached, self._mask, source)
+        growing, none = np.ones(1, np.int32), np.zeros(1, np.int32)
+        while growing[0]:
+            self._flag.copy_to_device(none)
+            dense.relax[grid](*self._device, self._reached, self._mask, self._flag)
+            self._flag.copy_to_host(growing)
 
 
 class _Condensing(Solver):

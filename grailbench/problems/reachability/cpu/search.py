@@ -12,8 +12,6 @@ parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -67,33 +65,6 @@ def scratch(vertices: int, width: int = 1) -> Scratch:
         np.empty(width, np.int32),
         np.zeros(1, np.int64),
     )
-
-
-class Scratches:
-    """Scratch memory that is lent to one thread at a time; there are as many as threads that ever searched at once.
-
-    `at_once` are made at the start.
-    """
-
-    def __init__(self, vertices: int, width: int = 1, at_once: int = 1):
-        self.vertices, self.width = vertices, width
-        self._idle = [scratch(vertices, width) for _ in range(at_once)]
-
-    def new(self) -> Scratch:
-        """Returns scratch memory that is not lent again."""
-        return scratch(self.vertices, self.width)
-
-    @contextmanager
-    def lent(self) -> Iterator[Scratch]:
-        """Lends scratch memory for the block of a `with` statement."""
-        try:
-            one = self._idle.pop()
-        except IndexError:
-            one = self.new()
-        try:
-            yield one
-        finally:
-            self._idle.append(one)
 
 
 @njit(cache=True, inline="always")

@@ -1,10 +1,13 @@
 """Search without an index, the baseline of all tables: `dfs` and `bfs`."""
 
+from functools import partial
+
 import numpy as np
 
 from grailbench.graph.csr import Dag
+from grailbench.graph.threads import Lender
 from grailbench.problems.reachability.counters import named, with_traffic, zeros
-from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
+from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, answer_blocks, scratch
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
 
@@ -17,7 +20,7 @@ class Unguided(Index):
     def __init__(self, dag: Dag, params: Params, breadth_first: bool):
         self.rows, self.breadth_first = (dag.offsets, dag.children, NO_LEVELS), breadth_first
         self.counts = zeros() if params.count else None
-        self.scratches = Scratches(dag.vertices)
+        self.scratches = Lender(partial(scratch, dag.vertices), 1)
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
         """Searches from every source until its target is found or no vertex is left."""

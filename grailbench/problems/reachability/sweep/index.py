@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
-from grailbench.graph.threads import helpers
+from grailbench.graph.threads import Lender, helpers
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.sweep.groups import (
     LANES,
@@ -26,7 +26,7 @@ from grailbench.problems.reachability.sweep.groups import (
     rows_for,
     sweep,
 )
-from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
+from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, scratch, settle
 from grailbench.util import memory
 
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
@@ -49,7 +49,7 @@ class SweepIndex(Index):
         self.dag, self.workers = dag, params.workers
         self.ways = (dag.offsets, dag.children), (dag.parent_offsets, dag.parents)
         self.counts = dict.fromkeys(_COUNTS, 0) if params.count else None
-        self._idle: list[tuple[np.ndarray, np.ndarray]] = []
+        self.scratch = Lender(partial(scratch, dag.vertices)).lent
         self._lock = Lock()
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -141,18 +141,6 @@ class SweepIndex(Index):
             self._worked(counts)
 
         on_threads(justified(threads, len(groups) * (part.vertices + part.children.shape[0])), work, groups)
-
-    @contextmanager
-    def scratch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Lends the memory of one search."""
-        try:
-            own = self._idle.pop()
-        except IndexError:
-            own = np.zeros(self.dag.vertices + 1, np.int32), np.empty(self.dag.vertices, np.int32)
-        try:
-            yield own
-        finally:
-            self._idle.append(own)
 
     def _worked(self, counts: np.ndarray | None) -> None:
         if counts is not None:

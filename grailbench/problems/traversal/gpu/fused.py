@@ -237,12 +237,8 @@ class Fused(OneLaunch):
         self.rows = upload(network, 4 * n + 24 * most + back)
         big = np.flatnonzero(np.diff(network.offsets if network.symmetric else network.reverse[0]) > rule.large)
         self.distances = cuda.device_array(n, np.int32)
-        state = State(
-            self.distances,
-            cuda.device_array((2, most, 3), np.int32),
-            cuda.to_device(big.astype(np.int32) if big.size else np.full(1, -1, np.int32)),
-            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
-            self._counted,
-        )
+        big = cuda.to_device(big.astype(np.int32) if big.size else np.full(1, -1, np.int32))
+        queues, counters = cuda.device_array((2, most, 3), np.int32), cuda.to_device(np.zeros(SLOT * SLOTS, np.int64))
+        state = State(self.distances, queues, big, counters, self._counted)
         args = self._query, self.rows, turned(network, self.rows), state, Rule(*map(np.int32, rule))
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))

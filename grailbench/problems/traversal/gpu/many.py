@@ -363,13 +363,9 @@ class Many(Together):
     """Searches from as many sources at once as the memory of the device has words for."""
 
     def __init__(
-        self,
-        network: Network,
-        threads: int = THREADS,
-        blocks: int | None = BLOCKS,
-        rule: tuple[int, ...] = (),
+        self, network: Network, threads: int = THREADS, blocks: int | None = BLOCKS, rule: tuple[int, ...] = (),
         most: int = WORDS,
-    ):
+    ):  # fmt: skip
         """threads, blocks: of a block, and blocks of a multiprocessor (None: as many as fit); rule: the first values of
         a `Rule`; most: words of a row at most."""
         self._network, self._most, self._shape = network, most, (threads, blocks)

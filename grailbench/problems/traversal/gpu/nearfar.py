@@ -320,17 +320,9 @@ class NearFar(OneLaunch):
         rule = rule._replace(width=rule.width or band_width(network), room=room, bits=bits)
         most = worklist.most_ranges(network.offsets, rule.chunk)
         self.rows = upload(network, 20 * n + 24 * most)
-        self.distances = cuda.device_array(n, np.int32)
-        state = State(
-            self.distances,
-            cuda.device_array(n, np.int32),
-            cuda.device_array(n, np.int32),
-            cuda.device_array((2, most, 3), np.int32),
-            cuda.device_array((2, n), np.int32),
-            cuda.to_device(np.zeros(2 * _PILES, np.int32)),
-            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
-            self._counted,
-        )
+        arrays = [cuda.device_array(shape, np.int32) for shape in (n, n, n, (2, most, 3), (2, n))]
+        piles, counters = np.zeros(2 * _PILES, np.int32), np.zeros(SLOT * SLOTS, np.int64)
+        self.distances, state = arrays[0], State(*arrays, *map(cuda.to_device, (piles, counters)), self._counted)
         args = self._query, self.rows, state, Rule(*map(np.int32, rule))
         per = per or blocks_per(network)
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=per))

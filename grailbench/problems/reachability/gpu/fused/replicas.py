@@ -16,7 +16,7 @@ from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import library, staging
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
+from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape
 from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
@@ -62,15 +62,9 @@ class Labeler:
     """
 
     def __init__(
-        self,
-        graph: Outline,
-        device: DeviceLeveled,
-        dim: int,
-        seed: int,
-        shared: bool | None = None,
-        shape: Shape | None = None,
-        narrow: int = grid.NARROW,
-    ):
+        self, graph: Outline, device: DeviceLeveled, dim: int, seed: int, shared: bool | None = None,
+        shape: Shape | None = None, narrow: int = grid.NARROW,
+    ):  # fmt: skip
         n = graph.vertices
         lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
         self.records, self._span = records_of(lanes, dim, hubs), Span()
@@ -133,7 +127,8 @@ class HostLabeler:
 def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
     """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
     and sweeps."""
-    graph = leveled_bytes(vertices, edges, edges, depth, True)
+    rows = (vertices + 1) * (4 if edges < 2**31 else 8)
+    graph = 8 * vertices + 4 * (depth + 1) + 3 * rows + 20 * edges
     return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
 
 
