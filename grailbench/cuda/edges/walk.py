@@ -11,6 +11,7 @@ All in one cooperative launch; block 0 alone processes narrow levels. Vertices t
 or behind them. A walk ends early on a deep graph (`cuda.graphs.Outline.deep`).
 """
 
+from collections import namedtuple
 from functools import cache
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ MOST_VERTICES, MOST_EDGES = 1 << 63 - _SHIFT, 1 << _SHIFT
 FIRST, LAST, DEPTH, STOPPED = range(4)  #: of `Walk.state`
 
 
-class Walk(NamedTuple):
+class Walk(namedtuple("Walk", "missing last vertex rank starts sources targets level_starts sums state")):
     """Arrays of a walk over n vertices and m edges, and r roots, on the device. A super-root, vertex n, is in place 0.
 
     missing  int32[n]      the number of parents to come
@@ -46,17 +47,6 @@ class Walk(NamedTuple):
     state    int64[4]      the first place of the present level, the place after it, the number of levels begun, and
                            whether the walk ended because the graph is deep
     """
-
-    missing: object
-    last: object
-    vertex: object
-    rank: object
-    starts: object
-    sources: object
-    targets: object
-    level_starts: object
-    sums: object
-    state: object
 
 
 @cuda.jit(device=True)

@@ -5,20 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure import sweep, warshall
-from grailbench.problems.closure.index import (
-    Closed,
-    Implementation,
-    Params,
-    Relation,
-    Solver,
-    Streaming,
-    Timer,
-    block_words,
-    register,
-    require_memory,
-)
+from grailbench.problems.closure import index, sweep, warshall
+from grailbench.problems.closure.index import Closed, Implementation, Params, Relation, Solver, Streaming
 from grailbench.problems.closure.sweep import Blocks, Condensed, condense
+from grailbench.problems.contract import Timer, register
 
 
 @register
@@ -87,7 +77,7 @@ class _Condensing(Solver, Implementation):
 
     def _blocks(self, condensed: Condensed, memory: int) -> Blocks:
         """Blocks of at most so many bytes."""
-        blocks = Blocks(condensed, block_words(memory, 8 * condensed.count, self.vertices), self._workers)
+        blocks = Blocks(condensed, index.block_words(memory, 8 * condensed.count, self.vertices), self._workers)
         self.held_bytes = blocks.bytes
         self.counters["blocks"] = len(blocks)
         return blocks
@@ -110,7 +100,7 @@ class Sweep(_Condensing):
         super().__init__(relation, params)
         n, self._bits = self.vertices, None
         if not self._memory or self._memory >= packed.size(n):
-            require_memory(packed.size(n), n, 8 * n)
+            index.require_memory(packed.size(n), n, 8 * n)
             self._bits = packed.reusable(n, packed.words(n))
             self.held_bytes = self._bits.nbytes
 
@@ -173,78 +163,57 @@ def _listed(name: str, source: str, what: str, steps: str, cost: str = _CUBIC, c
 
 
 _listed(
-    "matmul",
-    f"{_REPORT} 3.2",
-    "Powers of the matrix, with early stop (the report's kernel 1).",
+    "matmul", f"{_REPORT} 3.2", "Powers of the matrix, with early stop (the report's kernel 1).",
     "A, A^2, A^3, ... by logical products, or'ed together, until a power equals the one before.",
-    "O(n^3) a product, about one for each edge of the longest shortest path",
-    ("launches", "products"),
-)
+    "O(n^3) a product, about one for each edge of the longest shortest path", ("launches", "products"),
+)  # fmt: skip
 _listed(
-    "naive",
-    f"{_REPORT} 3.3",
-    "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
+    "naive", f"{_REPORT} 3.3", "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
     "In the launch of pivot k the thread of entry (i, j) sets it where (i, k) and (k, j) are set.",
-)
+)  # fmt: skip
 _listed(
-    "pinned",
-    f"{_REPORT} 3.4",
-    "As naive, from and to pinned host memory (kernel 3).",
+    "pinned", f"{_REPORT} 3.4", "As naive, from and to pinned host memory (kernel 3).",
     "Copies do not pass through a buffer of the driver.",
-)
+)  # fmt: skip
 _listed(
-    "zero-copy",
-    f"{_REPORT} 3.5",
-    "As naive, on host memory that is mapped into the device (kernel 4).",
+    "zero-copy", f"{_REPORT} 3.5", "As naive, on host memory that is mapped into the device (kernel 4).",
     "Nothing is copied: the kernel reads and writes the host's memory over the bus.",
-)
+)  # fmt: skip
 _listed(
-    "pitched",
-    f"{_REPORT} 3.6",
-    "As naive, on rows with a pitch (kernel 5).",
+    "pitched", f"{_REPORT} 3.6", "As naive, on rows with a pitch (kernel 5).",
     "Rows begin at multiples of 512 bytes and are copied as such.",
-)
+)  # fmt: skip
 _listed(
-    "pitched-2d",
-    f"{_REPORT} 3.7",
-    "As pitched, with two-dimensional blocks (kernel 6).",
+    "pitched-2d", f"{_REPORT} 3.7", "As pitched, with two-dimensional blocks (kernel 6).",
     "A block is a square of entries instead of a part of a row.",
-)
+)  # fmt: skip
 _listed(
-    "tiled",
-    f"{_REPORT} 3.8",
-    "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
+    "tiled", f"{_REPORT} 3.8", "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
     "16 pivots at a time: the tile on the diagonal by itself, then those in its row and column, then all others, each "
     "in shared memory.",
     "O(n^3), 3 n / 16 launches; 4 n^2 bytes",
-)
+)  # fmt: skip
 _listed(
-    "tiled-registers",
-    "Katz and Kider 2008; ours",
+    "tiled-registers", "Katz and Kider 2008; ours",
     "Tiles that stay in registers, 64 pivots a step, on the matrix of `tiled`.",
     "A thread has 16 rows of 4 entries each, which it loads once a step and keeps in registers; pivots' rows and "
     "columns come from shared memory, 32 pivots at a time. The kernels are those of `floyd-warshall-registers`, with "
     "'or' and 'and' in place of the minimum and the sum.",
     "O(n^3), 3 n / 64 launches; 4 n^2 bytes",
-)
+)  # fmt: skip
 _listed(
-    "sssp-each",
-    f"{_REPORT} 3.10",
-    "A search from every vertex (kernel 9).",
+    "sssp-each", f"{_REPORT} 3.10", "A search from every vertex (kernel 9).",
     "Breadth first, one thread per vertex and one launch per level; each row is copied out after its search.",
-    "O(n (n + m)), one launch per level of each search",
-    (),
-)
+    "O(n (n + m)), one launch per level of each search", (),
+)  # fmt: skip
 _listed(
-    "warshall-bits-gpu",
-    "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
+    "warshall-bits-gpu", "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
     "Warshall on packed bits, 64 pivots a step, one cooperative launch.",
     "Every block closes the pivots' rows and makes tables of the unions of each 4 pivots, for its own columns. Then "
     "the rows are divided evenly, and each gets the union that is selected by one word of its bits. A barrier ends "
     "the step.",
-    "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes",
-    ("launches", "steps"),
-)
+    "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes", ("launches", "steps"),
+)  # fmt: skip
 
 
 class _WithLibrary(_OnGpu):

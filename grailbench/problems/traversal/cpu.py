@@ -9,18 +9,9 @@ from numba import njit
 from grailbench.graph.hashing import mixed
 from grailbench.graph.instructions import lowest
 from grailbench.graph.threads import ThreadPool
+from grailbench.problems.contract import Params, Timer, register
 from grailbench.problems.traversal.check import refuse_long, salt
-from grailbench.problems.traversal.index import (
-    FAR,
-    Found,
-    Implementation,
-    Network,
-    Params,
-    Solver,
-    Timer,
-    Together,
-    register,
-)
+from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, Solver, Together
 from grailbench.util import memory
 
 

@@ -12,7 +12,7 @@ parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -39,7 +39,7 @@ NO_LEVELS = np.empty(0, np.int16)  #: without the level filter
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
-class Scratch(NamedTuple):
+class Scratch(namedtuple("Scratch", "stamps stack opened goal marks")):
     """The scratch memory of one thread for searches of a DAG of n vertices.
 
     stamps  int32[n]       the number of the search that last pushed the vertex
@@ -48,12 +48,6 @@ class Scratch(NamedTuple):
     goal    int32[width]   the target's record
     marks   int64[1]       searches so far
     """
-
-    stamps: np.ndarray
-    stack: np.ndarray
-    opened: np.ndarray
-    goal: np.ndarray
-    marks: np.ndarray
 
 
 def scratch(vertices: int, width: int = 1) -> Scratch:

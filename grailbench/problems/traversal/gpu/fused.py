@@ -5,6 +5,7 @@ and of the vertices. While it is small, one block goes on alone, with lists in s
 twentieth of those of the grid.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -39,18 +40,12 @@ class Rule(NamedTuple):
     beta: int = BETA
 
 
-class State(NamedTuple):
+class State(namedtuple("State", "distances queues big counters counted")):
     """The arrays of a search on the device.
 
     distances int32[n]; queues int32[2, most, 3]: the work lists; big int32[b]: vertices of more than `rule.large`
     parents, -1 for none; counters int64[6] (`worklist`); counted int32[5]
     """
-
-    distances: object
-    queues: object
-    big: object
-    counters: object
-    counted: object
 
 
 @cuda.jit(device=True, inline=True)

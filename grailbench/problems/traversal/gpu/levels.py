@@ -6,7 +6,8 @@ v: algorithms 7 and 9 compare it with `E_a.index(v)`, so that one of the edges t
 indices of the sweeps of algorithm 8 are those of Blelloch (1990).
 """
 
-from typing import ClassVar, NamedTuple
+from collections import namedtuple
+from typing import ClassVar
 
 import numpy as np
 from numpy import int32
@@ -78,12 +79,8 @@ class ByLevel(_ByThreads):
         self.count(levels=level, launches=level + 1)
 
 
-class _Found(NamedTuple):
+class _Found(namedtuple("_Found", "distances parents count")):
     """The results: distances and parents int32[n]; count int32[1], the number of vertices in the next queue."""
-
-    distances: object
-    parents: object
-    count: object
 
 
 @cuda.jit(cache=True)
@@ -239,11 +236,8 @@ class ByScan(_ByThreads):
         self.count(levels=level, launches=4 * level + 2, pushed=pushed)
 
 
-class _Reached(NamedTuple):
+class _Reached(namedtuple("_Reached", "distances status")):
     """The results: distances int32[n]; status uint8[n], 1 for the vertices of the next frontier."""
-
-    distances: object
-    status: object
 
 
 @cuda.jit(device=True)

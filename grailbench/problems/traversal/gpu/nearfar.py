@@ -7,6 +7,7 @@ lowers a distance queues its vertex with it: a distance read late is too large, 
 hold a vertex at most once.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -48,22 +49,13 @@ class Rule(NamedTuple):
     bits: int = -1
 
 
-class State(NamedTuple):
+class State(namedtuple("State", "distances marks waiting queues far piles counters counted")):
     """The arrays of a search on the device.
 
     distances, marks, waiting int32[n]: the distance, the last round for which a vertex was listed, and whether it is in
     a far pile; queues int32[2, most, 3]: the work lists; far int32[2, n] and piles int32[6]: the far piles and their
     counters; counters int64[6] (`worklist`); counted int32[3]
     """
-
-    distances: object
-    marks: object
-    waiting: object
-    queues: object
-    far: object
-    piles: object
-    counters: object
-    counted: object
 
 
 @cuda.jit(device=True, inline=True)

@@ -1,6 +1,6 @@
 """A network on the device, and the base classes of its solvers."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -13,12 +13,8 @@ from grailbench.problems.traversal.index import Network, Solver, Timer
 MOST_EDGES = 2**31 - 1
 
 
-class Rows(NamedTuple):
+class Rows(namedtuple("Rows", "starts targets weights")):
     """Arrays on the device: starts int32[n + 1], targets int32[m], weights int32[m], or one element without weights."""
-
-    starts: object
-    targets: object
-    weights: object
 
 
 def upload(network: Network, more: int = 0) -> Rows:

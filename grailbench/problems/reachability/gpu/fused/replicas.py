@@ -16,7 +16,7 @@ from grailbench.cuda.allocator import Reused
 from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import library, staging
 from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.graphs import DeviceLeveled, Outline
+from grailbench.cuda.graphs import DeviceLeveled, Outline, leveled_bytes
 from grailbench.cuda.launch import SIMULATED_THREADS, Moving, Prepared, Shape, cooperative_shape
 from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
@@ -127,9 +127,7 @@ class HostLabeler:
 def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
     """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
     and sweeps."""
-    rows = (vertices + 1) * (4 if edges < 2**31 else 8)
-    graph = 8 * vertices + 4 * (depth + 1) + 3 * rows + 20 * edges
-    return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
+    return leveled_bytes(vertices, edges, depth) + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
 
 
 def give_back(searchers: list[Searcher]) -> None:
@@ -233,6 +231,8 @@ def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
 class FusedIndex(Index):
     """Graph, labels, hubs and searchers on one or several GPUs; labels and answers do not depend on their number."""
 
+    rebuilt = True
+
     def __init__(
         self, leveled: Callable[[], Leveled], edges: int, searchers: list[Searcher], records: list[Records],
         work: dict[str, int], params: Params, threads: Sequence[DeviceThread] = (),
@@ -315,10 +315,6 @@ class FusedIndex(Index):
     def index_bytes(self) -> int:
         """Bytes of the records and the hubs' words on all devices, without the graphs and the memory of searches."""
         return sum(each.lanes.nbytes + each.hubs.nbytes for each in self.records)
-
-    def stored(self) -> dict[str, np.ndarray]:
-        """Returns no array: labels and hubs are made again on the GPU."""
-        return {}
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Returns the records, int32[n, width], and the hubs' words, uint64[2 n], of one device, on the host."""
