@@ -74,13 +74,9 @@ def save_graph(
     """
     numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
-        **(meta or {}),
-        "kind": "graph",
-        "vertices": graph.vertices,
-        "edges": graph.edges,
-        "numbering": numbering,
+        **(meta or {}), "kind": "graph", "vertices": graph.vertices, "edges": graph.edges, "numbering": numbering,
         "sha256": graph_sha256(graph, ids),
-    }
+    }  # fmt: skip
     arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
     return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None}, check=check)
 

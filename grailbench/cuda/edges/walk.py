@@ -232,17 +232,12 @@ def walk_levels(
     r = library.last_of(upto)
     offset = rows.starts.dtype
     walk = Walk(
-        missing=rows.parents.copy(),
-        last=library.full(n, -1, np.int32),
-        vertex=library.empty(n + 1, np.int32),
-        rank=library.full(n + 1, 0, np.int32),
-        starts=library.empty(n + 2, offset),
-        sources=library.empty(m + r, np.int32),
-        targets=library.empty(m + r, np.int32),
-        level_starts=library.full(free + (m + r) // edges_a_level + 8, 0, np.int32),
-        sums=library.empty(4096, np.int64),
+        missing=rows.parents.copy(), last=library.full(n, -1, np.int32), vertex=library.empty(n + 1, np.int32),
+        rank=library.full(n + 1, 0, np.int32), starts=library.empty(n + 2, offset),
+        sources=library.empty(m + r, np.int32), targets=library.empty(m + r, np.int32),
+        level_starts=library.full(free + (m + r) // edges_a_level + 8, 0, np.int32), sums=library.empty(4096, np.int64),
         state=library.full(4, 0, np.int64),
-    )
+    )  # fmt: skip
     library.launch(
         _begin, n + 1, rows.parents, upto, r, n, rows.starts, walk.vertex, walk.rank, walk.starts, walk.sources,
         walk.targets, walk.level_starts, walk.state,

@@ -104,7 +104,7 @@ class HostLabeler:
 
     work = {"label_launches": 0, "label_barriers": 0}
 
-    def __init__(self, graph: Leveled, dim: int, seed: int):
+    def __init__(self, graph: Leveled, device: DeviceLeveled, dim: int, seed: int):
         self._graph, self._dim, self._seed = graph, dim, seed
 
     def release(self) -> None:
@@ -155,20 +155,15 @@ def _waited(work: Callable, *args):
     return done
 
 
-def on_host(graph: Leveled) -> Callable:
-    """Returns what makes a `Labeler` that labels a graph by levels on the host."""
-    return lambda _outline, _there, dim, seed: HostLabeler(graph, dim, seed)
-
-
 def labelled(
     graph: Outline, leveled: Callable[[], Leveled], bring: Callable[[], DeviceLeveled], params: Params, timer: Timer,
-    make_labeler: Callable = Labeler, numbers=None,
+    deep: Leveled | None = None, numbers=None,
 ) -> FusedIndex:  # fmt: skip
     """Has `bring` give the graph of each device, labels there, and makes searchers, counting edges or not.
 
-    leveled: returns the graph on the host; numbers: int32 on the device, the place of each id that queries have, None
-    for the ids of the DAG. Raises MachineLacks if the host has too few devices, one has too little memory, or the graph
-    has too many vertices to be searched.
+    leveled: returns the graph on the host; deep: that graph, where it is to be labelled on the host; numbers: int32 on
+    the device, the place of each id that queries have, None for the ids of the DAG. Raises MachineLacks if the host has
+    too few devices, one has too little memory, or the graph has too many vertices to be searched.
     """
     dim, devices = params.dim, params.devices
     with timer.phase("allocate", excluded=True):
@@ -182,9 +177,10 @@ def labelled(
     with timer.phase("transfer", excluded=True):
         there = everywhere([partial(_waited, bring)] * devices)
     with timer.phase("allocate", excluded=True):
-        labelers = everywhere([partial(_waited, make_labeler, graph, each, dim, params.seed) for each in there])
+        make = partial(Labeler, graph) if deep is None else partial(HostLabeler, deep)
+        labelers = everywhere([partial(_waited, make, each, dim, params.seed) for each in there])
     works = [each.run for each in labelers]
-    if make_labeler is Labeler:
+    if deep is None:
         timer.record("on_device", max(everywhere(works)))
     else:
         with timer.phase("on_host"):
@@ -216,7 +212,7 @@ def index_of(graph: Leveled, params: Params, timer: Timer) -> FusedIndex:
     with timer.phase("renumber", excluded=True):
         bring = partial(graphs.upload_leveled, graph, graph.parents())
         outline = Outline.of(graph)
-    return labelled(outline, lambda: graph, bring, params, timer, on_host(graph) if outline.deep else Labeler)
+    return labelled(outline, lambda: graph, bring, params, timer, graph if outline.deep else None)
 
 
 def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
