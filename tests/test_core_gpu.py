@@ -23,7 +23,7 @@ from grailbench.problems.reachability.core import records
 from grailbench.problems.reachability.core.peel import NONE, peel
 from grailbench.problems.reachability.gpu.core import build
 from grailbench.problems.reachability.gpu.core import peel as _peel
-from grailbench.problems.reachability.gpu.core.trees import sum_before as _sum_before
+from grailbench.problems.reachability.gpu.core.peel import sum_before as _sum_before
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 
 gateway.require()

@@ -220,7 +220,7 @@ def test_implementations_that_differ_where_none_was_searched_are_wrong(diamond, 
         counts[counts >= 4] += 1
 
     spoiled(more_below)
-    monkeypatch.setattr(counting, "drawn_counts", lambda *given: np.empty(0, np.int64))
+    monkeypatch.setattr(counting, "reached_from", lambda *given: np.empty(0, np.int64))
     rows = measured(diamond, tmp_path, implementations=["toy", "counts"], queries=["ancestors"]).rows
     assert {row["status"] for row in rows} == {"wrong"}
     assert {row["reason"] for row in rows} == {"implementations differ in counts that no search checked"}

@@ -90,7 +90,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
 @pytest.mark.parametrize("dim", [1, 8])
 def test_the_need_for_memory_covers_what_is_held_at_once(dim):
     n = 10**9
-    need = device_bytes(n, 0, 1, dim) - graphs.leveled_bytes(n, 0, 0, 1, True)
+    need = device_bytes(n, 0, 1, dim) - graphs.leveled_bytes(n, 0, 1)
     assert 0 < need - (4 * record_width(dim) + 16 + 24 * dim) * n < 2**30
 
 

@@ -81,7 +81,7 @@ def labelled(method, dag, params, shape):
 LOW = np.uint64(6)  # a ceiling that even tiny graphs reach
 
 
-def by_weights(dag, params, shape, ceiling=pipeline.CEILING):
+def by_weights(dag, params, shape, ceiling=pipeline.ranks.CEILING):
     work = type("Work", (pipeline.ThesisWork,), {"ceiling": ceiling})
     return pipeline.label(work, dag, params, NoTimer(), shape)
 
@@ -313,7 +313,7 @@ def test_labels_hold_on_every_real_graph(method, real_graphs, order):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("method", "ceiling"), [("gpu", pipeline.CEILING), ("gpu", LOW), ("gpu-path", None)])
+@pytest.mark.parametrize(("method", "ceiling"), [("gpu", pipeline.ranks.CEILING), ("gpu", LOW), ("gpu-path", None)])
 def test_labels_hold_where_queues_of_all_sizes_meet_hubs(method, shape, ceiling):
     dag, order = dag_of(*layers(22, 6)), "random" if shape is SMALLEST else "lexicographic"
     params = Params(dim=3 if order == "random" and ceiling is None else 2, seed=3, order=order)

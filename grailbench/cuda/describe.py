@@ -33,15 +33,11 @@ def describe() -> Device:
     device = cuda.get_current_device()
     return Device(
         name=device.name.decode() if isinstance(device.name, bytes) else device.name,
-        compute_capability=".".join(map(str, device.compute_capability)),
-        multiprocessors=device.MULTIPROCESSOR_COUNT,
-        l2_bytes=device.L2_CACHE_SIZE,
-        memory_bytes=total,
-        free_bytes=free,
-        driver=".".join(map(str, cuda.cudadrv.driver.driver.get_version())),
-        front_end=described_compiler(),
+        compute_capability=".".join(map(str, device.compute_capability)), multiprocessors=device.MULTIPROCESSOR_COUNT,
+        l2_bytes=device.L2_CACHE_SIZE, memory_bytes=total, free_bytes=free,
+        driver=".".join(map(str, cuda.cudadrv.driver.driver.get_version())), front_end=described_compiler(),
         simulated=False,
-    )
+    )  # fmt: skip
 
 
 def memory() -> tuple[int, int]:

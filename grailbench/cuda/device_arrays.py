@@ -31,16 +31,30 @@ def cleared(size: int, dtype):
     return array
 
 
+class Plain:
+    """A device array of numba, `array`, which waits for its copies."""
+
+    def __init__(self, shape, dtype):
+        self.array = cuda.device_array(shape, dtype)
+
+    def upload(self, host: np.ndarray) -> None:
+        """Copies a host array to the device."""
+        self.array.copy_to_device(host)
+
+    def download(self, host: np.ndarray) -> None:
+        """Copies to a host array."""
+        self.array.copy_to_host(host)
+
+
 class Pitched:
     """A matrix on the device whose rows start at multiples of 512 bytes (cudaMallocPitch, cudaMemcpy2D).
 
-    `array` is the device array [rows, pitch]; columns from `columns` on are undefined padding.
+    `array` is the device array [rows, pitch]; columns beyond those of the matrix are undefined padding.
     """
 
-    def __init__(self, rows: int, columns: int, dtype):
-        self.columns, size = columns, np.dtype(dtype).itemsize
-        self.array = cuda.device_array((rows, self.pitch_of(columns, dtype)), dtype)
-        self._size = size
+    def __init__(self, shape: tuple[int, int], dtype):
+        (rows, self.columns), self._size = shape, np.dtype(dtype).itemsize
+        self.array = cuda.device_array((rows, self.pitch_of(self.columns, dtype)), dtype)
 
     @staticmethod
     def pitch_of(columns: int, dtype) -> int:
@@ -105,31 +119,19 @@ def require_library() -> None:
 
 
 class Managed:
-    """A device array that CuPy allocates, copies and frees; kernels take `array`. The simulator uses numba's arrays."""
+    """As `Plain`, an array that CuPy allocates, copies and frees; not for the simulator."""
 
     def __init__(self, shape, dtype):
-        require_library()
-        if simulated:
-            self.array = self._owned = cuda.device_array(shape, dtype)
-        else:
-            import cupy
+        import cupy
 
-            self._owned = cupy.empty(shape, dtype)
-            self.array = cuda.as_cuda_array(self._owned)
+        self._owned = cupy.empty(shape, dtype)
+        self.array = cuda.as_cuda_array(self._owned)
 
     def upload(self, host: np.ndarray) -> None:
-        """Copies a host array to the device and waits for it."""
-        if simulated:
-            self._owned.copy_to_device(host)
-        else:
-            self._owned.set(host)
+        self._owned.set(host)
 
     def download(self, host: np.ndarray) -> None:
-        """Copies to a host array and waits for it."""
-        if simulated:
-            self._owned.copy_to_host(host)
-        else:
-            self._owned.get(out=host)
+        self._owned.get(out=host)
 
 
 MOST_STAGED = 64 << 20  #: bytes that are copied through pinned memory, and at once

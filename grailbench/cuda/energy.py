@@ -115,13 +115,10 @@ class _Look(NamedTuple):
 
 
 def of(
-    work: Callable[[], object],
-    meters: Iterable[Meter],
-    seconds: float | None = None,
-    settle: Callable[[], None] = lambda: None,
-    clock: Callable[[], float] = perf_counter,
+    work: Callable[[], object], meters: Iterable[Meter], seconds: float | None = None,
+    settle: Callable[[], None] = lambda: None, clock: Callable[[], float] = perf_counter,
     wait: Callable[[float], None] = sleep,
-) -> Energy:
+) -> Energy:  # fmt: skip
     """Calls `work` until its energy is known, and returns what one call took.
 
     It is called for `LEAST_SECONDS`, and until a step of every counter is `RESOLUTION` of that time, or `MOST_SECONDS`

@@ -6,9 +6,9 @@ neighbours; prefix sums place the bins in three queues, processed by one thread,
 stores the frontiers for later traversals of the same levels.
 """
 
+from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,9 @@ from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.primitives import MOST, Scan
 
 
-class Trio(NamedTuple):
+class Trio(namedtuple("Trio", "thread warp block")):
     """Three kernels of one step, with a thread, a warp and a block for each vertex; all take (queue, size, *args). In
     the last two a row of the block is a team: threadIdx.x is the lane, threadIdx.y the number of the team."""
-
-    thread: object
-    warp: object
-    block: object
 
 
 @cuda.jit(device=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -14,15 +15,11 @@ from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import Leveled
 
 
-class Rows(NamedTuple):
+class Rows(namedtuple("Rows", "starts cards edges")):
     """One direction of a graph on the device; row v is edges[starts[v] : starts[v] + cards[v]].
 
     starts int64[n], cards int32[n], edges int32[m]
     """
-
-    starts: object
-    cards: object
-    edges: object
 
 
 class DeviceDag(NamedTuple):
@@ -49,23 +46,11 @@ def rows_bytes(vertices: int, edges: int) -> int:
     return 12 * vertices + 4 * edges
 
 
-class DeviceLeveled(NamedTuple):
+class DeviceLeveled(namedtuple("DeviceLeveled", (*Leveled._fields, "parent_starts", "parents"), defaults=(None, None))):
     """A `graph.leveled.Leveled` on the device; offsets are int32 if they fit, else int64.
 
     The fields are those of `Leveled`; parent_starts and parents are the result of its `parents()`, or None.
     """
-
-    vertex: object
-    rank: object
-    level_starts: object
-    starts: object
-    sources: object
-    targets: object
-    deep_starts: object
-    deep_sources: object
-    deep_targets: object
-    parent_starts: object = None
-    parents: object = None
 
 
 #: a graph is deep if it has fewer edges a level at some level beyond the first ones
@@ -120,8 +105,7 @@ def _narrow(array: np.ndarray) -> np.ndarray:
     return array.astype(np.int32) if fits else array
 
 
-def leveled_bytes(vertices: int, edges: int, deep: int, depth: int, parents: bool) -> int:
-    """The size of a `DeviceLeveled` in bytes, for `deep` deep edges and `depth` levels, with or without parents."""
-    wide = 4 if edges < 2**31 else 8
-    rows = (vertices + 1) * wide
-    return 8 * vertices + 4 * (depth + 1) + 2 * rows + 8 * edges + 8 * deep + parents * (rows + 4 * edges)
+def leveled_bytes(vertices: int, edges: int, depth: int) -> int:
+    """The most bytes of a `DeviceLeveled` with its parents, for so many levels."""
+    rows = (vertices + 1) * (4 if edges < 2**31 else 8)
+    return 8 * vertices + 4 * (depth + 1) + 3 * rows + 20 * edges

@@ -74,9 +74,9 @@ def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocess
 _shapes: dict = {}  # the grids that the driver allows, by key, device and what was asked for
 
 
-def launch_cooperative(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:
+def launch_cooperative(kernel, args: tuple, threads: int = 1024) -> Shape:
     """Launches `kernel(*args)` with the shape from `cooperative_shape`, without waiting, and returns the shape."""
-    shape = cooperative_shape(kernel, args, threads, per_multiprocessor)
+    shape = cooperative_shape(kernel, args, threads)
     kernel[shape.blocks, shape.threads](*(args if simulated else map(as_numba, args)))
     return shape
 
@@ -330,11 +330,7 @@ def prepared_copy(to, source, wait: bool = True) -> Callable[[], None]:
 
 
 #: errors of the driver that concern the abilities of the device and not a fault of a kernel
-_BEYOND = (
-    "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-    "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
-    "CUDA_ERROR_NOT_SUPPORTED",
-)
+_BEYOND = ("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE", "CUDA_ERROR_NOT_SUPPORTED")
 
 
 def _launching(kernel: str, shape: Shape, shared_bytes: int) -> str:

@@ -4,15 +4,17 @@ Vertex x is `vertex[x]` of the DAG, where `vertex` is `Dag.order`: levels are co
 is vertex 0. An edge is *deep* if it leads to the next level; every vertex except the super-root has a deep parent.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
 
+_FIELDS = "vertex rank level_starts starts sources targets deep_starts deep_sources deep_targets"
 
-class Leveled(NamedTuple):
+
+class Leveled(namedtuple("Leveled", _FIELDS)):
     """The renumbered graph; edges are ordered by source, and each row has the order of the row in the DAG.
 
     vertex         int32[n]          the id of each vertex in the DAG
@@ -24,16 +26,6 @@ class Leveled(NamedTuple):
     deep_starts, deep_sources, deep_targets
                    int64[n + 1], int32[md], int32[md]: the same for the deep edges only
     """
-
-    vertex: np.ndarray
-    rank: np.ndarray
-    level_starts: np.ndarray
-    starts: np.ndarray
-    sources: np.ndarray
-    targets: np.ndarray
-    deep_starts: np.ndarray
-    deep_sources: np.ndarray
-    deep_targets: np.ndarray
 
     def parents(self) -> tuple[np.ndarray, np.ndarray]:
         """The CSR of parents (int64[n + 1], int32[m]) with ascending rows, so the deepest parents come last."""
@@ -70,13 +62,5 @@ def _by_level(offsets, children, levels, order, depth):
                     deep_sources[deep], deep_targets[deep] = x, y
                     deep += 1
             starts[x + 1], deep_starts[x + 1] = at, deep
-    return (
-        rank,
-        level_starts,
-        starts,
-        sources,
-        targets,
-        deep_starts,
-        deep_sources[:deep].copy(),
-        deep_targets[:deep].copy(),
-    )
+    deep_sources, deep_targets = deep_sources[:deep].copy(), deep_targets[:deep].copy()
+    return rank, level_starts, starts, sources, targets, deep_starts, deep_sources, deep_targets

@@ -111,17 +111,9 @@ def weak_components(dag: Dag) -> np.ndarray:
 
 def repeated(graph: Graph) -> int:
     """The number of edges of a raw graph that repeat another."""
-    return int(_repeated(*rows_of(graph)))
-
-
-@njit(cache=True)
-def _repeated(offsets, targets):
-    """The number of edges that repeat another; offsets int64[n + 1], targets int32[m], rows ascending."""
-    found = 0
-    for u in range(offsets.shape[0] - 1):
-        for k in range(offsets[u] + 1, offsets[u + 1]):
-            found += targets[k] == targets[k - 1]
-    return found
+    offsets, targets = rows_of(graph)
+    sources = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(offsets))
+    return int(np.count_nonzero((targets[1:] == targets[:-1]) & (sources[1:] == sources[:-1])))
 
 
 # ---------------------------------------------------------------------------------------- reach
@@ -150,7 +142,7 @@ def reach(dag: Dag, seed: int = 1, sources: int = SOURCES) -> Reach:
     """Searches a graph with vertices from `sources` random ones, or from fewer once `BUDGET` edges were scanned."""
     vertices = dag.component.shape[0]
     drawn = np.random.default_rng(seed).permutation(vertices)[:sources]
-    found = _reached_from(dag.offsets, dag.children, dag.component[drawn], BUDGET, component_sizes(dag))
+    found = reached_from(dag.offsets, dag.children, dag.component[drawn], BUDGET, component_sizes(dag))
     whole = found.size == vertices
     error = 0.0 if whole else float(found.std() / np.sqrt(found.size))
     mean = float(found.mean())
@@ -158,13 +150,13 @@ def reach(dag: Dag, seed: int = 1, sources: int = SOURCES) -> Reach:
 
 
 @njit(cache=True, nogil=True)
-def _reached_from(offsets, children, sources, budget, sizes):
-    """The number of vertices that each source reaches, including itself, int64[k], until so many edges are scanned;
-    a vertex counts as `sizes` (int64[n]) says."""
+def reached_from(offsets, children, sources, budget, sizes):
+    """The number of vertices that each source reaches, including itself, int64[k], until more edges than `budget` are
+    scanned, but of the first always; a vertex counts as `sizes` (int64[n]) says."""
     stamp, stack = np.full(offsets.shape[0] - 1, -1, np.int32), np.empty(offsets.shape[0] - 1, np.int32)
     reached, scanned = np.empty(sources.shape[0], np.int64), 0
     for k in range(sources.shape[0]):
-        if scanned > budget:
+        if k and scanned > budget:
             return reached[:k]
         stack[0], stamp[sources[k]] = sources[k], k
         top, reached[k] = 1, sizes[sources[k]]

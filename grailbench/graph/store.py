@@ -32,13 +32,7 @@ FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so t
 _MESSAGE = 200  #: most letters of a library's message, which may be as long as the file
 _META = "meta.json"
 _LABELS = {"labels": np.int64, "name_bytes": np.uint8, "name_ends": np.int64}  # see `Ids.stored`
-_DAG_FIELDS = {
-    "offsets": OFFSET,
-    "children": VERTEX,
-    "levels": VERTEX,
-    "order": VERTEX,
-    "component": VERTEX,
-}
+_DAG_FIELDS = {"offsets": OFFSET, "children": VERTEX, "levels": VERTEX, "order": VERTEX, "component": VERTEX}
 _REVERSE = {"parent_offsets": OFFSET, "parents": VERTEX}  # not of large graphs
 _DAG_COUNTS = ("vertices", "edges", "duplicates", "loops")
 _log = logging.getLogger(__name__)
@@ -80,13 +74,9 @@ def save_graph(
     """
     numbering, labels = (ids or Counted(graph.vertices)).stored()
     whole = {
-        **(meta or {}),
-        "kind": "graph",
-        "vertices": graph.vertices,
-        "edges": graph.edges,
-        "numbering": numbering,
+        **(meta or {}), "kind": "graph", "vertices": graph.vertices, "edges": graph.edges, "numbering": numbering,
         "sha256": graph_sha256(graph, ids),
-    }
+    }  # fmt: skip
     arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
     return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None}, check=check)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,26 @@ def helpers(threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=helpers.cache_clear)
+
+
+class Lender:
+    """Lends what `make` makes to one thread at a time; there are as many as were ever lent at once, and `ready` from
+    the start."""
+
+    def __init__(self, make: Callable[[], Any], ready: int = 0):
+        self.make, self._idle = make, [make() for _ in range(ready)]
+
+    @contextmanager
+    def lent(self) -> Iterator[Any]:
+        """Lends one for the block of a `with` statement."""
+        try:
+            one = self._idle.pop()
+        except IndexError:
+            one = self.make()
+        try:
+            yield one
+        finally:
+            self._idle.append(one)
 
 
 class ThreadPool:

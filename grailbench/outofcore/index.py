@@ -3,18 +3,20 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
+from grailbench.graph.threads import Lender
 from grailbench.outofcore import search
 from grailbench.outofcore.build import build
 from grailbench.outofcore.folder import Folder
 from grailbench.outofcore.paged import Mapped
 from grailbench.outofcore.streams import Stream
 from grailbench.problems.reachability.counters import NAMES, QUERIES, SEARCHES, named, with_traffic, zeros
-from grailbench.problems.reachability.cpu.search import Scratches
+from grailbench.problems.reachability.cpu.search import scratch
 from grailbench.problems.reachability.gpu.fused.host import label_fault, record_width
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labels
@@ -36,7 +38,7 @@ class StreamedIndex(Index):
     def __init__(self, dag: Dag, lanes: np.ndarray, hubs: np.ndarray, params: Params):
         self.dag, self.params, self.hubs = dag, params, hubs
         self.records = Labels(lanes, np.uint64(record_width(params.dim)), (0,) * params.dim)
-        self._scratches = Scratches(dag.vertices, 1, 1)
+        self._scratches = Lender(partial(scratch, dag.vertices), 1)
         self._counts: list[np.ndarray] = []
         self._mapped, self._offsets = Mapped.of(dag.children), dag.offsets
 

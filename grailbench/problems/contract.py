@@ -147,15 +147,13 @@ class Solver(ABC):  # noqa: B024 - what is solved, and how, differs
 
 
 class Prepared(Implementation):
-    """An implementation that prepares a solver."""
-
-    solver: ClassVar[Callable[[Any, Params], Solver]]  #: makes what `prepare` returns, unless that is defined
+    """An implementation that prepares a solver: an object of its own class, unless `prepare` is defined."""
 
     @classmethod
     def prepare(cls, data: Any, params: Params, timer: Timer) -> Solver:
         """Returns a solver, ready for its data. Raises MachineLacks if an extra, a device or memory is missing."""
         cls.require()
-        return cls.solver(data, params)
+        return cls(data, params)  # type: ignore[call-arg, return-value]
 
 
 _registry: dict[str, dict[str, type[Implementation]]] = {}  # by problem and name

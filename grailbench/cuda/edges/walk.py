@@ -11,6 +11,7 @@ All in one cooperative launch; block 0 alone processes narrow levels. Vertices t
 or behind them. A walk ends early on a deep graph (`cuda.graphs.Outline.deep`).
 """
 
+from collections import namedtuple
 from functools import cache
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ MOST_VERTICES, MOST_EDGES = 1 << 63 - _SHIFT, 1 << _SHIFT
 FIRST, LAST, DEPTH, STOPPED = range(4)  #: of `Walk.state`
 
 
-class Walk(NamedTuple):
+class Walk(namedtuple("Walk", "missing last vertex rank starts sources targets level_starts sums state")):
     """Arrays of a walk over n vertices and m edges, and r roots, on the device. A super-root, vertex n, is in place 0.
 
     missing  int32[n]      the number of parents to come
@@ -46,17 +47,6 @@ class Walk(NamedTuple):
     state    int64[4]      the first place of the present level, the place after it, the number of levels begun, and
                            whether the walk ended because the graph is deep
     """
-
-    missing: object
-    last: object
-    vertex: object
-    rank: object
-    starts: object
-    sources: object
-    targets: object
-    level_starts: object
-    sums: object
-    state: object
 
 
 @cuda.jit(device=True)
@@ -242,17 +232,12 @@ def walk_levels(
     r = library.last_of(upto)
     offset = rows.starts.dtype
     walk = Walk(
-        missing=rows.parents.copy(),
-        last=library.full(n, -1, np.int32),
-        vertex=library.empty(n + 1, np.int32),
-        rank=library.full(n + 1, 0, np.int32),
-        starts=library.empty(n + 2, offset),
-        sources=library.empty(m + r, np.int32),
-        targets=library.empty(m + r, np.int32),
-        level_starts=library.full(free + (m + r) // edges_a_level + 8, 0, np.int32),
-        sums=library.empty(4096, np.int64),
+        missing=rows.parents.copy(), last=library.full(n, -1, np.int32), vertex=library.empty(n + 1, np.int32),
+        rank=library.full(n + 1, 0, np.int32), starts=library.empty(n + 2, offset),
+        sources=library.empty(m + r, np.int32), targets=library.empty(m + r, np.int32),
+        level_starts=library.full(free + (m + r) // edges_a_level + 8, 0, np.int32), sums=library.empty(4096, np.int64),
         state=library.full(4, 0, np.int64),
-    )
+    )  # fmt: skip
     library.launch(
         _begin, n + 1, rows.parents, upto, r, n, rows.starts, walk.vertex, walk.rank, walk.starts, walk.sources,
         walk.targets, walk.level_starts, walk.state,

@@ -149,10 +149,27 @@ def made(recipe: Recipe) -> tuple[Path, Graph]:
     """Generates a graph and stores it in `cache/generated`; returns its path and the graph.
 
     The file's meta describes how it was made. Raises InputError if a number is out of range, or if the name is that of
-    another graph.
+    another graph: an imported one, one that was generated otherwise, or one that can be.
     """
-    graph = recipe.make()
-    return save(recipe, graph), graph
+    from grailbench.graph.store import Damaged, read_meta, require_free, save_graph
+
+    name, graph = recipe.name, recipe.make()
+    path, imported = (paths.cache_dir() / folder / f"{name}.npz" for folder in ("generated", "imported"))
+    spec, known = {**recipe.spec, "generator": GENERATOR}, recipe_of(name)
+
+    def check() -> None:
+        if known is not None and known.spec != recipe.spec:
+            raise InputError(f"{name!r} is the name of another graph that can be generated", remedy="another --name")
+        require_free(name, "imported", f"another name, or delete {imported}")
+        with suppress(Damaged):
+            before = read_meta(path).get("spec", {}) if path.exists() else {}
+            if before and before | {"generator": GENERATOR} != spec:
+                remedy = f"another name, or delete {path}"
+                raise InputError(f"{name!r} was generated before, with other parameters", remedy=remedy)
+
+    about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
+    save_graph(path, graph, about, check=check)
+    return path, graph
 
 
 def generated_name(name: str) -> str | None:
@@ -169,33 +186,6 @@ def expected_vertices(name: str) -> int | None:
         return found and found.vertices
     profile = profile_of(name)
     return expected(name)[0] if profile is None else profile.vertices
-
-
-def save(recipe: Recipe, graph: Graph) -> Path:
-    """Stores a generated graph in `cache/generated`, with what says how it was made; returns its path.
-
-    Raises InputError if the name is that of another graph: an imported one, one that was generated otherwise, or one
-    that can be.
-    """
-    from grailbench.graph.store import Damaged, read_meta, require_free, save_graph
-
-    name = recipe.name
-    path, imported = (paths.cache_dir() / folder / f"{name}.npz" for folder in ("generated", "imported"))
-    spec, known = {**recipe.spec, "generator": GENERATOR}, recipe_of(name)
-
-    def check() -> None:
-        if known is not None and known.spec != recipe.spec:
-            raise InputError(f"{name!r} is the name of another graph that can be generated", remedy="another --name")
-        require_free(name, "imported", f"another name, or delete {imported}")
-        with suppress(Damaged):
-            before = read_meta(path).get("spec", {}) if path.exists() else {}
-            if before and before | {"generator": GENERATOR} != spec:
-                remedy = f"another name, or delete {path}"
-                raise InputError(f"{name!r} was generated before, with other parameters", remedy=remedy)
-
-    about = {"name": name, "kind_of": "synthetic", "spec": spec, "by_name": known is not None}
-    save_graph(path, graph, about, check=check)
-    return path
 
 
 def _base(name: str) -> str:

@@ -14,7 +14,7 @@ So edges are swapped until they lead to lower heights, and then to make them sho
 its neighbours, so that clusters form. All arithmetic is on integers.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -55,7 +55,7 @@ _ANYWHERE = 1_000_000  # the width (in millionths) with which places do not matt
 _PASSES, _TRIES = 64, 1000
 
 
-class Matching(NamedTuple):
+class Matching(namedtuple("Matching", "place height level bounds first_out first_in source target mate back")):
     """An unfinished look-alike of n vertices, m edges and l levels; vertices are numbered by level.
 
     place           int64[n]      a permutation of 0..n-1; the final ids
@@ -67,17 +67,6 @@ class Matching(NamedTuple):
     source, target  int32[m]      vertex of each out-stub, and of each in-stub
     mate, back      int32[m]      in-stub of each out-stub, and out-stub of each in-stub
     """
-
-    place: np.ndarray
-    height: np.ndarray
-    level: np.ndarray
-    bounds: np.ndarray
-    first_out: np.ndarray
-    first_in: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    mate: np.ndarray
-    back: np.ndarray
 
 
 def match(profile: Profile, seed: int) -> Matching:

@@ -32,7 +32,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import MAX_VERTICES, Graph
+from grailbench.graph.csr import MAX_VERTICES, Graph, bucketed
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
 
 _ORDER, _ROWS = 0, 1  # random streams of a seed
@@ -66,24 +66,8 @@ def renumbered(offsets: np.ndarray, targets: np.ndarray, key: np.uint64) -> Grap
     """The graph of a CSR, int64[n + 1] and int32[m], under random ids; its edges are grouped by source, ascending."""
     n = offsets.shape[0] - 1
     order = permutation(n, key)
-    return Graph(n, *_renumbered(order, offsets, targets))
-
-
-@njit(cache=True, nogil=True)
-def _renumbered(order, offsets, targets):
-    n = order.shape[0]
-    begins = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        begins[order[i] + 1] = offsets[i + 1] - offsets[i]
-    for v in range(n):
-        begins[v + 1] += begins[v]
-    sources, ends = np.empty(targets.shape[0], np.int32), np.empty(targets.shape[0], np.int32)
-    for i in range(n):
-        at = begins[order[i]]
-        for k in range(offsets[i], offsets[i + 1]):
-            sources[at], ends[at] = order[i], order[targets[k]]
-            at += 1
-    return sources, ends
+    begins, ends = bucketed(n, np.repeat(order, np.diff(offsets)), order[targets])
+    return Graph(n, np.repeat(np.arange(n, dtype=np.int32), np.diff(begins)), ends)
 
 
 # ---------------------------------------------------------------------------------------- citations

@@ -5,23 +5,23 @@ from collections.abc import Iterator
 import numpy as np
 
 from grailbench.problems.closure import bits as packed
-from grailbench.problems.closure import sweep, warshall
-from grailbench.problems.closure.index import (
-    Closed,
-    Implementation,
-    Params,
-    Relation,
-    Solver,
-    Streaming,
-    Timer,
-    block_words,
-    register,
-    require_memory,
-)
+from grailbench.problems.closure import index, sweep, warshall
+from grailbench.problems.closure.index import Closed, Implementation, Params, Relation, Solver, Streaming
 from grailbench.problems.closure.sweep import Blocks, Condensed, condense
+from grailbench.problems.contract import Timer, register
 
 
-class _Floyd(Solver):
+@register
+class Floyd(Solver, Implementation):
+    """Floyd-Warshall on 32-bit integers, one thread.
+
+    For each pivot k, row i becomes row i or row k wherever i has an edge to k.
+    """
+
+    name = "floyd-warshall"
+    source = "Fenz et al. 2022, section 3.1"
+    cost = "O(n^3); 4 n^2 bytes"
+
     def __init__(self, relation: Relation, params: Params):
         self._given = relation.matrix
         self._matrix = self._given.copy()
@@ -35,19 +35,18 @@ class _Floyd(Solver):
 
 
 @register
-class Floyd(Implementation):
-    """Floyd-Warshall on 32-bit integers, one thread.
+class Warshall(Solver, Implementation):
+    """Warshall on packed bits, 64 pivots at a time, with tables of unions.
 
-    For each pivot k, row i becomes row i or row k wherever i has an edge to k.
+    A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
+    selected by one word of its bits. Unions are read from tables, one for each 8 pivots, made once per step.
     """
 
-    name = "floyd-warshall"
-    source = "Fenz et al. 2022, section 3.1"
-    cost = "O(n^3); 4 n^2 bytes"
-    solver = _Floyd
+    name = "warshall-bits"
+    source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
+    cost = "O(n^3 / 512) words; n^2 / 8 bytes"
+    axes = frozenset({"threads"})
 
-
-class _Warshall(Solver):
     def __init__(self, relation: Relation, params: Params):
         self._given, self._workers = relation.bits, params.workers
         self._bits = self._given.copy()
@@ -60,55 +59,32 @@ class _Warshall(Solver):
         return Closed(self._bits.shape[0], packed.count(self._bits), bits=self._bits)
 
 
-@register
-class Warshall(Implementation):
-    """Warshall on packed bits, 64 pivots at a time, with tables of unions.
+class _Condensing(Solver, Implementation):
+    """From edges: strong components first. Subclasses use blocks of targets."""
 
-    A step closes the paths through 64 pivots: their own rows first, then every row gets the union of the pivots' rows
-    selected by one word of its bits. Unions are read from tables, one for each 8 pivots, made once per step.
-    """
-
-    name = "warshall-bits"
-    source = "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970"
-    cost = "O(n^3 / 512) words; n^2 / 8 bytes"
-    axes = frozenset({"threads"})
-    solver = _Warshall
-
-
-class _Sweep(Solver):
-    """Bits of all pairs in memory, or blocks of them."""
+    axes = frozenset({"threads", "memory"})
+    counts = ("components", "component_edges", "blocks")
 
     def __init__(self, relation: Relation, params: Params):
-        self.vertices = n = relation.vertices
+        self.vertices = relation.vertices
         self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
-        self._bits = None
-        if not self._memory or self._memory >= packed.size(n):
-            require_memory(packed.size(n), n, 8 * n)
-            self._bits = packed.reusable(n, packed.words(n))
-            self.held_bytes = self._bits.nbytes
 
-    def solve(self, timer: Timer) -> Closed:
+    def _condensed(self, timer: Timer) -> Condensed:
         with timer.phase("condense"):
             condensed = condense(*self._rows)
         self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0])}
-        if self._bits is None:
-            return self._in_blocks(condensed, timer)
-        with timer.phase("sweep"):
-            reached = sweep.close(condensed, self._bits, self._workers)
-        return Closed(self.vertices, int(reached.sum(dtype=np.int64)), bits=self._bits)
+        return condensed
 
-    def _in_blocks(self, condensed: Condensed, timer: Timer) -> Closed:
-        width = block_words(self._memory, 8 * condensed.count, self.vertices)
-        with timer.phase("sweep"):
-            blocks = Blocks(condensed, width, self._workers)
-            edges = blocks.count()
+    def _blocks(self, condensed: Condensed, memory: int) -> Blocks:
+        """Blocks of at most so many bytes."""
+        blocks = Blocks(condensed, index.block_words(memory, 8 * condensed.count, self.vertices), self._workers)
         self.held_bytes = blocks.bytes
         self.counters["blocks"] = len(blocks)
-        return Closed(self.vertices, edges, parts=blocks.spread, reached=blocks.reached)
+        return blocks
 
 
 @register
-class Sweep(Implementation):
+class Sweep(_Condensing):
     """Strong components of the edges, then bit sets in reverse topological order.
 
     From the last component to the first, the set of each is the union of those of the components that its edges lead
@@ -119,34 +95,30 @@ class Sweep(Implementation):
     name = "condense-bits"
     source = "Tarjan 1972; Purdom 1970; Goralcikova and Koubek 1979"
     cost = "O(n + m), and O(n / 64) an edge between components that is not redundant; n^2 / 8 bytes, or `memory`"
-    axes = frozenset({"threads", "memory"})
-    counts = ("components", "component_edges", "blocks")
-    solver = _Sweep
 
-
-class _Pairs(Streaming):
     def __init__(self, relation: Relation, params: Params):
-        self.vertices = relation.vertices
-        self._rows, self._workers, self._memory = relation.rows, params.workers, params.memory
+        super().__init__(relation, params)
+        n, self._bits = self.vertices, None
+        if not self._memory or self._memory >= packed.size(n):
+            index.require_memory(packed.size(n), n, 8 * n)
+            self._bits = packed.reusable(n, packed.words(n))
+            self.held_bytes = self._bits.nbytes
 
-    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
-        with timer.phase("condense"):
-            condensed = condense(*self._rows)
-        row = 8 * condensed.count
-        width = block_words(self._memory or max(SOME, row), row, self.vertices)
+    def solve(self, timer: Timer) -> Closed:
+        condensed = self._condensed(timer)
         with timer.phase("sweep"):
-            blocks = Blocks(condensed, width, self._workers)
-            yield from blocks.pairs()
-        self.reached, self.held_bytes = blocks.reached, blocks.bytes
-        self.counters = {"components": condensed.count, "component_edges": int(condensed.children.shape[0]),
-                         "blocks": len(blocks)}  # fmt: skip
+            if self._bits is not None:
+                reached = sweep.close(condensed, self._bits, self._workers)
+                return Closed(self.vertices, int(reached.sum(dtype=np.int64)), bits=self._bits)
+            blocks = self._blocks(condensed, self._memory)
+            return Closed(self.vertices, blocks.count(), parts=blocks.spread, reached=blocks.reached)
 
 
 SOME = 1 << 26  #: bytes of a block of `condense-pairs`, unless `memory` says otherwise
 
 
 @register
-class Pairs(Implementation):
+class Pairs(Streaming, _Condensing):
     """As `condense-bits` in blocks, whose bits are listed as pairs of 32-bit integers.
 
     A block of targets takes 64 MiB, or `memory`. Pairs are handed over a million at a time and not kept: what Datalog
@@ -156,12 +128,18 @@ class Pairs(Implementation):
     name = "condense-pairs"
     source = "Tarjan 1972; Goralcikova and Koubek 1979"
     cost = "as condense-bits, and O(1) a pair; 64 MiB, or `memory`"
-    axes = frozenset({"threads", "memory"})
-    counts = ("components", "component_edges", "blocks")
-    solver = _Pairs
+
+    def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
+        condensed = self._condensed(timer)
+        with timer.phase("sweep"):
+            blocks = self._blocks(condensed, self._memory or max(SOME, 8 * condensed.count))
+            yield from blocks.pairs()
+        self.reached = blocks.reached
 
 
 class _OnGpu(Implementation):
+    """Its solver is the class of the same name in `gpu.solvers`."""
+
     needs = ("gpu",)
 
     @classmethod
@@ -170,8 +148,7 @@ class _OnGpu(Implementation):
         cls.require()
         from grailbench.problems.closure.gpu import solvers
 
-        solver = solvers.SOLVERS[cls.name]
-        return solver(relation, params) if "memory" in cls.axes else solver(relation)
+        return getattr(solvers, cls.__name__)(relation, params)
 
 
 _REPORT = "Fenz et al. 2022, section"
@@ -186,78 +163,57 @@ def _listed(name: str, source: str, what: str, steps: str, cost: str = _CUBIC, c
 
 
 _listed(
-    "matmul",
-    f"{_REPORT} 3.2",
-    "Powers of the matrix, with early stop (the report's kernel 1).",
+    "matmul", f"{_REPORT} 3.2", "Powers of the matrix, with early stop (the report's kernel 1).",
     "A, A^2, A^3, ... by logical products, or'ed together, until a power equals the one before.",
-    "O(n^3) a product, about one for each edge of the longest shortest path",
-    ("launches", "products"),
-)
+    "O(n^3) a product, about one for each edge of the longest shortest path", ("launches", "products"),
+)  # fmt: skip
 _listed(
-    "naive",
-    f"{_REPORT} 3.3",
-    "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
+    "naive", f"{_REPORT} 3.3", "Floyd-Warshall, one launch per pivot, one thread per entry (kernel 2).",
     "In the launch of pivot k the thread of entry (i, j) sets it where (i, k) and (k, j) are set.",
-)
+)  # fmt: skip
 _listed(
-    "pinned",
-    f"{_REPORT} 3.4",
-    "As naive, from and to pinned host memory (kernel 3).",
+    "pinned", f"{_REPORT} 3.4", "As naive, from and to pinned host memory (kernel 3).",
     "Copies do not pass through a buffer of the driver.",
-)
+)  # fmt: skip
 _listed(
-    "zero-copy",
-    f"{_REPORT} 3.5",
-    "As naive, on host memory that is mapped into the device (kernel 4).",
+    "zero-copy", f"{_REPORT} 3.5", "As naive, on host memory that is mapped into the device (kernel 4).",
     "Nothing is copied: the kernel reads and writes the host's memory over the bus.",
-)
+)  # fmt: skip
 _listed(
-    "pitched",
-    f"{_REPORT} 3.6",
-    "As naive, on rows with a pitch (kernel 5).",
+    "pitched", f"{_REPORT} 3.6", "As naive, on rows with a pitch (kernel 5).",
     "Rows begin at multiples of 512 bytes and are copied as such.",
-)
+)  # fmt: skip
 _listed(
-    "pitched-2d",
-    f"{_REPORT} 3.7",
-    "As pitched, with two-dimensional blocks (kernel 6).",
+    "pitched-2d", f"{_REPORT} 3.7", "As pitched, with two-dimensional blocks (kernel 6).",
     "A block is a square of entries instead of a part of a row.",
-)
+)  # fmt: skip
 _listed(
-    "tiled",
-    f"{_REPORT} 3.8",
-    "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
+    "tiled", f"{_REPORT} 3.8", "Katz and Kider's tiles of 16 x 16 in three phases (kernel 7).",
     "16 pivots at a time: the tile on the diagonal by itself, then those in its row and column, then all others, each "
     "in shared memory.",
     "O(n^3), 3 n / 16 launches; 4 n^2 bytes",
-)
+)  # fmt: skip
 _listed(
-    "tiled-registers",
-    "Katz and Kider 2008; ours",
+    "tiled-registers", "Katz and Kider 2008; ours",
     "Tiles that stay in registers, 64 pivots a step, on the matrix of `tiled`.",
     "A thread has 16 rows of 4 entries each, which it loads once a step and keeps in registers; pivots' rows and "
     "columns come from shared memory, 32 pivots at a time. The kernels are those of `floyd-warshall-registers`, with "
     "'or' and 'and' in place of the minimum and the sum.",
     "O(n^3), 3 n / 64 launches; 4 n^2 bytes",
-)
+)  # fmt: skip
 _listed(
-    "sssp-each",
-    f"{_REPORT} 3.10",
-    "A search from every vertex (kernel 9).",
+    "sssp-each", f"{_REPORT} 3.10", "A search from every vertex (kernel 9).",
     "Breadth first, one thread per vertex and one launch per level; each row is copied out after its search.",
-    "O(n (n + m)), one launch per level of each search",
-    (),
-)
+    "O(n (n + m)), one launch per level of each search", (),
+)  # fmt: skip
 _listed(
-    "warshall-bits-gpu",
-    "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
+    "warshall-bits-gpu", "Warshall 1962; Arlazarov, Dinic, Kronrod and Faradzev 1970; ours",
     "Warshall on packed bits, 64 pivots a step, one cooperative launch.",
     "Every block closes the pivots' rows and makes tables of the unions of each 4 pivots, for its own columns. Then "
     "the rows are divided evenly, and each gets the union that is selected by one word of its bits. A barrier ends "
     "the step.",
-    "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes",
-    ("launches", "steps"),
-)
+    "O(n^3 / 256) words, a barrier each 64 pivots; n^2 / 8 bytes", ("launches", "steps"),
+)  # fmt: skip
 
 
 class _WithLibrary(_OnGpu):

@@ -29,13 +29,9 @@ STREAMED = "pairs", "parquet"  #: formats whose edges are in no order and need n
 
 
 def export(
-    name: str,
-    path: str | os.PathLike,
-    closure: bool = False,
-    format: str = "tuwien",
-    impl: str = "condense-pairs",
+    name: str, path: str | os.PathLike, closure: bool = False, format: str = "tuwien", impl: str = "condense-pairs",
     block: int = 0,
-) -> dict:
+) -> dict:  # fmt: skip
     """Writes the raw graph of that name, with its weights if it has any, or, with `closure`, its transitive closure.
 
     impl, block: the implementation that makes the pairs of a closure, and the bytes that a block of it may take.

@@ -5,6 +5,7 @@ union of those before it adds nothing: that edge is `redundant` (Goralcikova and
 words, and a closure larger than memory is made in blocks of them (`Blocks`).
 """
 
+from collections import namedtuple
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from grailbench.problems.closure.bits import words
 from grailbench.problems.closure.index import Block, spread
 
 
-class Condensed(NamedTuple):
+class Condensed(namedtuple("Condensed", "component starts members offsets children")):
     """The k components, numbered in topological order: every edge stays in its component or leads to a later one.
 
     component  int32[n]      the component of each vertex
@@ -28,12 +29,6 @@ class Condensed(NamedTuple):
     offsets    int64[k + 1]  where the children of each component begin in `children`
     children   int32         the other components that edges of each lead to, each once, ascending
     """
-
-    component: np.ndarray
-    starts: np.ndarray
-    members: np.ndarray
-    offsets: np.ndarray
-    children: np.ndarray
 
     @property
     def count(self) -> int:

@@ -15,21 +15,8 @@ from grailbench.problems.counts.reduce import expanded, listed, reduced
 from grailbench.problems.counts.sweep import swept
 
 
-class _Sweeps(Solver):
-    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
-        """Reduces and sweeps the whole graph, whatever the batch is."""
-        with timer.phase("reduce"):
-            form = reduced(self._task)
-        with timer.phase("sweep"):
-            columns, work, self.held_bytes = swept(form, self._workers)
-        with timer.phase("expand"):
-            counts = expanded(self._task, form, columns)
-        self.counters = {"vertices_left": form.vertices, "columns": form.columns.shape[0], **work}
-        return Counted(counts if batch is None else counts[batch])
-
-
 @register
-class Counts(Implementation):
+class Counts(Solver, Implementation):
     """Sweeps of 2,048 columns at once up a reduced graph, whose bits are counted on the way.
 
     In-trees above are peeled, and out-trees below vertices weigh what they hold; only vertices with two or more parents
@@ -45,24 +32,21 @@ class Counts(Implementation):
         "vertices_left", "columns", "blocks", "vertices_visited", "edges_pushed", "rows_joined", "rows_made",
     )  # fmt: skip
     axes = frozenset({"threads"})
-    solver = _Sweeps
-
-
-class _Sketches(Solver):
-    def __init__(self, task: Task, params: Params):
-        super().__init__(task, params)
-        self._seed = params.seed
 
     def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
-        """Estimates for the whole graph, whatever the batch is."""
-        found, _, self.held_bytes = sketch.estimated(self._task, self._workers, self._seed)
-        self.counters = {"ranks": sketch.RANKS, "error_permille": round(1000 * sketch.ERROR)}
-        counts = np.rint(found).astype(np.int64)
-        return Counted(counts if batch is None else counts[batch], sketch.ERROR)
+        """Reduces and sweeps the whole graph, whatever the batch is."""
+        with timer.phase("reduce"):
+            form = reduced(self._task)
+        with timer.phase("sweep"):
+            columns, work, self.held_bytes = swept(form, self._workers)
+        with timer.phase("expand"):
+            counts = expanded(self._task, form, columns)
+        self.counters = {"vertices_left": form.vertices, "columns": form.columns.shape[0], **work}
+        return Counted(counts if batch is None else counts[batch])
 
 
 @register
-class CountsSketch(Implementation):
+class CountsSketch(Solver, Implementation):
     """Estimates with a standard error of 12.7 %: the least of exponential ranks among what is reached, 64 times.
 
     The graph is reduced as for `counts`. Each column draws ranks, 16 a pass, and a pass against the topological order
@@ -76,26 +60,20 @@ class CountsSketch(Implementation):
     counts = ("ranks", "error_permille", "seen_permille")
     meaning = {"ranks": "Ranks of a sketch."}
     axes = frozenset({"threads"})
-    solver = _Sketches
+
+    def __init__(self, task: Task, params: Params):
+        super().__init__(task, params)
+        self._seed = params.seed
+
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """Estimates for the whole graph, whatever the batch is."""
+        found, _, self.held_bytes = sketch.estimated(self._task, self._workers, self._seed)
+        self.counters = {"ranks": sketch.RANKS, "error_permille": round(1000 * sketch.ERROR)}
+        counts = np.rint(found).astype(np.int64)
+        return Counted(counts if batch is None else counts[batch], sketch.ERROR)
 
 
 # ------------------------------------------------------------------ a search each
-
-
-class _Search(Solver):
-    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
-        batch = np.arange(self._task.vertices, dtype=np.int32) if batch is None else batch
-        threads = max(1, min(self._workers, batch.shape[0]))
-        counts = np.empty(batch.shape[0], np.int64)
-
-        def search(turn: int) -> int:
-            found, scanned = searched(self._task.offsets, self._task.children, self._task.sizes, batch[turn::threads])
-            counts[turn::threads] = found
-            return scanned
-
-        with ThreadPool(threads) as pool:
-            self.counters = {"edges_scanned": sum(pool.each(search, range(threads)))}
-        return Counted(counts)
 
 
 @njit(cache=True, nogil=True)
@@ -129,7 +107,7 @@ class _Each(Implementation):
 
 
 @register
-class Search(_Each):
+class Search(Solver, _Each):
     """A breadth-first search from each vertex, compiled by numba, on all threads.
 
     Of a graph of more than 10,000 vertices that many are drawn and asked: compare it by its rate.
@@ -139,11 +117,26 @@ class Search(_Each):
     source = "textbook"
     counts = ("edges_scanned",)
     axes = frozenset({"threads"})
-    solver = _Search
+
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        batch = np.arange(self._task.vertices, dtype=np.int32) if batch is None else batch
+        threads = max(1, min(self._workers, batch.shape[0]))
+        counts = np.empty(batch.shape[0], np.int64)
+
+        def search(turn: int) -> int:
+            found, scanned = searched(self._task.offsets, self._task.children, self._task.sizes, batch[turn::threads])
+            counts[turn::threads] = found
+            return scanned
+
+        with ThreadPool(threads) as pool:
+            self.counters = {"edges_scanned": sum(pool.each(search, range(threads)))}
+        return Counted(counts)
 
 
-class _ByLibrary(Solver):
+class _ByLibrary(Solver, _Each):
     """Asks a library what each vertex reaches, one after the other."""
+
+    sample = 1_000
 
     def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
         batch = range(self._task.vertices) if batch is None else batch.tolist()
@@ -155,7 +148,17 @@ class _ByLibrary(Solver):
         """The vertices that `source` reaches, itself included, as an index of arrays."""
 
 
-class _Scipy(_ByLibrary):
+@register
+class Scipy(_ByLibrary):
+    """SciPy (C): `sparse.csgraph.breadth_first_order` from each vertex, one thread.
+
+    Each call prepares arrays of n entries, however little the vertex reaches. Of a graph of more than 1,000 vertices
+    that many are drawn and asked: compare it by its rate.
+    """
+
+    name = "peer:scipy"
+    source = "scipy.sparse.csgraph.breadth_first_order"
+
     def __init__(self, task: Task, params: Params):
         super().__init__(task, params)
         from scipy.sparse import csr_array
@@ -170,23 +173,27 @@ class _Scipy(_ByLibrary):
 
 
 @register
-class Scipy(_Each):
-    """SciPy (C): `sparse.csgraph.breadth_first_order` from each vertex, one thread.
+class NetworkX(_ByLibrary):
+    """NetworkX: `descendants` of each vertex, one thread.
 
-    Each call prepares arrays of n entries, however little the vertex reaches. Of a graph of more than 1,000 vertices
-    that many are drawn and asked: compare it by its rate.
+    Of a graph of more than 1,000 vertices that many are drawn and asked: compare it by its rate.
     """
 
-    name = "peer:scipy"
-    source = "scipy.sparse.csgraph.breadth_first_order"
-    sample = 1_000
-    solver = _Scipy
+    name = "peer:networkx"
+    needs = ("peers",)
+    source = "networkx.descendants"
 
+    @classmethod
+    def require(cls) -> None:
+        try:
+            import_module("networkx")
+        except ImportError as error:
+            raise MachineLacks(f"NetworkX is not installed ({error}): pip install 'grailbench[peers]'") from error
 
-class _NetworkX(_ByLibrary):
     def __init__(self, task: Task, params: Params):
         super().__init__(task, params)
-        networkx = _networkx()
+        import networkx
+
         self._descendants, self._graph = networkx.descendants, networkx.DiGraph()
         self._graph.add_nodes_from(range(task.vertices))
         sources = np.repeat(np.arange(task.vertices), np.diff(task.offsets))
@@ -196,51 +203,8 @@ class _NetworkX(_ByLibrary):
         return [source, *self._descendants(self._graph, source)]
 
 
-def _networkx():
-    try:
-        return import_module("networkx")
-    except ImportError as error:
-        raise MachineLacks(f"NetworkX is not installed ({error}): pip install 'grailbench[peers]'") from error
-
-
 @register
-class NetworkX(_Each):
-    """NetworkX: `descendants` of each vertex, one thread.
-
-    Of a graph of more than 1,000 vertices that many are drawn and asked: compare it by its rate.
-    """
-
-    name = "peer:networkx"
-    needs = ("peers",)
-    source = "networkx.descendants"
-    sample = 1_000
-
-    @classmethod
-    def require(cls) -> None:
-        _networkx()
-
-    solver = _NetworkX
-
-
-class _OnGpu(Solver):
-    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
-        """Reduces on the host, and sweeps the whole graph on the device, whatever the batch is."""
-        from grailbench.cuda.timers import Phases
-        from grailbench.problems.counts.gpu.sweep import swept
-
-        phases = Phases()
-        with timer.phase("reduce"):
-            form = listed(self._task)
-        columns, work, self.held_bytes = swept(self._task, form, phases)
-        phases.hand_over(timer.record)
-        with timer.phase("expand"):
-            counts = expanded(self._task, form, columns)
-        self.counters = {"vertices_left": form.order.shape[0], "columns": form.columns.shape[0], **work}
-        return Counted(counts if batch is None else counts[batch])
-
-
-@register
-class CountsGpu(Implementation):
+class CountsGpu(Solver, Implementation):
     """The columns of `counts`, 65,536 a pass, swept level by level on the device in one cooperative launch.
 
     The host peels and weighs as `counts` does. A warp takes a vertex: its children tell which of the pass's chunks of
@@ -256,4 +220,18 @@ class CountsGpu(Implementation):
         "vertex, or half of the device's memory"
     )
     counts = ("vertices_left", "columns", "passes", "levels")
-    solver = _OnGpu
+
+    def solve(self, batch: np.ndarray | None, timer: Timer) -> Counted:
+        """Reduces on the host, and sweeps the whole graph on the device, whatever the batch is."""
+        from grailbench.cuda.timers import Phases
+        from grailbench.problems.counts.gpu.sweep import swept
+
+        phases = Phases()
+        with timer.phase("reduce"):
+            form = listed(self._task)
+        columns, work, self.held_bytes = swept(self._task, form, phases)
+        phases.hand_over(timer.record)
+        with timer.phase("expand"):
+            counts = expanded(self._task, form, columns)
+        self.counters = {"vertices_left": form.order.shape[0], "columns": form.columns.shape[0], **work}
+        return Counted(counts if batch is None else counts[batch])

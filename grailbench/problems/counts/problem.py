@@ -8,6 +8,7 @@ from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Ids
+from grailbench.graph.profile import reached_from
 from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Checks, Params, SolverProblem, Spec, Verdict, Workload
 from grailbench.problems.counts.index import Counted, Implementation, NoTimer, Solver, Task, task_of
@@ -57,30 +58,6 @@ def against_edges(offsets, children, order, sizes, counts):
         if counts[u] < sizes[u] + most or counts[u] > sizes[u] + total:
             return u
     return -1
-
-
-@njit(cache=True, nogil=True)
-def drawn_counts(offsets, children, sizes, drawn, scanned):
-    """The counts of as many of the vertices `drawn` (int32[q]) as searches find that scan so many edges, int64; the
-    first one always."""
-    k = offsets.shape[0] - 1
-    stamp, stack = np.full(k, -1, np.int64), np.empty(k, np.int32)
-    counts, done = np.zeros(drawn.shape[0], np.int64), 0
-    while done < drawn.shape[0] and (done == 0 or scanned > 0):
-        stamp[drawn[done]], stack[0] = done, drawn[done]
-        depth = 1
-        while depth:
-            depth -= 1
-            u = stack[depth]
-            counts[done] += sizes[u]
-            for at in range(offsets[u], offsets[u + 1]):
-                scanned -= 1
-                if stamp[children[at]] != done:
-                    stamp[children[at]] = done
-                    stack[depth] = children[at]
-                    depth += 1
-        done += 1
-    return counts[:done].copy()
 
 
 ANCESTORS = "ancestors"  #: the query set, and the kind of its `Spec`
@@ -235,8 +212,8 @@ class Every(Workload):
         if self._drawn is None:
             task, batch = self._task, self._task.vertices if where is None else where.shape[0]
             drawn = np.random.default_rng(1).permutation(batch).astype(np.int32)
-            arrays = task.offsets, task.children, task.sizes
-            right = drawn_counts(*arrays, drawn if where is None else where[drawn], SCANNED)
+            asked = drawn if where is None else where[drawn]
+            right = reached_from(task.offsets, task.children, asked, SCANNED - 1, task.sizes)
             self._drawn = drawn[: right.shape[0]], right
         return self._drawn
 

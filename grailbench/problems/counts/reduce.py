@@ -6,7 +6,7 @@ columns that a sweep must tell apart, and weigh what their trees hold. Implement
 a depth-first search, so that neighbours share ancestors; `listed` by levels.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -16,7 +16,7 @@ from grailbench.problems.counts.index import Task
 NONE, MANY, PEELED = -1, -2, -3  #: in place of the only parent of a vertex
 
 
-class Reduced(NamedTuple):
+class Reduced(namedtuple("Reduced", "offsets parents columns weights base place")):
     """The vertices that are left, numbered 0 .. r - 1 with children before parents, and their columns.
 
     offsets, parents   int64[r + 1], int32[e]   CSR of parents, all of which have a greater number
@@ -26,19 +26,12 @@ class Reduced(NamedTuple):
     place              int32[k]                 the number of each vertex of the task; -1 for those that were peeled
     """
 
-    offsets: np.ndarray
-    parents: np.ndarray
-    columns: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    place: np.ndarray
-
     @property
     def vertices(self) -> int:
         return self.base.shape[0]
 
 
-class Listed(NamedTuple):
+class Listed(namedtuple("Listed", "order bounds columns weights base place")):
     """The vertices that are left by levels, children before parents, and their columns. They keep their numbers.
 
     order              int32[r]                 the vertices
@@ -47,13 +40,6 @@ class Listed(NamedTuple):
     base               int64[k]                 what a vertex counts besides columns; 0 for columns
     place              int32[k]                 the vertex itself; -1 for those that were peeled
     """
-
-    order: np.ndarray
-    bounds: np.ndarray
-    columns: np.ndarray
-    weights: np.ndarray
-    base: np.ndarray
-    place: np.ndarray
 
 
 def reduced(task: Task) -> Reduced:

@@ -5,8 +5,7 @@ everything: they refer to the row of that child, whose bits are counted once. On
 which only words that are not 0 are written and read.
 """
 
-from collections import deque
-from typing import NamedTuple
+from collections import deque, namedtuple
 
 import numpy as np
 from numba import njit
@@ -26,7 +25,7 @@ MOST = 2**30  #: rows that references can name before they begin anew
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
-class Rows(NamedTuple):
+class Rows(namedtuple("Rows", "words used owner weights refs marks first")):
     """The memory of one thread, for rows of `width` words of a reduced graph of r vertices.
 
     words   uint64[(r + 2) * width]: rows, in the order in which they were needed; row 0 stands for one with every bit
@@ -37,14 +36,6 @@ class Rows(NamedTuple):
     marks   uint64[r // 64 + 1]: a bit for each vertex that reaches a column and is yet to be visited
     first   int64[1]: what names row 0; it grows from block to block, so that `refs` need not be cleared
     """
-
-    words: np.ndarray
-    used: np.ndarray
-    owner: np.ndarray
-    weights: np.ndarray
-    refs: np.ndarray
-    marks: np.ndarray
-    first: np.ndarray
 
 
 def memory_of(vertices: int, width: int) -> int:

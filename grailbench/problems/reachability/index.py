@@ -115,6 +115,8 @@ class Index(ABC):
 
     #: exact work counts so far, by name (see `reachability.counters`); empty unless built with `Params.count`
     counters: dict[str, int] = {}
+    #: whether building it again is as fast as reading it, so that it stores no array
+    rebuilt: ClassVar[bool] = False
     #: whether several threads may call `query_batch` at the same time
     concurrent: ClassVar[bool] = False
     #: peak memory of another process that did the work, as fields of rows (`contract.Attempt.memory`)
@@ -159,9 +161,9 @@ class Index(ABC):
     def stored(self) -> dict[str, np.ndarray] | None:
         """Returns the arrays from which `Implementation.restored` makes this index again.
 
-        None, the default, if it cannot be stored; no array if building it again is as fast as reading it.
+        None, the default, if it cannot be stored; no array if it is `rebuilt`.
         """
-        return None
+        return {} if self.rebuilt else None
 
 
 class Implementation(contract.Implementation):

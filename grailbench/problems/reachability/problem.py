@@ -11,7 +11,7 @@ from grailbench.errors import InputError
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import MOST_REVERSED, Dag, Graph
 from grailbench.problems.contract import Attempt, Checks, NoTimer, Problem, Trial
-from grailbench.problems.reachability.index import CHOICES, FILTERS, Implementation, Params
+from grailbench.problems.reachability.index import CHOICES, FILTERS, Implementation, Index, Params
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.problems.reachability.verify import Checker, checksum, label_fault
 
@@ -141,8 +141,7 @@ class Reachability(Problem):
         if edges is not None:
             del index
             with timer.whole("ready"):
-                index = implementation.ready(edges, params, timer)  # kept, so that freeing it is not timed
-                index.expect(batch[0].shape[0], timer)
+                index = _ready(implementation, params, batch, edges, timer)  # kept, so that freeing it is not timed
             if implementation.condenses(edges, params):
                 answers = index.query_batch(*_members(data, batch), NoTimer())
         return Trial(checksum(answers))
@@ -161,13 +160,14 @@ class Reachability(Problem):
             index = implementation.build(data, params, timer)
             index.expect(batch[0].shape[0], timer)
             return lambda: index.query_batch(*batch, timer)
+        return lambda: _ready(implementation, params, batch, edges, timer)
 
-        def ready() -> object:
-            index = implementation.ready(edges, params, timer)
-            index.expect(batch[0].shape[0], timer)
-            return index
 
-        return ready
+def _ready(implementation: type[Implementation], params: Params, batch: Pairs, edges, timer) -> Index:
+    """Returns an index that is ready for a batch of this size, from raw edges."""
+    index = implementation.ready(edges, params, timer)
+    index.expect(batch[0].shape[0], timer)
+    return index
 
 
 def _members(dag: Dag, batch: Pairs) -> Pairs:

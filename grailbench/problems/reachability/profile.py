@@ -17,10 +17,7 @@ from grailbench.problems.reachability.queries import draw_balanced, draw_random
 from grailbench.util.words import share, size
 
 #: what `Profile.forest` may be, in words
-FORESTS = {
-    "in-forest": "no component has more than one child",
-    "out-forest": "no component has more than one parent",
-}
+FORESTS = {"in-forest": "no component has more than one child", "out-forest": "no component has more than one parent"}
 PAIRS, PAIRS_BUDGET = 10_000, 100_000_000  #: pairs of a kind, and the edges that searches may scan for them
 INDEX = Params(dim=2, filters=FILTERS, count=True)  #: of the index whose work is counted
 _TOGETHER = 64  # pairs that are asked before the budget is looked at

@@ -150,14 +150,9 @@ class QuerySet:
         """Stores the set atomically. Logs a warning if the cache cannot be written."""
         arrays = {"answers": np.packbits(self.answers), "known": np.packbits(self.known)}
         meta = {
-            "format": FORMAT_VERSION,
-            "spec": self.spec.identity(),
-            "seed": self.spec.seed,
-            "graph_sha256": self.graph_sha256,
-            "pairs": self.pairs_sha256,
-            "agreed": self.agreed,
-            "method": self.method,
-        }
+            "format": FORMAT_VERSION, "spec": self.spec.identity(), "seed": self.spec.seed,
+            "graph_sha256": self.graph_sha256, "pairs": self.pairs_sha256, "agreed": self.agreed, "method": self.method,
+        }  # fmt: skip
         meta["sha256"] = _sha256(json.dumps(meta, sort_keys=True).encode(), *arrays.values())
         if self.size <= MOST_STORED:
             arrays |= {name: getattr(self, name) for name in _PAIRS}

@@ -9,28 +9,10 @@ from numba import njit
 from grailbench.graph.hashing import mixed
 from grailbench.graph.instructions import lowest
 from grailbench.graph.threads import ThreadPool
+from grailbench.problems.contract import Params, Timer, register
 from grailbench.problems.traversal.check import refuse_long, salt
-from grailbench.problems.traversal.index import (
-    FAR,
-    Found,
-    Implementation,
-    Network,
-    Params,
-    Solver,
-    Timer,
-    Together,
-    register,
-)
+from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, Solver, Together
 from grailbench.util import memory
-
-
-class _QueueBfs(Solver):
-    def __init__(self, network: Network, params: Params):
-        self.network = network
-        self._queue = np.empty(network.vertices, np.int32)
-
-    def solve(self, source: int, timer: Timer) -> np.ndarray:
-        return _bfs(self.network.offsets, self.network.targets, source, self._queue)
 
 
 @njit(cache=True, nogil=True)
@@ -53,7 +35,7 @@ def _bfs(offsets, targets, source, queue):
 
 
 @register
-class QueueBfs(Implementation):
+class QueueBfs(Solver, Implementation):
     """Breadth-first search with a queue, on one core.
 
     Takes the first vertex of the queue, and appends its unreached children, whose distance is one more.
@@ -63,23 +45,17 @@ class QueueBfs(Implementation):
     problem = "bfs"
     source = "textbook; the sequential baseline of Pathak et al."
     cost = "O(n + m) a search"
-    solver = _QueueBfs
+
+    def __init__(self, network: Network, params: Params):
+        self.network = network
+        self._queue = np.empty(network.vertices, np.int32)
+
+    def solve(self, source: int, timer: Timer) -> np.ndarray:
+        return _bfs(self.network.offsets, self.network.targets, source, self._queue)
 
 
 _OUT = -2  # in `links`: of a vertex that is in no bucket
 MOST_BUCKETS = 1024  #: that an edge of `buckets` spans
-
-
-class _Buckets(Solver):
-    def __init__(self, network: Network, params: Params):
-        heaviest = int(network.weights.max(initial=1))
-        self.network, self._width = network, -(-heaviest // MOST_BUCKETS)
-        self._heads = np.empty(heaviest // self._width + 2, np.int32)
-        self._links = np.empty((network.vertices, 2), np.int32)
-
-    def solve(self, source: int, timer: Timer) -> np.ndarray:
-        rows = self.network.offsets, self.network.targets, self.network.weights
-        return _by_buckets(*rows, source, self._width, self._heads, self._links)
 
 
 @njit(cache=True, nogil=True)
@@ -131,7 +107,7 @@ def _by_buckets(offsets, targets, weights, source, width, heads, links):
 
 
 @register
-class Buckets(Implementation):
+class Buckets(Solver, Implementation):
     """Shortest paths by buckets, on one core.
 
     A vertex that is reached waits in the bucket of its distance, and moves when the distance becomes less. Buckets are
@@ -142,30 +118,20 @@ class Buckets(Implementation):
     problem = "sssp"
     source = "Dial 1969; approximate buckets, Cherkassky et al. 1996"
     cost = "O(m + the greatest distance) a search; 8 n bytes"
-    solver = _Buckets
 
-
-class _Dijkstra(Solver):
-    def __init__(self, network: Network, everywhere: bool):
-        from scipy.sparse import csr_array
-
-        n = network.vertices
-        arrays = (network.weights.astype(np.float64), network.targets, network.offsets)
-        self._matrix, self._everywhere = csr_array(arrays, shape=(n, n)), everywhere
-        self._may_be_long = n * int(network.weights.max(initial=0)) >= int(FAR) // 2
+    def __init__(self, network: Network, params: Params):
+        heaviest = int(network.weights.max(initial=1))
+        self.network, self._width = network, -(-heaviest // MOST_BUCKETS)
+        self._heads = np.empty(heaviest // self._width + 2, np.int32)
+        self._links = np.empty((network.vertices, 2), np.int32)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
-        from scipy.sparse.csgraph import dijkstra
-
-        found = dijkstra(self._matrix, directed=True, indices=None if self._everywhere else source)
-        if self._may_be_long:
-            refuse_long(found)
-        found[~np.isfinite(found)] = float(FAR)
-        return found.astype(np.int32)
+        rows = self.network.offsets, self.network.targets, self.network.weights
+        return _by_buckets(*rows, source, self._width, self._heads, self._links)
 
 
 @register
-class Dijkstra(Implementation):
+class Dijkstra(Solver, Implementation):
     """scipy's Dijkstra (Fibonacci heap), on one core.
 
     Settles vertices in order of their distance; a heap holds the vertices that are reached but not settled.
@@ -176,9 +142,22 @@ class Dijkstra(Implementation):
     source = "scipy.sparse.csgraph.dijkstra"
     cost = "O(m + n log n) a search"
 
-    @classmethod
-    def prepare(cls, network: Network, params: Params, timer: Timer) -> Solver:
-        return _Dijkstra(network, everywhere=cls.problem == "apsp")
+    def __init__(self, network: Network, params: Params):
+        from scipy.sparse import csr_array
+
+        n = network.vertices
+        arrays = (network.weights.astype(np.float64), network.targets, network.offsets)
+        self._matrix, self._everywhere = csr_array(arrays, shape=(n, n)), self.problem == "apsp"
+        self._may_be_long = n * int(network.weights.max(initial=0)) >= int(FAR) // 2
+
+    def solve(self, source: int, timer: Timer) -> np.ndarray:
+        from scipy.sparse.csgraph import dijkstra
+
+        found = dijkstra(self._matrix, directed=True, indices=None if self._everywhere else source)
+        if self._may_be_long:
+            refuse_long(found)
+        found[~np.isfinite(found)] = float(FAR)
+        return found.astype(np.int32)
 
 
 @register
@@ -196,50 +175,6 @@ WORDS = 8  #: most words of a row: a line of the cache, of which one word costs 
 ALPHA = 3  #: a level is pushed if fewer than one in so many edges leave it
 KEPT_BYTES = 1 << 28  #: most bytes of distances that are kept at a time, by all threads
 _1, _ALL = np.uint64(1), np.uint64(2**64 - 1)
-
-
-class _Many(Together):
-    def __init__(self, network: Network, params: Params):
-        self.counters: dict[str, int] = {}
-        self._network, self._workers = network, params.workers
-        self._back = (network.offsets, network.targets) if network.symmetric else network.reverse
-
-    def _parts(self, sources: np.ndarray, most: int) -> list[np.ndarray]:
-        """Returns the sources in parts of about equal size, at most `most`, at least as many as there are threads."""
-        count = max(-(-sources.shape[0] // most), min(self._workers, sources.shape[0]))
-        return np.array_split(sources, count)
-
-    def _searched(self, parts: list[np.ndarray], kept: list[np.ndarray]) -> list[Found]:
-        net = self._network
-
-        def search(part: np.ndarray, levels: np.ndarray) -> tuple[Found, tuple[int, int]]:
-            found = Found(*(np.zeros(part.shape[0], kind) for kind in (np.int64, np.int64, np.int32, np.uint32)))
-            counted = _search(net.offsets, net.targets, *self._back, part, levels, found)
-            return found, counted
-
-        with ThreadPool(min(self._workers, len(parts))) as pool:
-            done = pool.each(search, parts, kept)
-        for _, (levels, pulled) in done:
-            for name, value in (("levels", levels), ("bottom_up", pulled)):
-                self.counters[name] = self.counters.get(name, 0) + value
-        return [found for found, _ in done]
-
-    def search(self, sources: np.ndarray, timer: Timer) -> Found:
-        row = 3 * 8 * self._network.vertices * self._workers
-        words = max(1, min(WORDS, memory.available() // 2 // max(row, 1)))
-        order = np.argsort(sources)  # numbers that are near are often near in the graph, and go on together
-        parts = self._parts(sources[order], 64 * words)
-        return Found.of_parts(self._searched(parts, [_NOT_KEPT] * len(parts)), order)
-
-    def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:
-        n = self._network.vertices
-        most = max(1, min(KEPT_BYTES // (4 * n), 64 * self._workers))
-        for group in np.array_split(sources, -(-sources.shape[0] // most)):
-            parts = self._parts(group, 64)
-            kept = [np.full((part.shape[0], n), FAR, np.int32) for part in parts]
-            self._searched(parts, kept)
-            for distances in kept:
-                yield from distances
 
 
 _NOT_KEPT = np.empty((0, 0), np.int32)
@@ -361,7 +296,7 @@ def _commit(offsets, level, vertices, size, full, later, there, seen, done, leve
 
 
 @register
-class Many(Implementation):
+class Many(Together, Implementation):
     """Breadth-first searches from all sources at once, a bit each, on all threads.
 
     Searches that come to a vertex at the same level go on together. A level is pushed where few edges leave its
@@ -375,4 +310,43 @@ class Many(Implementation):
     cost = "O((n + m) k / 64) words a level at most for k sources; 24 bytes a vertex, thread and 64 sources"
     counts = ("levels", "bottom_up")
     axes = frozenset({"threads"})
-    solver = _Many
+
+    def __init__(self, network: Network, params: Params):
+        self._network, self._workers = network, params.workers
+        self._back = (network.offsets, network.targets) if network.symmetric else network.reverse
+
+    def _parts(self, sources: np.ndarray, most: int) -> list[np.ndarray]:
+        """Returns the sources in parts of about equal size, at most `most`, at least as many as there are threads."""
+        count = max(-(-sources.shape[0] // most), min(self._workers, sources.shape[0]))
+        return np.array_split(sources, count)
+
+    def _searched(self, parts: list[np.ndarray], kept: list[np.ndarray]) -> list[Found]:
+        net = self._network
+
+        def search(part: np.ndarray, levels: np.ndarray) -> tuple[Found, tuple[int, int]]:
+            found = Found(*(np.zeros(part.shape[0], kind) for kind in (np.int64, np.int64, np.int32, np.uint32)))
+            counted = _search(net.offsets, net.targets, *self._back, part, levels, found)
+            return found, counted
+
+        with ThreadPool(min(self._workers, len(parts))) as pool:
+            done = pool.each(search, parts, kept)
+        for _, (levels, pulled) in done:
+            self.count(levels=levels, bottom_up=pulled)
+        return [found for found, _ in done]
+
+    def search(self, sources: np.ndarray, timer: Timer) -> Found:
+        row = 3 * 8 * self._network.vertices * self._workers
+        words = max(1, min(WORDS, memory.available() // 2 // max(row, 1)))
+        order = np.argsort(sources)  # numbers that are near are often near in the graph, and go on together
+        parts = self._parts(sources[order], 64 * words)
+        return Found.of_parts(self._searched(parts, [_NOT_KEPT] * len(parts)), order)
+
+    def solve_each(self, sources: np.ndarray, timer: Timer) -> Iterator[np.ndarray]:
+        n = self._network.vertices
+        most = max(1, min(KEPT_BYTES // (4 * n), 64 * self._workers))
+        for group in np.array_split(sources, -(-sources.shape[0] // most)):
+            parts = self._parts(group, 64)
+            kept = [np.full((part.shape[0], n), FAR, np.int32) for part in parts]
+            self._searched(parts, kept)
+            for distances in kept:
+                yield from distances

@@ -80,6 +80,11 @@ class Solver(contract.Solver):
         for source in sources.tolist():
             yield self.solve(source, timer)
 
+    def count(self, **more: int) -> None:
+        """Adds to the counters."""
+        counted = {name: self.counters.get(name, 0) + int(value) for name, value in more.items()}
+        self.counters = {**self.counters, **counted}
+
 
 class Found(NamedTuple):
     """What searches found, an item for each source, in place of the distances.

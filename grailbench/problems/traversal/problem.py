@@ -20,19 +20,19 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph, rows_of, weighted_rows_of
 from grailbench.graph.ids import Ids
 from grailbench.problems import contract
-from grailbench.problems.contract import Attempt, Params, Problem, SolverProblem, Spec, Trial, Verdict, Workload
-from grailbench.problems.traversal import check
-from grailbench.problems.traversal.index import (
-    FAR,
-    Found,
-    Implementation,
-    Network,
+from grailbench.problems.contract import (
+    Attempt,
     NoTimer,
-    Solver,
-    Timer,
-    Together,
-    drawn_weights,
+    Params,
+    Problem,
+    SolverProblem,
+    Spec,
+    Trial,
+    Verdict,
+    Workload,
 )
+from grailbench.problems.traversal import check
+from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, Solver, Together, drawn_weights
 from grailbench.util.words import count
 
 MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
@@ -42,10 +42,7 @@ class _Traversal(Problem):
     """What the three problems share. The results of phase `solve` stay on the device; phase `ready` ends with all
     distances on the host."""
 
-    modules = (
-        "grailbench.problems.traversal.cpu",
-        "grailbench.problems.traversal.gpu.catalog",
-    )
+    modules = ("grailbench.problems.traversal.cpu", "grailbench.problems.traversal.gpu.catalog")
     phases = ("prepare", "solve")
     answer = "reached"
     repeated = ()
@@ -62,7 +59,7 @@ class _Traversal(Problem):
             return Network(*rows, of_file=True)
         return self._weighted(Network(*graph.rows), spec.seed, NoTimer())
 
-    def _weighted(self, plain: Network, seed: int, timer: Timer) -> Network:
+    def _weighted(self, plain: Network, seed: int, timer) -> Network:
         if not self.weighted:
             return plain
         with timer.phase("weights"):

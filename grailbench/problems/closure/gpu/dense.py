@@ -57,11 +57,6 @@ def run_pitched_2d(matrix, n: int) -> None:
         pitched_2d[blocks, (EDGE, EDGE)](matrix, n, k)
 
 
-def tiles(n: int) -> int:
-    """Returns the number of tiles per side; `run_tiled` needs EDGE * tiles(n) rows and columns, padded with 0."""
-    return -(-n // EDGE)
-
-
 @cuda.jit(device=True)
 def or_both(found, first, second):
     """Sets an entry of the closure where both others are set."""
@@ -71,7 +66,7 @@ def or_both(found, first, second):
 def run_tiled(matrix) -> int:
     """Runs Katz and Kider's three phases per step on tiles in shared memory (section 3.8); does not wait.
 
-    Returns the number of launches.
+    Sides are multiples of `EDGE`, padded with 0. Returns the number of launches.
     """
     return run_tiles(or_both, matrix, EDGE)
 
@@ -127,7 +122,7 @@ def run_powers(adjacency, power, following, result) -> int:
 
 
 @cuda.jit(cache=True)
-def _start(found, mask, source):
+def start(found, mask, source):
     """Sets found and mask, int32[n], to 1 at the source and 0 elsewhere."""
     v = cuda.grid(1)
     if v < found.shape[0]:
@@ -135,7 +130,7 @@ def _start(found, mask, source):
 
 
 @cuda.jit(cache=True)
-def _relax(offsets, targets, found, mask, flag):
+def relax(offsets, targets, found, mask, flag):
     """Unmarks each marked vertex, and marks and finds its new children; one thread per vertex. Sets flag, int32[1].
 
     A vertex marked in this launch may be processed in it or in the next, so the number of launches varies.
@@ -149,30 +144,3 @@ def _relax(offsets, targets, found, mask, flag):
                 found[v] = 1
                 mask[v] = 1
                 flag[0] = 1
-
-
-class Searches:
-    """The arrays on device and host for searches from every vertex.
-
-    offsets: int64[n + 1] and targets: int32[m], on the device.
-    """
-
-    def __init__(self, offsets, targets, vertices: int):
-        self._graph = offsets, targets
-        self._found, self._mask = (cuda.device_array(vertices, np.int32) for _ in range(2))
-        self._flag = cuda.device_array(1, np.int32)
-        self._host, self._zero = np.zeros(1, np.int32), np.zeros(1, np.int32)
-        self._blocks = -(-vertices // THREADS)
-
-    def search(self, source: int) -> None:
-        """Finds what `source` reaches, itself included, and waits for the device."""
-        _start[self._blocks, THREADS](self._found, self._mask, source)
-        self._host[0] = 1
-        while self._host[0]:
-            self._flag.copy_to_device(self._zero)
-            _relax[self._blocks, THREADS](*self._graph, self._found, self._mask, self._flag)
-            self._flag.copy_to_host(self._host)
-
-    def fetch(self, row) -> None:
-        """Copies the result of the last search to int32[n] on the host."""
-        self._found.copy_to_host(row)

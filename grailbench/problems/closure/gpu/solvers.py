@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from grailbench.cuda import device_arrays
 from grailbench.cuda.describe import memory as free_on_device
 from grailbench.cuda.describe import require_memory
-from grailbench.cuda.device_arrays import Managed, Mapped, Pitched
 from grailbench.cuda.floyd_warshall import TILES, Closing
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.timers import Phases
@@ -26,94 +26,88 @@ def _require(size: int, vertices: int, remedy: str = "take a smaller graph, or a
     require_memory(size, f"the closure of {vertices:,} vertices by this implementation", remedy)
 
 
-class _Total:
-    """A counter on the device."""
+class Naive(Solver):
+    """Copies a matrix to the device, closes it there and copies it back: in a device array of numba, from and to
+    pageable memory of the host, by `naive`.
 
-    def __init__(self):
-        self._zero = np.zeros(1, np.int64)
-        self.device = cuda.to_device(self._zero)
+    form   the field of `Relation` that is copied, and of `Closed` that is found
+    array  makes what holds it on the device, of a shape and a type of elements
+    """
 
-    def clear(self) -> None:
-        self.device.copy_to_device(self._zero)
+    form, array = "matrix", device_arrays.Plain
 
-    def read(self) -> int:
-        return int(self.device.copy_to_host()[0])
-
-
-class _OnMatrix(Solver):
-    """Copies a matrix of 32-bit integers to the device, closes it there, by `naive` unless a subclass says otherwise,
-    and copies it back. Subclasses define `_allocate`, `_upload`, `_counted`, which returns the closure on the device,
-    int32[rows * pitch], and `_download`, which returns it on the host."""
-
-    def __init__(self, relation: Relation):
+    def __init__(self, relation: Relation, params: Params):
         self.vertices = relation.vertices
-        self._given = relation.matrix
+        self._given = self._input = np.ascontiguousarray(getattr(relation, self.form))
         self.held_bytes = self._device_bytes()
         _require(self.held_bytes, self.vertices)
-        self._total = _Total()
+        self._zero = np.zeros(1, np.int64)
+        self._total = cuda.to_device(self._zero)
         self._allocate()
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
         """Copies in, closes, counts, copies out."""
-        phases, n = Phases(), self.vertices
+        phases = Phases()
         with phases.phase("host_to_device"):
             self._upload()
         with phases.phase("kernel"):
             self._close()
-        self._total.clear()
+        self._total.copy_to_device(self._zero)
         with phases.phase("count_edges"):
-            dense.count_entries[_COUNTING](self._counted(), self._pitch(), n, self._total.device)
+            self._count()
         with phases.phase("device_to_host"):
             found = self._download()
         phases.hand_over(timer.record)
-        return Closed(n, self._total.read(), matrix=found)
+        return Closed(self.vertices, int(self._total.copy_to_host()[0]), **{self.form: found})
 
     def _device_bytes(self) -> int:
-        return 4 * self.vertices**2
-
-    def _close(self) -> None:
-        dense.run_naive(self._counted(), self.vertices)
-        self.counters = {"launches": self.vertices}
+        return 4 * self.vertices * self._pitch()
 
     def _pitch(self) -> int:
         return self.vertices
 
-
-class _Plain(_OnMatrix):
-    """A device array of numba, and pageable memory on the host."""
-
     def _allocate(self) -> None:
-        self._host = self._input = np.ascontiguousarray(self._given)
-        self._device = cuda.device_array(self._host.shape, np.int32)
-        self._found = np.empty_like(self._host)
+        self._device, self._found = self.array(self._given.shape, np.int32), np.empty_like(self._given)
 
     def _upload(self) -> None:
-        self._device.copy_to_device(self._input)
+        self._device.upload(self._input)
 
-    def _counted(self):
-        return self._device.reshape(self._device.size)
+    def _close(self) -> None:
+        dense.run_naive(self._row(), self.vertices)
+        self.counters = {"launches": self.vertices}
+
+    def _row(self):
+        """Returns the matrix on the device, int32[rows * pitch]."""
+        return self._device.array.reshape(self._device.array.size)
+
+    def _count(self) -> None:
+        dense.count_entries[_COUNTING](self._row(), self._pitch(), self.vertices, self._total)
 
     def _download(self) -> np.ndarray:
-        self._device.copy_to_host(self._found)
+        self._device.download(self._found)
         return self._found
 
 
-class _Pinned(_Plain):
+class Managed(Naive):
+    array = device_arrays.Plain if simulated else device_arrays.Managed
+
+
+class Pinned(Naive):
     def _allocate(self) -> None:
         super()._allocate()
         self._input, self._found = (cuda.pinned_array(self._given.shape, np.int32) for _ in range(2))
         self._input[:] = self._given
 
 
-class _ZeroCopy(_OnMatrix):
+class ZeroCopy(Naive):
     """The kernel works on host memory: nothing is copied, and the closure overwrites the input."""
 
     def _device_bytes(self) -> int:
         return 0
 
     def _allocate(self) -> None:
-        self._mapped = Mapped(self._given.size, np.int32)
+        self._mapped = device_arrays.Mapped(self._given.size, np.int32)
 
     def solve(self, timer: Timer) -> Closed:
         """Restores the input first, in an excluded phase: the report's program reads the graph into this memory."""
@@ -124,96 +118,64 @@ class _ZeroCopy(_OnMatrix):
     def _upload(self) -> None:
         pass
 
-    def _counted(self):
+    def _row(self):
         return self._mapped.array
 
     def _download(self) -> np.ndarray:
         return self._mapped.host.reshape(self._given.shape)
 
 
-class _Pitched(_OnMatrix):
+class Pitched(Naive):
+    array = device_arrays.Pitched
     kernel = staticmethod(lambda array, n: dense.run_naive(array, n, dense.pitched))
 
-    def _device_bytes(self) -> int:
-        return 4 * self.vertices * Pitched.pitch_of(self.vertices, np.int32)
-
-    def _allocate(self) -> None:
-        self._device = Pitched(self.vertices, self.vertices, np.int32)
-        self._found = np.empty_like(self._given)
-
-    def _upload(self) -> None:
-        self._device.upload(self._given)
+    def _pitch(self) -> int:
+        return device_arrays.Pitched.pitch_of(self.vertices, np.int32)
 
     def _close(self) -> None:
         self.kernel(self._device.array, self.vertices)
         self.counters = {"launches": self.vertices}
 
-    def _counted(self):
-        return self._device.array.reshape(self._device.array.size)
 
-    def _pitch(self) -> int:
-        return self._device.array.shape[1]
-
-    def _download(self) -> np.ndarray:
-        self._device.download(self._found)
-        return self._found
-
-
-class _Pitched2d(_Pitched):
+class Pitched2D(Pitched):
     kernel = staticmethod(dense.run_pitched_2d)
 
 
-class _Tiled(_Plain):
+class Tiled(Naive):
     """The matrix padded to whole tiles by the host."""
 
+    side = dense.EDGE  #: of a tile
+
     def _pitch(self) -> int:
-        return dense.EDGE * dense.tiles(self.vertices)
+        return -(-self.vertices // self.side) * self.side
 
     def _device_bytes(self) -> int:
         return 4 * self._pitch() ** 2
 
     def _allocate(self) -> None:
-        n, side = self.vertices, self._pitch()
-        self._input = np.zeros((side, side), np.int32)
+        n, shape = self.vertices, (self._pitch(),) * 2
+        self._input = np.zeros(shape, np.int32)
         self._input[:n, :n] = self._given
-        self._device = cuda.device_array((side, side), np.int32)
-        self._found = np.empty((side, side), np.int32)
+        self._device, self._found = self.array(shape, np.int32), np.empty(shape, np.int32)
 
     def _close(self) -> None:
-        self.counters = {"launches": dense.run_tiled(self._device)}
+        self.counters = {"launches": dense.run_tiled(self._device.array)}
 
 
-class _TiledRegisters(_Tiled):
+class TiledRegisters(Tiled):
     """The same, padded to larger tiles."""
 
-    def _pitch(self) -> int:
-        return -(-self.vertices // TILES.side) * TILES.side
+    side = TILES.side
 
     def _allocate(self) -> None:
         super()._allocate()
-        self._closing = Closing(dense.or_both, self._device)
+        self._closing = Closing(dense.or_both, self._device.array)
 
     def _close(self) -> None:
         self.counters = {"launches": self._closing.run()}
 
 
-class _Managed(_OnMatrix):
-    def _allocate(self) -> None:
-        self._device = Managed(self._given.size, np.int32)
-        self._found = np.empty_like(self._given)
-
-    def _upload(self) -> None:
-        self._device.upload(self._given.ravel())
-
-    def _counted(self):
-        return self._device.array
-
-    def _download(self) -> np.ndarray:
-        self._device.download(self._found.ravel())
-        return self._found
-
-
-class _Matmul(_Plain):
+class Matmul(Naive):
     """Four matrices, as in the report."""
 
     def _device_bytes(self) -> int:
@@ -221,80 +183,80 @@ class _Matmul(_Plain):
 
     def _allocate(self) -> None:
         super()._allocate()
-        self._adjacency, self._power, self._following = (
-            cuda.device_array(self._given.shape, np.int32) for _ in range(3)
-        )
+        self._powers = [cuda.device_array(self._given.shape, np.int32) for _ in range(3)]
 
     def _upload(self) -> None:
         super()._upload()
-        self._adjacency.copy_to_device(self._device)
-        self._power.copy_to_device(self._device)
+        for power in self._powers[:2]:
+            power.copy_to_device(self._device.array)
 
     def _close(self) -> None:
-        products = dense.run_powers(self._adjacency, self._power, self._following, self._device)
+        products = dense.run_powers(*self._powers, self._device.array)
         self.counters = {"launches": products, "products": products}
 
 
-class _SsspEach(Solver):
+class WarshallBitsGpu(Naive):
+    """Packed rows, padded to whole tiles, copied from and to pinned memory."""
+
+    form = "bits"
+
+    def _device_bytes(self) -> int:
+        return warshall.device_bytes(self.vertices)
+
+    def _allocate(self) -> None:
+        n, shape = self.vertices, warshall.padded(self.vertices)
+        self._input, self._found = (cuda.pinned_array(shape, np.uint64) for _ in range(2))
+        self._input[:] = 0
+        self._input[:n, : packed.words(n)] = self._given
+        self._device = self.array(shape, np.uint64)
+
+    def _close(self) -> None:
+        warshall.close(self._device.array)
+        self.counters = {"launches": 1, "steps": self._device.array.shape[0] // warshall.PIVOTS}
+
+    def _count(self) -> None:
+        warshall.count_and_clear[_COUNTING](self._device.array, self.vertices, self._total)
+
+
+class SsspEach(Solver):
     """Searches from every vertex, and copies each row to the host when it is complete."""
 
-    def __init__(self, relation: Relation):
-        self.vertices = relation.vertices
+    def __init__(self, relation: Relation, params: Params):
+        self.vertices = n = relation.vertices
         offsets, targets = relation.rows
         self._rows = offsets, targets if targets.size else np.zeros(1, np.int32)
-        self.held_bytes = self._rows[0].nbytes + self._rows[1].nbytes + 8 * self.vertices
-        _require(self.held_bytes, self.vertices)
+        self.held_bytes = self._rows[0].nbytes + self._rows[1].nbytes + 8 * n
+        _require(self.held_bytes, n)
         self._device = tuple(cuda.device_array(rows.shape, rows.dtype) for rows in self._rows)
-        self._found = np.empty((self.vertices, self.vertices), np.int32)
-        self._searches = dense.Searches(*self._device, self.vertices)
+        self._reached, self._mask = (cuda.device_array(n, np.int32) for _ in range(2))
+        self._flag, self._found = cuda.device_array(1, np.int32), np.empty((n, n), np.int32)
         cuda.synchronize()
 
     def solve(self, timer: Timer) -> Closed:
         """Copies the edges in, then searches and copies out in turns, both timed by the host's clock."""
-        phases, searches = Phases(), self._searches
+        phases = Phases()
         with phases.phase("host_to_device"):
             for device, host in zip(self._device, self._rows, strict=True):
                 device.copy_to_device(host)
         phases.hand_over(timer.record)
         for source in range(self.vertices):
             with timer.phase("kernel"):
-                searches.search(source)
+                self._search(source)
             with timer.phase("device_to_host"):
-                searches.fetch(self._found[source])
+                self._reached.copy_to_host(self._found[source])
         with timer.phase("count_edges"):
             edges = int(np.count_nonzero(self._found)) - self.vertices
         return Closed(self.vertices, edges, matrix=self._found)
 
-
-class _WarshallBits(Solver):
-    """Packed rows, padded to whole tiles, copied from and to pinned memory."""
-
-    def __init__(self, relation: Relation):
-        self.vertices = n = relation.vertices
-        self.held_bytes = warshall.device_bytes(n)
-        _require(self.held_bytes, n)
-        shape = warshall.padded(n)
-        self._input, self._found = (cuda.pinned_array(shape, np.uint64) for _ in range(2))
-        self._input[:] = 0
-        self._input[:n, : packed.words(n)] = relation.bits
-        self._device, self._total = cuda.device_array(shape, np.uint64), _Total()
-        self.counters = {"launches": 1, "steps": shape[0] // warshall.PIVOTS}
-        cuda.synchronize()
-
-    def solve(self, timer: Timer) -> Closed:
-        """Copies in, closes, counts, copies out."""
-        phases = Phases()
-        with phases.phase("host_to_device"):
-            self._device.copy_to_device(self._input)
-        with phases.phase("kernel"):
-            warshall.close(self._device)
-        self._total.clear()
-        with phases.phase("count_edges"):
-            warshall.count_and_clear[_COUNTING](self._device, self.vertices, self._total.device)
-        with phases.phase("device_to_host"):
-            self._device.copy_to_host(self._found)
-        phases.hand_over(timer.record)
-        return Closed(self.vertices, self._total.read(), bits=self._found)
+    def _search(self, source: int) -> None:
+        """Finds what `source` reaches, itself included, and waits for the device."""
+        grid = -(-self.vertices // dense.THREADS), dense.THREADS
+        dense.start[grid](self._reached, self._mask, source)
+        growing, none = np.ones(1, np.int32), np.zeros(1, np.int32)
+        while growing[0]:
+            self._flag.copy_to_device(none)
+            dense.relax[grid](*self._device, self._reached, self._mask, self._flag)
+            self._flag.copy_to_host(growing)
 
 
 class _Condensing(Solver):
@@ -321,7 +283,7 @@ class _Condensing(Solver):
         return sets
 
 
-class _CondenseBits(_Condensing):
+class CondenseBitsGpu(_Condensing):
     """Bits of all pairs, which are copied to pinned memory, or counted blocks."""
 
     def __init__(self, relation: Relation, params: Params):
@@ -345,7 +307,7 @@ class _CondenseBits(_Condensing):
         return Closed(self.vertices, edges, bits=self._found)
 
 
-class _CondensePairs(_Condensing, Streaming):
+class CondensePairsGpu(_Condensing, Streaming):
     """All pairs, listed on the device and handed over in pinned memory."""
 
     def pairs(self, timer: Timer) -> Iterator[np.ndarray]:
@@ -354,21 +316,3 @@ class _CondensePairs(_Condensing, Streaming):
         with timer.phase("pairs"):
             yield from sets.pairs()
         self.reached = sets.reached
-
-
-#: the solver of each implementation in `catalog`
-SOLVERS = {
-    "matmul": _Matmul,
-    "naive": _Plain,
-    "pinned": _Pinned,
-    "zero-copy": _ZeroCopy,
-    "pitched": _Pitched,
-    "pitched-2d": _Pitched2d,
-    "tiled": _Tiled,
-    "tiled-registers": _TiledRegisters,
-    "managed": _Managed,
-    "sssp-each": _SsspEach,
-    "warshall-bits-gpu": _WarshallBits,
-    "condense-bits-gpu": _CondenseBits,
-    "condense-pairs-gpu": _CondensePairs,
-}

@@ -5,6 +5,7 @@ Large graphs are condensed by the device (`cuda.edges`), small ones by the host 
 threads goes through all levels for its own strip of words. Importing this module imports CUDA.
 """
 
+from collections import namedtuple
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ LONG = 6 if simulated else 64  #: children from which on a set is made by all th
 EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, as in condensing for `gpu-fused`
 
 
-class Order(NamedTuple):
+class Order(namedtuple("Order", "numbers starts children level_starts long")):
     """The k components on the device, by level: the edges of each lead to later levels. Place 0 is the super-root's.
 
     numbers       int32[n]          the place of each vertex, from 1 on
@@ -38,12 +39,6 @@ class Order(NamedTuple):
     level_starts  int32[levels + 1] the first place of each level, and the end
     long          int32             places with more than `LONG` children, ascending, then `k + 1`
     """
-
-    numbers: object
-    starts: object
-    children: object
-    level_starts: object
-    long: object
 
 
 class Ordered(NamedTuple):

@@ -74,7 +74,7 @@ def _close_pivots(matrix, step, pivots, parts):
 
 
 @cache
-def _kernel(tile: int, registers: int = REGISTERS):
+def _kernel(tile: int):
     table_size, panel_size, columns = _GROUPS * _UNIONS * tile, PIVOTS * tile, _GROUPS * tile
     parts_size = 8 * PIVOTS
 
@@ -139,7 +139,7 @@ def _kernel(tile: int, registers: int = REGISTERS):
                         matrix[u + k * stride, word] = found
             u += _AHEAD * stride
 
-    @cuda.jit(**({} if simulated else {"max_registers": registers}))
+    @cuda.jit(**({} if simulated else {"max_registers": REGISTERS}))
     def close_bits(matrix):
         """Closes matrix, uint64[64 * steps, multiple of tile]. Cooperative launch, blockDim a multiple of the tile."""
         grid = cuda.cg.this_grid()

@@ -5,7 +5,7 @@ states of the children tell which chunks it reaches, and it unites their rows th
 reached whole needs no row; rows of others are neither written nor read.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -25,16 +25,11 @@ PARTS = 1  #: warps that share a vertex at least; as many as there are, and chun
 _1 = np.uint64(1)
 
 
-class Adjacency(NamedTuple):
+class Adjacency(namedtuple("Adjacency", "starts children order bounds")):
     """A task's graph on the device: int32 or int64[k + 1], int32[m], and the vertices that are left as in `Listed`."""
 
-    starts: object
-    children: object
-    order: object
-    bounds: object
 
-
-class Columns(NamedTuple):
+class Columns(namedtuple("Columns", "number lowest starts planes every totals")):
     """The columns, c of them, in the order in which they are swept, and their weights.
 
     number   int32[k]              the place of each vertex among the columns; -1 for others
@@ -44,13 +39,6 @@ class Columns(NamedTuple):
     every    uint64[chunks, WIDTH] the bits of a chunk's columns
     totals   int64[chunks]         their weight
     """
-
-    number: np.ndarray
-    lowest: np.ndarray
-    starts: np.ndarray
-    planes: np.ndarray
-    every: np.ndarray
-    totals: np.ndarray
 
 
 def ordered(form: Listed, chunks: int) -> Columns:

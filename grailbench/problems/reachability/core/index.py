@@ -175,7 +175,7 @@ class CoreIndex(Index):
         k, sizes = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
         bits, labels = (0 if each is None else each.nbytes for each in (self.bits, self.inner))
         shape = self.arrays["shape"][3:].tolist() if sizes else (k, k) if bits else (0, 0)
-        searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.counters
+        searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.index.counters
         return {
             "queries": self._queries,
             **size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(sizes), labels),
@@ -202,7 +202,7 @@ def fault(index: CoreIndex, dag: Dag, query_batch: Callable = None) -> str | Non
     """
     if index.tree is None and not _inside(index):
         return "a record or an entry of the closure leads out of it"
-    inner = None if index.inner is None else index.inner.fault()
+    inner = None if index.inner is None else index.inner.index.check_labels(index.inner.dag)
     return inner or edge_fault(query_batch or index.query_batch, dag) or _target_fault(index, dag)
 
 

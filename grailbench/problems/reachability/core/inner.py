@@ -48,13 +48,6 @@ class Inner:
         """Bytes of the index, with the edges that it searches."""
         return self.index.index_bytes + self.dag.offsets.nbytes + self.dag.children.nbytes + self.number.nbytes
 
-    @property
-    def counters(self) -> dict[str, int]:
-        return self.index.counters
-
-    def fault(self) -> str | None:
-        return self.index.check_labels(self.dag)
-
     def stored(self) -> dict[str, np.ndarray]:
         return {name: getattr(self.dag, name) for name in _DAG} | self.index.stored() | {"number": self.number}
 

@@ -1,13 +1,14 @@
 """GRAIL on the CPU: `sequential` and the thesis's query-parallel `parallel` (section 2.4)."""
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.graph.threads import helpers
+from grailbench.graph.threads import Lender, helpers
 from grailbench.problems.reachability.counters import NAMES, named, with_traffic, zeros
-from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, Scratches, answer_blocks
+from grailbench.problems.reachability.cpu.search import BLOCK, NO_LEVELS, answer_blocks, scratch
 from grailbench.problems.reachability.cpu.single import OnePair
 from grailbench.problems.reachability.cpu.traverse import Pair, label_pair, set_levels, shuffle_rows
 from grailbench.problems.reachability.hubs import choose, seeded, sweep_backward, sweep_forward
@@ -27,26 +28,16 @@ class GrailIndex(Index):
     concurrent = True
 
     def __init__(
-        self,
-        dag: Dag,
-        params: Params,
-        labels: Labels,
-        hubs: np.ndarray | None,
-        workers: int,
-        counts: list,
+        self, dag: Dag, params: Params, labels: Labels, hubs: np.ndarray | None, workers: int, counts: list,
         levels: np.ndarray | None = None,
-    ):
-        self.dag = dag
-        self.labels = labels
-        self.hubs = hubs
-        self.workers = workers
-        self.search = params.search
+    ):  # fmt: skip
+        self.dag, self.labels, self.hubs, self.workers, self.search = dag, labels, hubs, workers, params.search
         self.parents = (dag.parent_offsets, dag.parents) if params.search == "bbfs" else None
         if levels is None:
             narrow = np.int16 if dag.depth < 2**15 else np.int32  # the filter reads them at random places
             levels = dag.levels.astype(narrow, copy=False) if "level" in params.filters else NO_LEVELS
         self.rows = dag.offsets, dag.children, levels
-        self.scratches = Scratches(dag.vertices, int(labels.width), workers)
+        self.scratches = Lender(partial(scratch, dag.vertices, int(labels.width)), workers)
         self.counts = [zeros() for _ in range(workers)] if params.count else [None] * workers
         self.label_counts = counts
 

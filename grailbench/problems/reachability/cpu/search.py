@@ -12,9 +12,7 @@ parents  (offsets, parents): int64[n + 1], int32[m], for searches from both ends
 In a block the filter takes all queries first, free of branches; the list of open ones stays in the first-level cache.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -41,7 +39,7 @@ NO_LEVELS = np.empty(0, np.int16)  #: without the level filter
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
-class Scratch(NamedTuple):
+class Scratch(namedtuple("Scratch", "stamps stack opened goal marks")):
     """The scratch memory of one thread for searches of a DAG of n vertices.
 
     stamps  int32[n]       the number of the search that last pushed the vertex
@@ -50,12 +48,6 @@ class Scratch(NamedTuple):
     goal    int32[width]   the target's record
     marks   int64[1]       searches so far
     """
-
-    stamps: np.ndarray
-    stack: np.ndarray
-    opened: np.ndarray
-    goal: np.ndarray
-    marks: np.ndarray
 
 
 def scratch(vertices: int, width: int = 1) -> Scratch:
@@ -67,33 +59,6 @@ def scratch(vertices: int, width: int = 1) -> Scratch:
         np.empty(width, np.int32),
         np.zeros(1, np.int64),
     )
-
-
-class Scratches:
-    """Scratch memory that is lent to one thread at a time; there are as many as threads that ever searched at once.
-
-    `at_once` are made at the start.
-    """
-
-    def __init__(self, vertices: int, width: int = 1, at_once: int = 1):
-        self.vertices, self.width = vertices, width
-        self._idle = [scratch(vertices, width) for _ in range(at_once)]
-
-    def new(self) -> Scratch:
-        """Returns scratch memory that is not lent again."""
-        return scratch(self.vertices, self.width)
-
-    @contextmanager
-    def lent(self) -> Iterator[Scratch]:
-        """Lends scratch memory for the block of a `with` statement."""
-        try:
-            one = self._idle.pop()
-        except IndexError:
-            one = self.new()
-        try:
-            yield one
-        finally:
-            self._idle.append(one)
 
 
 @njit(cache=True, inline="always")

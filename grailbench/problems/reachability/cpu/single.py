@@ -5,14 +5,14 @@ their entry points: 0.15 us a call where numba's dispatch with arrays takes 3.
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from numba import boolean, carray, int64, njit, optional, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from grailbench.problems.reachability.cpu.search import BLOCK, Scratch, Scratches, search_both, search_open
+from grailbench.problems.reachability.cpu.search import BLOCK, Scratch, scratch, search_both, search_open
 from grailbench.problems.reachability.hubs import joined, parted
 from grailbench.problems.reachability.labels import Labels, contains, cuts
 
@@ -26,17 +26,12 @@ QUICK = optional(boolean)(int64, int64, int64)  #: the signature of `OnePair.qui
 class OnePair:
     """Answers by the filters, and by a search where they leave a pair open; see `reachability.index.OnePair`."""
 
-    __slots__ = ("_idle", "_kept", "_scratches", "_search", "at", "quick")
+    __slots__ = ("_idle", "_kept", "_new", "_search", "at", "quick")
 
     def __init__(
-        self,
-        component: np.ndarray | None,
-        rows: tuple[np.ndarray, np.ndarray, np.ndarray],
-        parents: tuple[np.ndarray, np.ndarray] | None,
-        labels: Labels,
-        hubs: np.ndarray | None,
-        breadth_first: bool,
-    ):
+        self, component: np.ndarray | None, rows: tuple[np.ndarray, np.ndarray, np.ndarray],
+        parents: tuple[np.ndarray, np.ndarray] | None, labels: Labels, hubs: np.ndarray | None, breadth_first: bool,
+    ):  # fmt: skip
         """component: int32[original n], or None if each vertex is its own component; rows, parents as in `search`."""
         offsets, children, levels = rows
         block, vertices = np.zeros(FIELDS, np.int64), offsets.shape[0] - 1
@@ -48,7 +43,7 @@ class OnePair:
         block[COMPONENT] = 0 if component is None else component.ctypes.data
         block[LANES:] = [0 if array is None else array.ctypes.data for array in arrays]
         self._kept = block, component, *arrays
-        self._scratches, self._idle = Scratches(vertices, int(labels.width), 0), []
+        self._new, self._idle = partial(scratch, vertices, int(labels.width)), []
         self.quick, self._search, self.at = entry(_filter, QUICK), None, block.ctypes.data
 
     def search(self, source: int, target: int) -> bool:
@@ -58,9 +53,9 @@ class OnePair:
         try:
             own = self._idle.pop()
         except IndexError:
-            scratch = self._scratches.new()
-            addresses = np.array([array.ctypes.data for array in scratch], np.int64)
-            own = addresses.ctypes.data, addresses, scratch
+            own = self._new()
+            addresses = np.array([array.ctypes.data for array in own], np.int64)
+            own = addresses.ctypes.data, addresses, own
         answer = self._search(self.at, own[0], source, target)
         self._idle.append(own)
         return answer

@@ -19,6 +19,8 @@ MOST_QUERIES = 2**31 - 1  #: of a batch: the places of open queries are int32
 class GpuIndex(Index):
     """Labels on host and device, the graph on the device, and a searcher."""
 
+    rebuilt = True
+
     def __init__(self, dag: Dag, params: Params, built, searcher, compare: bool):
         """compare: whether the labels of each query are compared on the CPU before the GPU searches."""
         self.dag, self.labels, self._searcher, self._compare = dag, built.labels, searcher, compare
@@ -66,10 +68,6 @@ class GpuIndex(Index):
     def index_bytes(self) -> int:
         """Bytes of the labels on host and device, without the graph on the device."""
         return self.labels.lanes.nbytes + 8 * len(self.labels.pairs) * self.dag.vertices
-
-    def stored(self) -> dict[str, np.ndarray]:
-        """Returns no array: labels are made again on the GPU."""
-        return {}
 
     def check_labels(self, dag: Dag) -> str | None:
         return fault(self.labels, dag.offsets, dag.children, self._trees)

@@ -9,7 +9,7 @@ By paths alone (`dag_to_dt`), every visited vertex offers itself, top-down, to i
 offer whose path comes first. An offer is one word, parent above and the child's rank below, for one compare-and-swap.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numpy import int32, int64, uint64
@@ -23,7 +23,10 @@ from grailbench.problems.reachability.gpu.ranks import ONE, add, mark_all, start
 PARENT, RANK, DEPTH, JUMP = range(4)  # columns of `path`
 
 
-class Costs(NamedTuple):
+_COSTS = "prefix cost parent path costs offers ranks starts cards visited status compared ceiling"
+
+
+class Costs(namedtuple("Costs", _COSTS)):
     """The arrays of the search for the parents.
 
     prefix uint64[m]: the sizes of earlier siblings, by edge
@@ -33,20 +36,6 @@ class Costs(NamedTuple):
     visited int32[n], status uint8[n]: as in `sizes.Visits`
     compared int64[1]: number of comparisons of paths; ceiling uint64: the greatest cost
     """
-
-    prefix: object
-    cost: object
-    parent: object
-    path: object
-    costs: object
-    offers: object
-    ranks: object
-    starts: object
-    cards: object
-    visited: object
-    status: object
-    compared: object
-    ceiling: np.uint64
 
 
 @cuda.jit(device=True)
@@ -241,27 +230,16 @@ _RANK = np.int64(0xFFFFFFFF)
 _32 = np.int64(32)
 
 
-class Offers(NamedTuple):
+class Offers(namedtuple("Offers", "best parent path awaited visited status")):
     """The tree while it grows.
 
     best int64[n]: the best offer to a vertex; parent int32[n]; path int32[n, 4] (`parents`); awaited int32[n]: the
     number of its parents; visited int32[n], status uint8[n]: as in `sizes.Visits`
     """
 
-    best: object
-    parent: object
-    path: object
-    awaited: object
-    visited: object
-    status: object
 
-
-class TreeRows(NamedTuple):
+class TreeRows(namedtuple("TreeRows", "parent cards edges")):
     """The parents in the tree, int32[n], and its rows, which are written: cards int32[n] and edges int32[m]."""
-
-    parent: object
-    cards: object
-    edges: object
 
 
 @cuda.jit(cache=True)

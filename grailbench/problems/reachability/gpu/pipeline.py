@@ -5,6 +5,7 @@ the DAG is the tree, and step 1 is skipped. Importing this module imports CUDA.
 """
 
 from abc import abstractmethod
+from collections import namedtuple
 from collections.abc import Callable
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -21,16 +22,8 @@ from grailbench.cuda.launch import typed
 from grailbench.errors import TooLittleMemory
 from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
+from grailbench.problems.reachability.gpu import ranks
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
-from grailbench.problems.reachability.gpu.ranks import (
-    CEILING,
-    min_post,
-    post_order,
-    sibling_sums,
-    subsizes_dag,
-    subsizes_tree,
-    tree_rows,
-)
 from grailbench.problems.reachability.gpu.search import PathSearcher, Searcher
 from grailbench.problems.reachability.index import Params, Timer
 from grailbench.problems.reachability.labels import NEVER, Labels, empty, require_super_root
@@ -99,7 +92,7 @@ class Work:
 class ThesisWork(Work):
     """The arrays of the thesis's pipeline, which does not time the order of children. Weights end at `ceiling`."""
 
-    ceiling = CEILING
+    ceiling = ranks.CEILING
 
     def __init__(self, dag: Dag, dim: int, shape: Enterprise):
         super().__init__(dag, dim, shape)
@@ -120,7 +113,7 @@ class ThesisWork(Work):
         """Runs the five BFS and, between them, makes the rows of the tree on the CPU."""
         (least, post), (children, parents) = labels, graph
         with phase("subsizes_dag"):
-            subsizes_dag(self, children, parents, self.ceiling)
+            ranks.subsizes_dag(self, children, parents, self.ceiling)
         saturated = self.sizes[dag.vertices - 1] == self.ceiling  # the root's size is the largest of all
         self.saturated += int(saturated)
         if saturated and self.path.shape[0] == 1:  # ties are decided by paths (`parent_sssp`)
@@ -131,14 +124,14 @@ class ThesisWork(Work):
             parent_sssp(self, children, parents, self.ceiling)
         parent = self.parent.copy_to_host()
         with phase("edges_rc"):
-            offsets, edges = tree_rows(dag.offsets, order, parent)
+            offsets, edges = ranks.tree_rows(dag.offsets, order, parent)
         tree = upload_rows(offsets, edges)
         with phase("subsizes_dt"):
-            subsizes_tree(self, tree, CEILING)
+            ranks.subsizes_tree(self, tree, ranks.CEILING)
         with phase("post_order"):
-            post_order(self, tree, post)
+            ranks.post_order(self, tree, post)
         with phase("min_post"):
-            min_post(self, children, parents, post, least)
+            ranks.min_post(self, children, parents, post, least)
 
     def counts(self) -> dict[str, int]:
         """Returns the numbers of comparisons of paths and of pairs with weights at the ceiling."""
@@ -182,18 +175,15 @@ class PathWork(Work):
                 self.tree = children
                 self.parent.copy_to_device(np.append(dag.parents, np.int32(-1)))  # the root, the last, has none
         with phase("sizes"):
-            subsizes_tree(self, self.tree, CEILING)
+            ranks.subsizes_tree(self, self.tree, ranks.CEILING)
         with phase("post_order"):
-            post_order(self, self.tree, post)
+            ranks.post_order(self, self.tree, post)
         with phase("min_post"):
-            min_post(self, children, parents, post, least, self.up)
+            ranks.min_post(self, children, parents, post, least, self.up)
 
 
-class HostRows(NamedTuple):
+class HostRows(namedtuple("HostRows", "offsets children")):
     """The rows of a tree: offsets int64[n + 1], children int32[n - 1]."""
-
-    offsets: np.ndarray
-    children: np.ndarray
 
 
 class OneTreeWork(PathWork):
@@ -223,16 +213,16 @@ class OneTreeWork(PathWork):
             self.first = False
             if self.pairs > 1:
                 with phase("dag_to_dt"):
-                    self.own = HostRows(*tree_rows(dag.offsets, order, self.parent.copy_to_host()))
+                    self.own = HostRows(*ranks.tree_rows(dag.offsets, order, self.parent.copy_to_host()))
                     self.tree = upload_rows(*self.own)
             return
         (least, post), (children, parents) = labels, graph
         with phase("sizes"):
-            sibling_sums(self, self.tree, CEILING)
+            ranks.sibling_sums(self, self.tree, ranks.CEILING)
         with phase("post_order"):
-            post_order(self, self.tree, post)
+            ranks.post_order(self, self.tree, post)
         with phase("min_post"):
-            min_post(self, children, parents, post, least, self.up, both=True)
+            ranks.min_post(self, children, parents, post, least, self.up, both=True)
 
 
 def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise, one_pair: bool = False) -> int:

@@ -5,6 +5,7 @@ zeta(v) = 1 + the sum of zeta over v's children counts vertices with multiplicit
 So every sum saturates at `ceiling`. Saturated addition is associative: prefix sums may be computed in any order.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -27,13 +28,9 @@ class Sums(NamedTuple):
     ceiling: np.uint64
 
 
-class Visits(NamedTuple):
+class Visits(namedtuple("Visits", "visited awaited status")):
     """visited, awaited int32[n]: how many neighbours have visited a vertex, and how many it waits for; status uint8[n]:
     1 for the vertices of the next frontier."""
-
-    visited: object
-    awaited: object
-    status: object
 
 
 @cuda.jit(device=True)
@@ -157,38 +154,21 @@ def tree_rows(offsets, children, parent):
     return starts, edges
 
 
-class Ranks(NamedTuple):
+class Ranks(namedtuple("Ranks", "prefix sizes before post status")):
     """The arrays of the top-down BFS of the tree.
 
     prefix: unsigned integers [m], by edges of the tree; sizes, before uint64[n]: the vertices of the subtree, and those
     before it; post int32[n]: the post-order ranks, from 1; status uint8[n]: 1 for the vertices of the next frontier
     """
 
-    prefix: object
-    sizes: object
-    before: object
-    post: object
-    status: object
 
-
-class Bounds(NamedTuple):
+class Bounds(namedtuple("Bounds", "least most visited awaited status")):
     """As `Least`, with most int32[n], which begins as the post-order ranks and becomes the greatest rank reached."""
 
-    least: object
-    most: object
-    visited: object
-    awaited: object
-    status: object
 
-
-class Least(NamedTuple):
+class Least(namedtuple("Least", "least visited awaited status")):
     """The arrays of the bottom-up BFS of the DAG: least int32[n] begins as the post-order ranks and becomes the least
     rank that each vertex reaches; the others as in `sizes.Visits`."""
-
-    least: object
-    visited: object
-    awaited: object
-    status: object
 
 
 @cuda.jit(cache=True)

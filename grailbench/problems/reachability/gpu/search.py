@@ -5,8 +5,8 @@ level on which a path leads to it; in Computation 2020 once, and it stops at its
 CUDA.
 """
 
+from collections import namedtuple
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -43,7 +43,7 @@ def lowest(mask):
     return cuda.popc(~mask & (mask - _1))
 
 
-class Group(NamedTuple):
+class Group(namedtuple("Group", "masks status goals goal_labels starts ends results")):
     """The arrays of a group of queries.
 
     masks uintX[n]: the queries at each vertex at the beginning of the level, search_indices in the thesis
@@ -51,14 +51,6 @@ class Group(NamedTuple):
     goals int32[size]: targets, -1 for none; goal_labels int32[2 d, size]; starts, ends int32[d, n]: the graph's labels
     results int32[1, size]: 1 where the target was reached
     """
-
-    masks: object
-    status: object
-    goals: object
-    goal_labels: object
-    starts: object
-    ends: object
-    results: object
 
 
 def goals_of(dim: int):
@@ -210,19 +202,9 @@ def _forget(seen):
         seen[v] = 0
 
 
-class PathGroup(NamedTuple):
+class PathGroup(namedtuple("PathGroup", (*Group._fields, "seen", "reached"))):
     """As `search.Group`, with seen uint64[n]: the queries that have visited a vertex; reached int32[64]: the level on
     which each query was answered."""
-
-    masks: object
-    status: object
-    goals: object
-    goal_labels: object
-    starts: object
-    ends: object
-    results: object
-    seen: object
-    reached: object
 
 
 @cache

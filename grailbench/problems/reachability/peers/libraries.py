@@ -11,6 +11,7 @@ import inspect
 import sys
 import tomllib
 from abc import abstractmethod
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -54,13 +55,14 @@ class Searched(Index):
 
 
 class Library(Implementation):
-    """Base class of the adapters. `project` and `modules` say what to import."""
+    """Base class of the adapters. `project` and `modules` say what to import, `builds` whether it has an index."""
 
     needs = ("peers",)
     cost = "nothing to build but the library's graph; a search O(n + m) at most; one thread"
     process = "own"  # some need minutes on large graphs, and only a process of its own can be stopped in their code
     project: ClassVar[str]
     modules: ClassVar[tuple[str, ...]]
+    builds: ClassVar[bool] = False
 
     @classmethod
     def require(cls) -> None:
@@ -68,18 +70,26 @@ class Library(Implementation):
         installed(cls.project, *cls.modules)
 
     @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> Searched:
-        """Makes the library's graph (phase `load`) of the DAG without the super-root."""
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
+        """Makes the library's graph (phase `load`) of the DAG without the super-root, and the index."""
         cls.require()
         with timer.phase("load", excluded=True):
-            return Searched(cls, cls.graph(*dag.edges_without_super_root(), dag.vertices - 1), dag.vertices - 1)
+            graph = cls.graph(*dag.edges_without_super_root(), dag.vertices - 1)
+        return cls.index_of(graph, dag.vertices - 1, params)
 
     @classmethod
-    def ready(cls, graph: Graph, params: Params, timer: Timer) -> Searched:
-        """Makes the library's graph of the raw edges."""
+    def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:
+        """Makes the library's graph of the raw edges, and the index."""
         cls.require()
         with timer.phase("load"):
-            return Searched(cls, cls.graph(graph.sources, graph.targets, graph.vertices), graph.vertices)
+            loaded = cls.graph(graph.sources, graph.targets, graph.vertices)
+        with timer.phase("build") if cls.builds else nullcontext():
+            return cls.index_of(loaded, graph.vertices, params)
+
+    @classmethod
+    def index_of(cls, graph: Any, vertices: int, params: Params) -> Index:
+        """Returns the index of a library's graph: there is none, unless the library has one."""
+        return Searched(cls, graph, vertices)
 
     @classmethod
     @abstractmethod
@@ -235,7 +245,7 @@ _STEPS = (
 
 
 class PeerIndex(Index):
-    """A built index of the peer."""
+    """A built index of PyReachability."""
 
     def __init__(self, method):
         self.method = method
@@ -251,35 +261,20 @@ class PeerIndex(Index):
         return int(self.method.index_size_bytes)
 
 
-class PyReachability(Implementation):
-    """Base class of all methods; `method` is the name in the peer's catalog."""
+class PyReachability(Library):
+    """Base class of all methods; `method` is the name in the peer's catalog. It condenses graphs itself."""
 
     method: str
-    needs = ("peers",)
-    process = "own"  # some methods take minutes on small graphs, and only a process of its own can be stopped in C++
+    builds = True
+    project, modules = "PyReachability", ("pyreachability", "pyreachability.dynamic", "pyreachability.static")
 
     @classmethod
-    def require(cls) -> None:
-        """Imports PyReachability. Raises MachineLacks if it is not installed."""
-        _peer()
+    def graph(cls, sources: np.ndarray, targets: np.ndarray, vertices: int) -> Any:
+        return _peer().Graph.from_edges(sources, targets, vertices)
 
     @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> PeerIndex:
-        """Builds by the peer's own `build`, which condenses, on the edges of the DAG without the super-root."""
-        with timer.phase("load", excluded=True):
-            graph = _peer().Graph.from_edges(*dag.edges_without_super_root(), dag.vertices - 1)
-        return cls._index(graph, params)
-
-    @classmethod
-    def ready(cls, graph: Graph, params: Params, timer: Timer) -> PeerIndex:
-        """Builds from the raw edges, which the peer loads and condenses itself."""
-        with timer.phase("load"):
-            loaded = _peer().Graph.from_edges(graph.sources, graph.targets, graph.vertices)
-        with timer.phase("build"):
-            return cls._index(loaded, params)
-
-    @classmethod
-    def _index(cls, graph, params: Params) -> PeerIndex:
+    def index_of(cls, graph: Any, vertices: int, params: Params) -> PeerIndex:
+        """Builds by the peer's own `build`, which condenses."""
         method = _peer().catalog.get(cls.method)
         offered = inspect.signature(method).parameters
         chosen = {"d": params.dim, "seed": params.seed}
@@ -289,7 +284,7 @@ class PyReachability(Implementation):
 
 
 def _peer():
-    return installed("PyReachability", "pyreachability", "pyreachability.dynamic", "pyreachability.static")
+    return installed(PyReachability.project, *PyReachability.modules)
 
 
 for _method, _what in METHODS.items():

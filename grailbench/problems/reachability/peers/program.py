@@ -246,16 +246,10 @@ def described(name: str) -> type[Program] | None:
         raise InputError(f"{before.described_by} describes a program {does.name!r} too", path=path,
                          remedy="give one of them another name")  # fmt: skip
     body = {
-        "name": PREFIX + does.name,
-        "does": does,
-        "described_by": path,
-        "needs": (f"program {does.command[0]}",),
-        "source": does.source,
-        "axes": does.axes,
-        "cost": "what the program itself says; see its source",
-        "__doc__": does.about,
-        "__module__": __name__,
-    }
+        "name": PREFIX + does.name, "does": does, "described_by": path, "needs": (f"program {does.command[0]}",),
+        "source": does.source, "axes": does.axes, "cost": "what the program itself says; see its source",
+        "__doc__": does.about, "__module__": __name__,
+    }  # fmt: skip
     found = type(f"Program_{does.name}", (Program,), body)
     contract.programs[key] = found
     return found

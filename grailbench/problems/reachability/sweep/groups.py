@@ -5,7 +5,7 @@ What is swept is the part of the DAG between the sources and the targets of a ba
 vertex is kept if some source reaches it and it reaches some target. No path from a source to its target leaves these.
 """
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 from numba import njit
@@ -19,7 +19,7 @@ MOST = 2**30  #: rows that references can name before they begin anew
 _0, _1 = np.uint64(0), np.uint64(1)
 
 
-class Rows(NamedTuple):
+class Rows(namedtuple("Rows", "words refs marks wanted first")):
     """The memory of one thread for sweeps through a DAG of k vertices, with rows of `width` words.
 
     words   uint64[(k + 64 * width + 2) * width]: rows, in the order in which they were needed
@@ -28,12 +28,6 @@ class Rows(NamedTuple):
     wanted  uint64[width]: the bits of the sources that have targets ahead
     first   int64[1]: what names the full row; it grows from group to group, so that `refs` need not be cleared
     """
-
-    words: np.ndarray
-    refs: np.ndarray
-    marks: np.ndarray
-    wanted: np.ndarray
-    first: np.ndarray
 
 
 def memory_of(vertices: int, width: int) -> int:
@@ -197,19 +191,13 @@ def _covers(rows, ref, full):
     return missing == _0
 
 
-class Between(NamedTuple):
+class Between(namedtuple("Between", "offsets children sources targets which")):
     """A DAG of k vertices and e edges, all of which lead to a greater number.
 
     offsets, children   int64[k + 1], int32[e]: CSR
     sources, targets    int32[q]: the ends of the pairs
     which               int64[q]: the places of these pairs in the batch; all others are unreachable
     """
-
-    offsets: np.ndarray
-    children: np.ndarray
-    sources: np.ndarray
-    targets: np.ndarray
-    which: np.ndarray
 
     @property
     def vertices(self) -> int:

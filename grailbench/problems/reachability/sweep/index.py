@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from threading import Lock
 from typing import TypeVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag, transpose
-from grailbench.graph.threads import helpers
+from grailbench.graph.threads import Lender, helpers
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.sweep.groups import (
     LANES,
@@ -26,7 +26,7 @@ from grailbench.problems.reachability.sweep.groups import (
     rows_for,
     sweep,
 )
-from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, settle
+from grailbench.problems.reachability.sweep.search import REACHED, UNSETTLED, scratch, settle
 from grailbench.util import memory
 
 NARROW, WIDE = 512, 2_048  #: sources of a sweep through a DAG with few or many edges
@@ -39,17 +39,37 @@ _BLOCK = 1 << 12  #: pairs that a thread searches for at a time, at most
 _COUNTS = ("queries", "searches", "queries_swept", "vertices_expanded", "edges_scanned")
 
 
-class SweepIndex(Index):
-    """The DAG in both directions, and the memory of searches: 8 bytes a vertex for each thread that ever searched."""
+@register
+class Sweep(Index, Implementation):
+    """Sweeps with many sources at once, and searches from both ends where few pairs are asked: no index.
 
-    concurrent = True
+    Levels answer first. A sample of the batch is then searched, and all of it if that looks at fewer edges than sweeps
+    would. For what is left, the vertices between sources and targets are numbered in topological order, and groups of
+    up to 2,048 sources of neighbouring rank are swept down them, one bit each; only vertices whose bits are neither a
+    parent's nor full have a row of their own. If there are fewer targets than sources, they are swept upwards.
+    """
+
+    name = "sweep"
+    source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014"
+    cost = (
+        "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, "
+        "to sweep at most 64 a vertex, 16 an edge, and 266 a vertex and thread, these of half of the free memory"
+    )
+    counts = _COUNTS
+    axes = frozenset({"threads"})
+    concurrent = rebuilt = True
     index_bytes = 0
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
+        """Only makes the rows of parents, if the DAG has not got them; a thread that searches has 8 bytes a vertex."""
+        return cls(dag, params)
 
     def __init__(self, dag: Dag, params: Params):
         self.dag, self.workers = dag, params.workers
         self.ways = (dag.offsets, dag.children), (dag.parent_offsets, dag.parents)
-        self.counts = dict.fromkeys(_COUNTS, 0) if params.count else None
-        self._idle: list[tuple[np.ndarray, np.ndarray]] = []
+        self.counted = dict.fromkeys(_COUNTS, 0) if params.count else None
+        self.scratch = Lender(partial(scratch, dag.vertices)).lent
         self._lock = Lock()
 
     def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
@@ -107,7 +127,7 @@ class SweepIndex(Index):
         looked = []
 
         def work(parts: Iterator[slice]) -> None:
-            counts = None if self.counts is None else np.zeros(2, np.int64)
+            counts = None if self.counted is None else np.zeros(2, np.int64)
             with self.scratch() as scratch:
                 for part in parts:
                     block = part.start, part.stop
@@ -134,7 +154,7 @@ class SweepIndex(Index):
         groups = grouped(part.vertices, *ends, part.which, size)
 
         def work(groups: Iterator[tuple]) -> None:
-            counts = None if self.counts is None else np.zeros(2, np.int64)
+            counts = None if self.counted is None else np.zeros(2, np.int64)
             rows = rows_for(part.vertices, width)
             for group in groups:
                 sweep(down, up, *group, answers, rows, counts)
@@ -142,27 +162,15 @@ class SweepIndex(Index):
 
         on_threads(justified(threads, len(groups) * (part.vertices + part.children.shape[0])), work, groups)
 
-    @contextmanager
-    def scratch(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Lends the memory of one search."""
-        try:
-            own = self._idle.pop()
-        except IndexError:
-            own = np.zeros(self.dag.vertices + 1, np.int32), np.empty(self.dag.vertices, np.int32)
-        try:
-            yield own
-        finally:
-            self._idle.append(own)
-
     def _worked(self, counts: np.ndarray | None) -> None:
         if counts is not None:
             self._count(vertices_expanded=int(counts[0]), edges_scanned=int(counts[1]))
 
     def _count(self, **more: int) -> None:
-        if self.counts is not None:
+        if self.counted is not None:
             with self._lock:
                 for name, number in more.items():
-                    self.counts[name] += number
+                    self.counted[name] += number
 
     def decide(self, source: int, target: int) -> Decision:
         """Compares levels, and then searches from both ends."""
@@ -183,11 +191,7 @@ class SweepIndex(Index):
 
     @property
     def counters(self) -> dict[str, int]:
-        return {} if self.counts is None else dict(self.counts)
-
-    def stored(self) -> dict[str, np.ndarray]:
-        """Returns no array: the graph is all that is needed."""
-        return {}
+        return {} if self.counted is None else dict(self.counted)
 
 
 @njit(cache=True, nogil=True)
@@ -279,7 +283,7 @@ class OnePair:
 
     __slots__ = ("_component", "_index", "_vertices", "at")
 
-    def __init__(self, component: np.ndarray | None, index: SweepIndex):
+    def __init__(self, component: np.ndarray | None, index: Sweep):
         self._component, self._index, self.at = component, index, 0
         self._vertices = index.dag.vertices - 1 if component is None else component.shape[0]
 
@@ -300,34 +304,9 @@ class OnePair:
         return (source, target) if component is None else (int(component[source]), int(component[target]))
 
 
-def _found_by_search(index: SweepIndex, source: int, target: int, counts: np.ndarray | None) -> bool:
+def _found_by_search(index: Sweep, source: int, target: int, counts: np.ndarray | None) -> bool:
     """Whether a vertex of the `Dag` reaches another one; `counts` as in `search.settle`."""
     ends, state = (np.array([source], np.int32), np.array([target], np.int32)), np.empty(1, np.int8)
     with index.scratch() as scratch:
         settle(*index.ways, index.dag.levels, ends, ALL, scratch, state, (0, 1), counts)
     return bool(state[0] == REACHED)
-
-
-@register
-class Sweep(Implementation):
-    """Sweeps with many sources at once, and searches from both ends where few pairs are asked: no index.
-
-    Levels answer first. A sample of the batch is then searched, and all of it if that looks at fewer edges than sweeps
-    would. For what is left, the vertices between sources and targets are numbered in topological order, and groups of
-    up to 2,048 sources of neighbouring rank are swept down them, one bit each; only vertices whose bits are neither a
-    parent's nor full have a row of their own. If there are fewer targets than sources, they are swept upwards.
-    """
-
-    name = "sweep"
-    source = "after Then et al., The More the Merrier: Efficient Multi-Source Graph Traversal, PVLDB 8(4), 2014"
-    cost = (
-        "nothing to build, a batch of q pairs O((n + m) (1 + q / 64)) at most; to search 8 bytes a vertex and thread, "
-        "to sweep at most 64 a vertex, 16 an edge, and 266 a vertex and thread, these of half of the free memory"
-    )
-    counts = _COUNTS
-    axes = frozenset({"threads"})
-
-    @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> SweepIndex:
-        """Only makes the rows of parents, if the DAG has not got them."""
-        return SweepIndex(dag, params)

@@ -7,6 +7,11 @@ UNSETTLED, UNREACHED, REACHED = 0, 1, 2  #: what is known of a pair
 STAMPS = 2**31 - 4  #: the greatest stamp; then `seen` is cleared
 
 
+def scratch(vertices: int) -> tuple[np.ndarray, np.ndarray]:
+    """New memory for `settle`."""
+    return np.zeros(vertices + 1, np.int32), np.empty(vertices, np.int32)
+
+
 @njit(cache=True, nogil=True)
 def settle(down, up, levels, pairs, most, scratch, answers, block, counts):
     """Searches for the pairs of a block of a batch, and says of each what it found in `answers` (an array of integers).

@@ -5,6 +5,7 @@ and of the vertices. While it is small, one block goes on alone, with lists in s
 twentieth of those of the grid.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -39,18 +40,12 @@ class Rule(NamedTuple):
     beta: int = BETA
 
 
-class State(NamedTuple):
+class State(namedtuple("State", "distances queues big counters counted")):
     """The arrays of a search on the device.
 
     distances int32[n]; queues int32[2, most, 3]: the work lists; big int32[b]: vertices of more than `rule.large`
     parents, -1 for none; counters int64[6] (`worklist`); counted int32[5]
     """
-
-    distances: object
-    queues: object
-    big: object
-    counters: object
-    counted: object
 
 
 @cuda.jit(device=True, inline=True)
@@ -237,12 +232,8 @@ class Fused(OneLaunch):
         self.rows = upload(network, 4 * n + 24 * most + back)
         big = np.flatnonzero(np.diff(network.offsets if network.symmetric else network.reverse[0]) > rule.large)
         self.distances = cuda.device_array(n, np.int32)
-        state = State(
-            self.distances,
-            cuda.device_array((2, most, 3), np.int32),
-            cuda.to_device(big.astype(np.int32) if big.size else np.full(1, -1, np.int32)),
-            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
-            self._counted,
-        )
+        big = cuda.to_device(big.astype(np.int32) if big.size else np.full(1, -1, np.int32))
+        queues, counters = cuda.device_array((2, most, 3), np.int32), cuda.to_device(np.zeros(SLOT * SLOTS, np.int64))
+        state = State(self.distances, queues, big, counters, self._counted)
         args = self._query, self.rows, turned(network, self.rows), state, Rule(*map(np.int32, rule))
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=1))

@@ -6,7 +6,8 @@ v: algorithms 7 and 9 compare it with `E_a.index(v)`, so that one of the edges t
 indices of the sweeps of algorithm 8 are those of Blelloch (1990).
 """
 
-from typing import NamedTuple
+from collections import namedtuple
+from typing import ClassVar
 
 import numpy as np
 from numpy import int32
@@ -38,38 +39,48 @@ def _level(level, starts, targets, distances, flag):
         flag[0] = 1
 
 
-class ByLevel(OnDevice):
-    """Algorithm 1."""
+class _ByThreads(OnDevice):
+    """A thread for each vertex. `arrays`: int32[n] that a search takes, the distances among them."""
+
+    arrays: ClassVar[int]
 
     def __init__(self, network: Network, threads: int | None = None):
-        super().__init__()
-        n = network.vertices
-        self.threads = threads or usual_threads()
-        self.blocks = blocks_for(n, self.threads)
-        self.rows = upload(network, 4 * n)
-        self.distances = cuda.device_array(n, np.int32)
+        n, self.threads = network.vertices, threads or usual_threads()
+        self.grid = blocks_for(n, self.threads), self.threads
+        self.rows = upload(network, 4 * self.arrays * n)
+        self.distances, *self._scratch = (cuda.device_array(n, np.int32) for _ in range(self.arrays))
+
+    def begin(self, source: int, *claims) -> None:
+        """Only the source is reached, and nothing is claimed."""
+        fill[self.grid](self.distances, _FAR)
+        for each in claims:
+            fill[self.grid](each, -1)
+        self.distances[source] = 0
+
+
+class ByLevel(_ByThreads):
+    """Algorithm 1."""
+
+    arrays = 1
+
+    def __init__(self, network: Network, threads: int | None = None):
+        super().__init__(network, threads)
         self._flag = cuda.mapped_array(1, np.int32)
 
     def search(self, source: int) -> None:
         """Launches once per level, until a level finds no vertex."""
-        grid = (self.blocks, self.threads)
-        fill[grid](self.distances, _FAR)
-        self.distances[source] = 0
+        self.begin(source)
         self._flag[0], level = 1, 0
         while self._flag[0]:
             self._flag[0] = 0
-            _level[grid](level, self.rows.starts, self.rows.targets, self.distances, self._flag)
+            _level[self.grid](level, self.rows.starts, self.rows.targets, self.distances, self._flag)
             cuda.synchronize()
             level += 1
         self.count(levels=level, launches=level + 1)
 
 
-class _Found(NamedTuple):
+class _Found(namedtuple("_Found", "distances parents count")):
     """The results: distances and parents int32[n]; count int32[1], the number of vertices in the next queue."""
-
-    distances: object
-    parents: object
-    count: object
 
 
 @cuda.jit(cache=True)
@@ -86,26 +97,21 @@ def _queue(level, rows, found, current, size, following):
             following[cuda.atomic.add(found.count, 0, 1)] = v
 
 
-class ByQueue(OnDevice):
+class ByQueue(_ByThreads):
     """Algorithm 3."""
 
+    arrays = 4
+
     def __init__(self, network: Network, threads: int | None = None):
-        super().__init__()
-        n = network.vertices
-        self.threads = threads or usual_threads()
-        self.rows = upload(network, 16 * n)
-        self.distances, self.parents = (cuda.device_array(n, np.int32) for _ in range(2))
-        self._queues = [cuda.device_array(n, np.int32) for _ in range(2)]
+        super().__init__(network, threads)
+        self.parents, *self._queues = self._scratch
         self._count = cuda.device_array(1, np.int32)
         self._given = typed(self.rows), typed(_Found(self.distances, self.parents, self._count))
 
     def search(self, source: int) -> None:
         """Launches once per level, until the queue is empty."""
-        grid = (blocks_for(self.distances.shape[0], self.threads), self.threads)
-        fill[grid](self.distances, _FAR)
-        fill[grid](self.parents, -1)
+        self.begin(source, self.parents)
         current, following = self._queues
-        self.distances[source] = 0
         current[0] = source
         size, level, pushed = 1, 0, 0
         while size:
@@ -194,26 +200,21 @@ def _populate(starts, targets, claims, queue, size, following, degrees, totals):
                 at += 1
 
 
-class ByScan(OnDevice):
+class ByScan(_ByThreads):
     """Algorithm 5: per level four launches, and a sum of the blocks' totals on the host."""
 
+    arrays = 5
+
     def __init__(self, network: Network, threads: int | None = None):
-        super().__init__()
-        n = network.vertices
-        self.threads = threads or usual_threads()
-        self.rows = upload(network, 20 * n)
-        self.distances, self.claims, self.degrees = (cuda.device_array(n, np.int32) for _ in range(3))
-        self._queues = [cuda.device_array(n, np.int32) for _ in range(2)]
-        self._totals = cuda.to_device(np.zeros(blocks_for(n, self.threads) + 1, np.int32))  # the first is never written
+        super().__init__(network, threads)
+        self.claims, self.degrees, *self._queues = self._scratch
+        self._totals = cuda.to_device(np.zeros(self.grid[0] + 1, np.int32))  # the first is never written
 
     def search(self, source: int) -> None:
         """Expands levels until the queue is empty."""
         starts, targets, _ = self.rows
-        grid = (blocks_for(self.distances.shape[0], self.threads), self.threads)
-        fill[grid](self.distances, _FAR)
-        fill[grid](self.claims, -1)
+        self.begin(source, self.claims)
         queue, following = self._queues
-        self.distances[source] = 0
         self.claims[source] = _FAR
         queue[0] = source
         size, level, pushed = 1, 0, 0
@@ -235,11 +236,8 @@ class ByScan(OnDevice):
         self.count(levels=level, launches=4 * level + 2, pushed=pushed)
 
 
-class _Reached(NamedTuple):
+class _Reached(namedtuple("_Reached", "distances status")):
     """The results: distances int32[n]; status uint8[n], 1 for the vertices of the next frontier."""
-
-    distances: object
-    status: object
 
 
 @cuda.jit(device=True)
@@ -257,7 +255,6 @@ class ByEnterprise(OnDevice):
     """Makes each frontier by four launches, and expands it by up to three."""
 
     def __init__(self, network: Network, shape: Enterprise | None = None):
-        super().__init__()
         n = network.vertices
         self.shape = shape or usual()
         self.rows = upload(network, 9 * n + Frontier.bytes(n, self.shape))

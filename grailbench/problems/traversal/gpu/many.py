@@ -5,6 +5,7 @@ with a mask of its words that are not 0. In a level the next fronts are pushed w
 they are counted and entered. Long rows of edges are cut into pieces.
 """
 
+from collections import namedtuple
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -39,38 +40,21 @@ class Rule(NamedTuple):
     long: int = 32
 
 
-class Edges(NamedTuple):
+class Edges(namedtuple("Edges", "starts targets pieces")):
     """Rows on the device: int32[n + 1], int32[m], and pieces of rows that are long, int32[p, 3]: vertex, begin, end;
     (-1, 0, 0) if there are none."""
 
-    starts: object
-    targets: object
-    pieces: object
 
-
-class Bits(NamedTuple):
+class Bits(namedtuple("Bits", "seen fronts masks done counters levels")):
     """The arrays of searches. Fronts of level d are in part d mod 2 of `fronts`, their masks in d mod 3 of `masks`.
 
     seen uint64[n * words]; fronts uint64[2 * n * words]; masks uint64[3 * n]; done uint64[n]: bit w if all sources of
     word w have seen the vertex; counters int64[6] (`worklist`); levels int32[k * n]: the distances, if they are kept
     """
 
-    seen: object
-    fronts: object
-    masks: object
-    done: object
-    counters: object
-    levels: object
 
-
-class Sums(NamedTuple):
+class Sums(namedtuple("Sums", "reached edges farthest marks counted")):
     """Of each source as in `Found`: reached int64, edges int64, farthest int32, marks uint32; counted int32[2]."""
-
-    reached: object
-    edges: object
-    farthest: object
-    marks: object
-    counted: object
 
 
 @cuda.jit(device=True, inline=True)
@@ -82,19 +66,9 @@ def _full(count, w):
     return (_1 << uint64(max(left, 0))) - _1
 
 
-class Step(NamedTuple):
+class Step(namedtuple("Step", "count words lanes bits level fronts masks other_fronts other_masks")):
     """What is fixed during a level: how many sources there are, words of a row, threads that share it and their binary
     logarithm; the level, where its fronts and masks begin, and those of the next level, for a commit of the last."""
-
-    count: int
-    words: int
-    lanes: int
-    bits: int
-    level: int
-    fronts: int
-    masks: int
-    other_fronts: int
-    other_masks: int
 
 
 @cuda.jit(device=True, inline=True)
@@ -363,16 +337,11 @@ class Many(Together):
     """Searches from as many sources at once as the memory of the device has words for."""
 
     def __init__(
-        self,
-        network: Network,
-        threads: int = THREADS,
-        blocks: int | None = BLOCKS,
-        rule: tuple[int, ...] = (),
+        self, network: Network, threads: int = THREADS, blocks: int | None = BLOCKS, rule: tuple[int, ...] = (),
         most: int = WORDS,
-    ):
+    ):  # fmt: skip
         """threads, blocks: of a block, and blocks of a multiprocessor (None: as many as fit); rule: the first values of
         a `Rule`; most: words of a row at most."""
-        self.counters: dict[str, int] = {}
         self._network, self._most, self._shape = network, most, (threads, blocks)
         self._rule = Rule(*map(np.int32, Rule(*rule)))
         back = 0 if network.symmetric else 4 * (network.vertices + 1 + network.edges)
@@ -441,8 +410,7 @@ class Many(Together):
         (keeping or self._launch).launch()
         found = Found(*(each.copy_to_host()[:k] for each in self._sums[:4]))
         levels, pulled = self._sums.counted.copy_to_host().tolist()
-        for name, value in (("launches", 1), ("levels", levels), ("bottom_up", pulled)):
-            self.counters[name] = self.counters.get(name, 0) + value
+        self.count(launches=1, levels=levels, bottom_up=pulled)
         return found
 
 

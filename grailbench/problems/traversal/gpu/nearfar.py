@@ -7,6 +7,7 @@ lowers a distance queues its vertex with it: a distance read late is too large, 
 hold a vertex at most once.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -48,22 +49,13 @@ class Rule(NamedTuple):
     bits: int = -1
 
 
-class State(NamedTuple):
+class State(namedtuple("State", "distances marks waiting queues far piles counters counted")):
     """The arrays of a search on the device.
 
     distances, marks, waiting int32[n]: the distance, the last round for which a vertex was listed, and whether it is in
     a far pile; queues int32[2, most, 3]: the work lists; far int32[2, n] and piles int32[6]: the far piles and their
     counters; counters int64[6] (`worklist`); counted int32[3]
     """
-
-    distances: object
-    marks: object
-    waiting: object
-    queues: object
-    far: object
-    piles: object
-    counters: object
-    counted: object
 
 
 @cuda.jit(device=True, inline=True)
@@ -320,17 +312,9 @@ class NearFar(OneLaunch):
         rule = rule._replace(width=rule.width or band_width(network), room=room, bits=bits)
         most = worklist.most_ranges(network.offsets, rule.chunk)
         self.rows = upload(network, 20 * n + 24 * most)
-        self.distances = cuda.device_array(n, np.int32)
-        state = State(
-            self.distances,
-            cuda.device_array(n, np.int32),
-            cuda.device_array(n, np.int32),
-            cuda.device_array((2, most, 3), np.int32),
-            cuda.device_array((2, n), np.int32),
-            cuda.to_device(np.zeros(2 * _PILES, np.int32)),
-            cuda.to_device(np.zeros(SLOT * SLOTS, np.int64)),
-            self._counted,
-        )
+        arrays = [cuda.device_array(shape, np.int32) for shape in (n, n, n, (2, most, 3), (2, n))]
+        piles, counters = np.zeros(2 * _PILES, np.int32), np.zeros(SLOT * SLOTS, np.int64)
+        self.distances, state = arrays[0], State(*arrays, *map(cuda.to_device, (piles, counters)), self._counted)
         args = self._query, self.rows, state, Rule(*map(np.int32, rule))
         per = per or blocks_per(network)
         self._launch = Prepared(_search, args, cooperative_shape(_search, args, threads, per_multiprocessor=per))

@@ -1,6 +1,6 @@
 """A network on the device, and the base classes of its solvers."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
 
@@ -13,12 +13,8 @@ from grailbench.problems.traversal.index import Network, Solver, Timer
 MOST_EDGES = 2**31 - 1
 
 
-class Rows(NamedTuple):
+class Rows(namedtuple("Rows", "starts targets weights")):
     """Arrays on the device: starts int32[n + 1], targets int32[m], weights int32[m], or one element without weights."""
-
-    starts: object
-    targets: object
-    weights: object
 
 
 def upload(network: Network, more: int = 0) -> Rows:
@@ -67,17 +63,9 @@ class OnDevice(Solver):
 
     distances: object
 
-    def __init__(self):
-        self.counters: dict[str, int] = {}
-
     def search(self, source: int) -> None:
         """Fills `distances`."""
         raise NotImplementedError
-
-    def count(self, **more: int) -> None:
-        """Adds to the counters."""
-        for name, value in more.items():
-            self.counters[name] = self.counters.get(name, 0) + int(value)
 
     def solve(self, source: int, timer: Timer) -> np.ndarray:
         """Searches; the copy of the distances to the host is phase `transfer`."""
@@ -95,7 +83,6 @@ class OneLaunch(OnDevice):
 
     def __init__(self, counted: int):
         """counted: the length of `_counted`, int32 on the device."""
-        super().__init__()
         self._query = cuda.mapped_array(1, np.int32)
         self._counted = cuda.to_device(np.zeros(counted, np.int32))
 

@@ -71,7 +71,6 @@ class TwoPhase(OnDevice):
     """Algorithm 10."""
 
     def __init__(self, network: Network, atomic: bool = True, factor: int = 1, threads: int | None = None):
-        super().__init__()
         n, threads = network.vertices, threads or usual_threads()
         self.rows = upload(network, 9 * n)
         self.distances, updating = (cuda.device_array(n, np.int32) for _ in range(2))
@@ -179,7 +178,6 @@ class FloydWarshall(OnDevice):
     """Floyd-Warshall with one launch per pivot."""
 
     def __init__(self, network: Network, side: int = 1):
-        super().__init__()
         n = network.vertices
         padded = -(-n // side) * side
         self.rows = upload(network, 4 * (n * n + padded * padded))

@@ -11,8 +11,8 @@ that the bytes are those of the CPU's arrays: a source is int64[1] or int64[2], 
 or int64.
 """
 
+from collections import namedtuple
 from contextlib import nullcontext
-from typing import NamedTuple
 
 import numpy as np
 
@@ -232,7 +232,7 @@ _THREADS = 4 if simulated else 256
 _BLOCKS = 16  #: most blocks of a multiprocessor, each of which takes several pairs a thread
 
 
-class DeviceIndex(NamedTuple):
+class DeviceIndex(namedtuple("DeviceIndex", "tree sources targets bits above core")):
     """The index on the device, in the layout below; `tree`, or the others, are None.
 
     tree     uint32[n] or int64[n]
@@ -241,13 +241,6 @@ class DeviceIndex(NamedTuple):
     bits     uint64[words], or None where another index answers pairs of the core
     above, core  numbers of vertices in the in-trees and in the core
     """
-
-    tree: object
-    sources: object
-    targets: object
-    bits: object
-    above: int
-    core: int
 
     @property
     def nbytes(self) -> int:

@@ -2,34 +2,24 @@
 
 The sets are those of `reachability.core.peel`, found without an order. A vertex is not in B if it has two children or
 more, or a parent that is not in B; beyond the children of such vertices only vertices of one child matter, each of
-which points at it: a forest. So B is where the sum of marks over the subtree is zero (`trees.sum_subtrees`). A is found
+which points at it: a forest. So B is where the sum of marks over the subtree is zero (`sum_subtrees`). A is found
 among the rest in the same way, with parents in place of children. Prefix sums over the edges give every vertex its
-place among its siblings, and pointer jumping its place in its tree (`trees.find_roots`).
+place among its siblings, and pointer jumping (Wyllie 1979), in every round of which each vertex doubles the distance at
+which it points, its place in its tree (`find_roots`).
 
 The core has the order of `Dag.order`, as on the CPU. Siblings, and roots, have the order of their ids, so positions
 within the forests are other ones than those of `reachability.core.peel`.
 """
 
+from collections import namedtuple
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, cooperative_shape
-from grailbench.cuda.primitives import exclusive_sum
+from grailbench.cuda.primitives import STEPS, WARP, all_lanes, broadcast_first, exclusive_sum, shuffle_down
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.gpu.core.trees import (
-    LOW,
-    NONE,
-    ROUNDS,
-    find_roots,
-    part,
-    put_sum,
-    row_of,
-    sum_before,
-    sum_subtrees,
-)
 
 THREADS = 4 if simulated else 512
 _PARTIAL = THREADS if simulated else 32
@@ -39,23 +29,143 @@ _MARK = np.int64(1) << 32
 CORE, ABOVE, BELOW, ROOT = (np.int8(kind) for kind in range(4))  #: what a vertex is: ABOVE in B, BELOW in A
 OF_ABOVE, OF_CORE, OF_EDGES = range(3)  #: positions in `Parts.totals`
 
+NONE = np.int32(-1)  #: of a vertex without a place to point at
+ROUNDS = 64  #: more rounds than pointer jumping ever takes
+LOW = np.int64(0xFFFFFFFF)  #: the low half of a packed pair
 
-class Given(NamedTuple):
+
+@cuda.jit(device=True)
+def row_of(starts, k, rows):
+    """Returns the row of a CSR in which element k lies. starts: int64[rows + 1]."""
+    low, high = np.int64(0), np.int64(rows)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if starts[middle] <= k:
+            low = middle
+        else:
+            high = middle
+    return np.int32(low)
+
+
+@cuda.jit(device=True)
+def add_at(sums, at, value):
+    """Adds to sums[at], unless `at` is `NONE`; if the whole warp has one `at`, once. All lanes must call it."""
+    if all_lanes(at == broadcast_first(at)):
+        for j in range(STEPS):
+            value += shuffle_down(value, 1 << j)
+        if at >= 0 and cuda.threadIdx.x % WARP == 0:
+            cuda.atomic.add(sums, at, value)
+    elif at >= 0:
+        cuda.atomic.add(sums, at, value)
+
+
+@cuda.jit(device=True)
+def sum_subtrees(grid, links, n, sums, more, jumps, longer, going):
+    """Replaces sums[v] by the sum over the subtree of v.
+
+    links int32[k]: every vertex that points at another one, once, siblings together, or `NONE`; sums int64[n]; jumps
+    int32[n]: where vertices point. Scratch: more int64[n], longer int32[n]; going int32[ROUNDS], zeros. All threads of
+    the grid must call it, after a barrier; it ends with one.
+    """
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    lane = cuda.threadIdx.x % WARP
+    done = np.int32(0)
+    while True:
+        moved = False
+        for v in range(thread, n, threads):
+            more[v] = sums[v]
+            to = jumps[v]
+            if to >= 0:
+                to = jumps[to]
+                moved = moved or to >= 0
+            longer[v] = to
+        if moved:
+            going[done] = 1
+        grid.sync()
+        for base in range(thread - lane, links.shape[0], threads):
+            k = base + lane
+            to, value = NONE, np.int64(0)
+            if k < links.shape[0]:
+                v = links[k]
+                if v >= 0:
+                    to, value = jumps[v], sums[v]
+            add_at(more, to, value)
+        grid.sync()
+        for v in range(thread, n, threads):
+            sums[v] = more[v]
+            jumps[v] = longer[v]
+        ended = going[done] == 0
+        done += 1
+        grid.sync()
+        if ended:
+            break
+
+
+@cuda.jit(device=True)
+def find_roots(grid, n, words, going):
+    """Makes every vertex point at the root of its tree.
+
+    words int64[n]: the vertex at which v points, itself for a root, in the high half, and the distance to it in the low
+    half; going int32[ROUNDS]: zeros. A word is read and written whole, so that every value read is right, whenever it
+    was written. All threads of the grid must call it, after a barrier; it ends with one.
+    """
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    done = np.int32(0)
+    while True:
+        moved = False
+        for v in range(thread, n, threads):
+            word = words[v]
+            to = word >> 32
+            if to != v:
+                further = words[to]
+                if further >> 32 != to:
+                    words[v] = further + (word & LOW)
+                    moved = True
+        if moved:
+            going[done] = 1
+        grid.sync()
+        if going[done] == 0:
+            break
+        done += 1
+
+
+@cuda.jit(device=True)
+def part(total):
+    """Returns the range of 0 .. total - 1 that this block scans."""
+    each = (np.int64(total) + cuda.gridDim.x - 1) // cuda.gridDim.x
+    begin = min(cuda.blockIdx.x * each, np.int64(total))
+    return begin, min(begin + each, np.int64(total))
+
+
+@cuda.jit(device=True)
+def put_sum(value, partial, sums):
+    """Writes the sum of the values of all threads of this block to sums[block]. Ends with a barrier of the block."""
+    _, total = exclusive_sum(value, partial)
+    if cuda.threadIdx.x == 0:
+        sums[cuda.blockIdx.x] = total
+    cuda.syncthreads()
+
+
+@cuda.jit(device=True)
+def sum_before(partial, sums):
+    """Returns the sums of all blocks before this one. Ends with a barrier of the block."""
+    value = np.int64(0)
+    for block in range(cuda.threadIdx.x, cuda.blockIdx.x, cuda.blockDim.x):
+        value += sums[block]
+    _, total = exclusive_sum(value, partial)
+    cuda.syncthreads()
+    return total
+
+
+class Given(namedtuple("Given", "offsets children parent_offsets parents order levels")):
     """A DAG on the device, as in `Dag`; the super-root, the last vertex, is left out.
 
     offsets, children, parent_offsets, parents   int64[n + 1], int32[m]: both directions
     order, levels                                int32[n]
     """
 
-    offsets: object
-    children: object
-    parent_offsets: object
-    parents: object
-    order: object
-    levels: object
 
-
-class Parts(NamedTuple):
+class Parts(namedtuple("Parts", "position end gate core starts ends edges bounds totals")):
     """The forests and the core of a DAG on the device.
 
     position, end, gate  int32[n]: as in `reachability.core.peel.Peeled`
@@ -66,37 +176,13 @@ class Parts(NamedTuple):
     totals               int64[3]: numbers of vertices in B and in the core, and of edges within the core
     """
 
-    position: object
-    end: object
-    gate: object
-    core: object
-    starts: object
-    ends: object
-    edges: object
-    bounds: object
-    totals: object
+
+_WORK = "heads above tails below sums more jumps longer lowest kind several size offset first of_blocks going"
 
 
-class _Work(NamedTuple):
+class _Work(namedtuple("_Work", _WORK)):
     """Scratch memory. heads, above int32[m] and tails, below int32[m]: the vertex whose row of parents, or of children,
     has an edge, and the vertex that points along it in B, or in A, or `NONE`."""
-
-    heads: object
-    above: object
-    tails: object
-    below: object
-    sums: object
-    more: object
-    jumps: object
-    longer: object
-    lowest: object
-    kind: object
-    several: object
-    size: object
-    offset: object
-    first: object
-    of_blocks: object
-    going: object
 
 
 @cuda.jit(device=True)

@@ -4,6 +4,7 @@ From here on vertices are numbered by level, the super-root is 0: id u of a quer
 of one strong component, may have the same number.
 """
 
+from collections import namedtuple
 from typing import NamedTuple
 
 import numpy as np
@@ -43,23 +44,15 @@ def records_of(lanes, dim: int, hubs) -> Records:
     return Records(lanes, np.uint64(record_width(dim)), (0,) * dim, hubs.view(np.uint64))
 
 
-class Open(NamedTuple):
+class Open(namedtuple("Open", "sources targets places")):
     """Open queries on the device: sources and targets (vertex numbers) and places in the batch, int32[k] each."""
 
-    sources: object
-    targets: object
-    places: object
 
-
-class Outcome(NamedTuple):
+class Outcome(namedtuple("Outcome", "answers counts scanned")):
     """The results of all stages of a batch.
 
     answers uint8[k]; counts int32[COUNTS]; scanned int64[1]: edges that searches scanned, if they count
     """
-
-    answers: object
-    counts: object
-    scanned: object
 
 
 @cuda.jit(device=True)

@@ -25,7 +25,7 @@ from grailbench.problems.reachability.gpu.fused import grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, Labeler, labelled, launches, on_host
+from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, labelled, launches
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
@@ -187,13 +187,12 @@ def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Tim
         lengths = n, n, None, n + 1, m, m, n + 1, deep, deep  # offsets keep their type
         return Leveled(*(library.to_host(each)[:length] for each, length in zip(there, lengths, strict=False)))
 
-    make_labeler = Labeler
+    graph = None
     if outline.deep:  # `host.labels_on_host` needs some fields; the others are as they are on the device
         needed = "vertex", "starts", "targets", "deep_starts", "deep_targets"
         fields = {name: library.to_host(getattr(there, name)) for name in needed}
         graph = Leveled(*there[: len(Leveled._fields)])._replace(level_starts=outline.level_starts, **fields)
-        make_labeler = on_host(graph)
-    return labelled(outline, on_the_host, lambda: there, params, timer, make_labeler, numbers)
+    return labelled(outline, on_the_host, lambda: there, params, timer, graph, numbers)
 
 
 def load(params: Params) -> None:

@@ -14,8 +14,8 @@ Edges are divided evenly. One block processes levels with little work: its barri
 grid. Importing this module imports CUDA.
 """
 
+from collections import namedtuple
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def joined_halves(low, high):
     return (np.int64(high) << 32) | (np.int64(low) & 0xFFFFFFFF)
 
 
-class Trees(NamedTuple):
+class Trees(namedtuple("Trees", "key size parent offset row_sum shift")):
     """The trees of d pairs during labeling: arrays int32[n * d], with pair p of vertex v at v * d + p.
 
     key      the least priority among the deepest parents; from step 4 on key[v] is where v begins in pair 0
@@ -70,13 +70,6 @@ class Trees(NamedTuple):
     shift    the difference between position and offset of the vertex's children
     """
 
-    key: object
-    size: object
-    parent: object
-    offset: object
-    row_sum: object
-    shift: object
-
 
 def rooms(vertices: int, dim: int) -> tuple[Trees, object]:
     """Returns scratch for a graph of so many vertices: the trees, and the sums of blocks, int64[4096 * dim]."""
@@ -84,13 +77,9 @@ def rooms(vertices: int, dim: int) -> tuple[Trees, object]:
     return Trees(*trees), sums
 
 
-class Written(NamedTuple):
+class Written(namedtuple("Written", "lanes twos hubs")):
     """The results of the kernel: lanes int32[n * width], the records; twos int64[n * width / 2], the same memory; hubs
     int64[2 n], the hubs' words (`filter.Records`)."""
-
-    lanes: object
-    twos: object
-    hubs: object
 
 
 def level_walk(step):

@@ -3,9 +3,9 @@ histograms of logarithms, of weights in the bin of the 64th, and of ids, until f
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy import int32, int64
@@ -212,13 +212,9 @@ def kernel(most: int = MOST, few: int = FEW):
     return choose_hubs
 
 
-class HubArrays(NamedTuple):
+class HubArrays(namedtuple("HubArrays", "tallies listed chosen")):
     """Device arrays for `rows` choices, int32: scratch tallies [rows, _PASSES * _BINS + 1] and listed [rows, few], and
     chosen [rows, 64], hub j at j."""
-
-    tallies: object
-    listed: object
-    chosen: object
 
     @classmethod
     def make(cls, rows: int, few: int = FEW) -> HubArrays:

@@ -62,15 +62,9 @@ class Labeler:
     """
 
     def __init__(
-        self,
-        graph: Outline,
-        device: DeviceLeveled,
-        dim: int,
-        seed: int,
-        shared: bool | None = None,
-        shape: Shape | None = None,
-        narrow: int = grid.NARROW,
-    ):
+        self, graph: Outline, device: DeviceLeveled, dim: int, seed: int, shared: bool | None = None,
+        shape: Shape | None = None, narrow: int = grid.NARROW,
+    ):  # fmt: skip
         n = graph.vertices
         lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
         self.records, self._span = records_of(lanes, dim, hubs), Span()
@@ -110,7 +104,7 @@ class HostLabeler:
 
     work = {"label_launches": 0, "label_barriers": 0}
 
-    def __init__(self, graph: Leveled, dim: int, seed: int):
+    def __init__(self, graph: Leveled, device: DeviceLeveled, dim: int, seed: int):
         self._graph, self._dim, self._seed = graph, dim, seed
 
     def release(self) -> None:
@@ -133,8 +127,7 @@ class HostLabeler:
 def device_bytes(vertices: int, edges: int, depth: int, dim: int) -> int:
     """Returns the most bytes of the device for graph, index, scratch and searches of a DAG, without batches of queries
     and sweeps."""
-    graph = leveled_bytes(vertices, edges, edges, depth, True)
-    return graph + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
+    return leveled_bytes(vertices, edges, depth) + vertices * (4 * record_width(dim) + 16 + 24 * dim) + 256 * 2**20
 
 
 def give_back(searchers: list[Searcher]) -> None:
@@ -162,20 +155,15 @@ def _waited(work: Callable, *args):
     return done
 
 
-def on_host(graph: Leveled) -> Callable:
-    """Returns what makes a `Labeler` that labels a graph by levels on the host."""
-    return lambda _outline, _there, dim, seed: HostLabeler(graph, dim, seed)
-
-
 def labelled(
     graph: Outline, leveled: Callable[[], Leveled], bring: Callable[[], DeviceLeveled], params: Params, timer: Timer,
-    make_labeler: Callable = Labeler, numbers=None,
+    deep: Leveled | None = None, numbers=None,
 ) -> FusedIndex:  # fmt: skip
     """Has `bring` give the graph of each device, labels there, and makes searchers, counting edges or not.
 
-    leveled: returns the graph on the host; numbers: int32 on the device, the place of each id that queries have, None
-    for the ids of the DAG. Raises MachineLacks if the host has too few devices, one has too little memory, or the graph
-    has too many vertices to be searched.
+    leveled: returns the graph on the host; deep: that graph, where it is to be labelled on the host; numbers: int32 on
+    the device, the place of each id that queries have, None for the ids of the DAG. Raises MachineLacks if the host has
+    too few devices, one has too little memory, or the graph has too many vertices to be searched.
     """
     dim, devices = params.dim, params.devices
     with timer.phase("allocate", excluded=True):
@@ -189,9 +177,10 @@ def labelled(
     with timer.phase("transfer", excluded=True):
         there = everywhere([partial(_waited, bring)] * devices)
     with timer.phase("allocate", excluded=True):
-        labelers = everywhere([partial(_waited, make_labeler, graph, each, dim, params.seed) for each in there])
+        make = partial(Labeler, graph) if deep is None else partial(HostLabeler, deep)
+        labelers = everywhere([partial(_waited, make, each, dim, params.seed) for each in there])
     works = [each.run for each in labelers]
-    if make_labeler is Labeler:
+    if deep is None:
         timer.record("on_device", max(everywhere(works)))
     else:
         with timer.phase("on_host"):
@@ -223,7 +212,7 @@ def index_of(graph: Leveled, params: Params, timer: Timer) -> FusedIndex:
     with timer.phase("renumber", excluded=True):
         bring = partial(graphs.upload_leveled, graph, graph.parents())
         outline = Outline.of(graph)
-    return labelled(outline, lambda: graph, bring, params, timer, on_host(graph) if outline.deep else Labeler)
+    return labelled(outline, lambda: graph, bring, params, timer, graph if outline.deep else None)
 
 
 def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
@@ -237,6 +226,8 @@ def _everywhere(threads: Sequence[DeviceThread], works: list[Callable]) -> list:
 
 class FusedIndex(Index):
     """Graph, labels, hubs and searchers on one or several GPUs; labels and answers do not depend on their number."""
+
+    rebuilt = True
 
     def __init__(
         self, leveled: Callable[[], Leveled], edges: int, searchers: list[Searcher], records: list[Records],
@@ -320,10 +311,6 @@ class FusedIndex(Index):
     def index_bytes(self) -> int:
         """Bytes of the records and the hubs' words on all devices, without the graphs and the memory of searches."""
         return sum(each.lanes.nbytes + each.hubs.nbytes for each in self.records)
-
-    def stored(self) -> dict[str, np.ndarray]:
-        """Returns no array: labels and hubs are made again on the GPU."""
-        return {}
 
     def fetch(self, device: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Returns the records, int32[n, width], and the hubs' words, uint64[2 n], of one device, on the host."""

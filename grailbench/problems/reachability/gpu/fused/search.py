@@ -6,8 +6,8 @@ ahead, until the sides meet, a filter proves that they would, a frontier is empt
 used up. A warp searches first, in shared memory, then a block; the rest is left to `sweep`.
 """
 
+from collections import namedtuple
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy import int32, int64
@@ -37,13 +37,8 @@ _KNUTH = 2654435761  # Knuth, TAOCP 3, 6.4: multiplicative hashing by 2^32 over 
 _1, _2 = np.uint64(1), np.uint64(2)
 
 
-class Adjacency(NamedTuple):
+class Adjacency(namedtuple("Adjacency", "child_starts children parent_starts parents")):
     """Rows of children and of parents on the device: offsets int32 or int64[n + 1], ends int32[m]."""
-
-    child_starts: object
-    children: object
-    parent_starts: object
-    parents: object
 
 
 @cuda.jit(device=True)
