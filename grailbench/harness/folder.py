@@ -67,10 +67,10 @@ def protect(folder: Path) -> None:
         outputs.protect(path)
 
 
-def write_json(path: Path, value: dict) -> None:
-    """Write a JSON file atomically, with its checksum."""
+def write_json(path: Path, value: dict, indent: int | None = 1) -> None:
+    """Write a JSON file atomically, with its checksum; in one line if `indent` is None, for values of many parts."""
     with atomic_file(path) as stream:
-        stream.write((json.dumps(sealed(value), indent=1, allow_nan=False) + "\n").encode())
+        stream.write((json.dumps(sealed(value), indent=indent, allow_nan=False) + "\n").encode())
 
 
 def read_json(path: Path) -> dict:

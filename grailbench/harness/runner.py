@@ -261,6 +261,6 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
     def write() -> None:
         results.write_json(path, env)
         if not same:
-            results.write_json(folder / results.PLAN, stored)
+            results.write_json(folder / results.PLAN, stored, indent=None)
 
     return env, write
