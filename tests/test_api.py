@@ -43,6 +43,42 @@ def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     assert found.attempted
 
 
+@given(digraphs(), st.data())
+def test_sets_within_a_number_of_edges_with_distances_and_in_topological_order(drawn, data):
+    vertices, edges = drawn
+    graph = library_graph(vertices, edges, named=False)
+    index, reach = gb.build(graph, "dfs"), closure(vertices, edges)
+    given = data.draw(st.lists(st.integers(0, vertices - 1), max_size=4)) if vertices else []
+    most = data.draw(st.none() | st.integers(0, 4))
+    for asked, rows in (index.descendants, edges), (index.ancestors, [(v, u) for u, v in edges]):
+        away, front, steps = dict.fromkeys(given, 0), {*given}, 0
+        while front and (most is None or steps < most):
+            steps += 1
+            front = {v for u, v in rows if u in front} - away.keys()
+            away |= dict.fromkeys(front, steps)
+        expected = {v: far for v, far in away.items() if far}
+        ids, far = asked(given, within=most, distances=True)
+        assert dict(zip(ids.tolist(), far.tolist(), strict=True)) == expected
+        assert ids.tolist() == sorted(expected) == asked(given, within=most).tolist()
+        ordered = asked(given, within=most, topological=True).tolist()
+        assert sorted(ordered) == sorted(expected)
+        later = [(u, v) for at, v in enumerate(ordered) for u in ordered[at + 1 :]]
+        assert not any(v in reach[u] and u not in reach[v] for u, v in later)
+    with pytest.raises(gb.InputError, match="within"):
+        index.descendants(given, within=-1)
+
+
+@given(digraphs())
+def test_a_graph_is_a_collection_of_its_ids_with_neighbours(drawn):
+    vertices, edges = drawn
+    graph = library_graph(vertices, edges)
+    assert (len(graph), list(graph), bool(graph)) == (vertices, [f"v{v}" for v in range(vertices)], True)
+    assert ["v0" in graph, "w" in graph, 0 in graph, None in graph] == [vertices > 0, False, False, False]
+    for v in range(vertices):
+        assert number(graph.successors(f"v{v}")) == sorted({t for s, t in edges if s == v != t})
+        assert number(graph.predecessors(f"v{v}")) == sorted({s for s, t in edges if t == v != s})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 @given(data=st.data())
@@ -72,6 +108,7 @@ def test_every_question_has_the_oracles_answer(name, data):
     assert number(index.descendants(f"v{u}")) == sorted(reach[u] - {u})
     ancestors = {w for w in range(vertices) if v in reach[w]}
     assert number(index.ancestors(f"v{v}")) == sorted(ancestors - {v})
+    assert number(index.descendants(names[0])) == sorted(set().union(*(reach[s] for s in us)) - {*us})
     assert index.count_descendants([f"v{u}"]).tolist() == [len(reach[u]) - 1]
     assert index.count_ancestors([f"v{u}"] * 2).tolist() == [sum(u in reached for reached in reach) - 1] * 2
     common = {w for w in range(vertices) if {u, v} <= reach[w]}

@@ -104,10 +104,23 @@ def test_wrong_answers_of_a_file_are_named_and_pairs_of_another_graph_write_noth
     assert (code, out, "q.txt, line 2" in err, (tmp_path / "a.txt").exists()) == (2, "", True, False)
 
 
-def test_sets_and_counts(capsys, graph):
+def test_an_exit_code_says_the_answer(capsys, graph):
+    assert ask(capsys, graph, 10, 40, "--exit-code") == "10 40 1\n"
+    assert ask(capsys, graph, 40, 10, "--exit-code", code=1) == "40 10 0\n"
+
+
+def test_sets_and_counts(capsys, graph, tmp_path):
     assert ask(capsys, graph, "--descendants", 20) == "30\n40\n"
     assert ask(capsys, graph, "--ancestors", 40, "--count") == "4\n"
     assert json.loads(ask(capsys, graph, "--ancestors", 20, "--json")) == {"vertex": 20, "ancestors": [10, 30]}
+    assert (
+        ask(capsys, graph, "--ancestors", 40, "--ancestors", 20, "--within", 1, "--distances") == "10 1\n30 1\n50 1\n"
+    )
+    (tmp_path / "u.txt").write_text("10\n\n 50 \n")
+    words = ("--descendants", "--from-file", tmp_path / "u.txt", "--topological", "--distances", "--json")
+    found = json.loads(ask(capsys, graph, *words))
+    assert (found["vertices"], sorted(found["descendants"]), found["descendants"][-1]) == ([10, 50], [20, 30, 40], 40)
+    assert dict(zip(found["descendants"], found["distances"], strict=True)) == {20: 1, 30: 2, 40: 1}
     assert ask(capsys, graph, "--count") == "10 3\n20 2\n30 2\n40 0\n50 1\n"
 
 
@@ -126,6 +139,10 @@ def test_an_index_is_saved_and_opened(capsys, graph, tmp_path):
         ((), "one question: U V, --pairs"),
         ((10, 20, "--descendants", 10), "one question"),
         ((10, 20, "--count"), "--count is for"),
+        ((10, 20, "--within", 2), "--within, --topological and --distances are for"),
+        (("--descendants", 10, "--count", "--distances"), "--count is a number"),
+        (("--count", "--exit-code"), "--exit-code is for U V"),
+        (("--descendants", "--from-file", "none.txt"), "none.txt"),
         (("--count", "--path"), "--path and --explain are for pairs"),
         ((10, 20, "--path", "--explain"), "--explain gives the path too"),
         ((10, 20, "--index", "x", "--impl", "dfs"), "leave out --impl"),

@@ -65,13 +65,13 @@ def test_whatever_runs_on_a_gpu_is_asked_again_and_what_differs_is_found(one_gra
 
 
 def test_what_an_implementation_calls_varying_is_left_alone_and_nothing_else(one_graph, monkeypatch):
-    right, turn, only = cpu._Buckets.solve, count(), ("sssp/buckets",)
+    right, turn, only = cpu.Buckets.solve, count(), ("sssp/buckets",)
 
     def counting(self, *given):
         self.counters = {"rounds": next(turn), "bands": 7}
         return right(self, *given)
 
-    monkeypatch.setattr(cpu._Buckets, "solve", counting)
+    monkeypatch.setattr(cpu.Buckets, "solve", counting)
     (tally,) = threads.sweep((2,), 1, 200, only, float("inf")).values()
     assert tally.faults == ["cycles on 2 threads: other counters"]
     monkeypatch.setattr(cpu.Buckets, "varying", ("rounds",))

@@ -13,7 +13,7 @@ from commands import call
 
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.readers import read, read_graph
-from grailbench.util import files, memory
+from grailbench.util import cores, files, memory
 from grailbench.util.files import opened, read_text
 
 EDGES = "".join(f"{u} {7 * u % 20_001}\n" for u in range(20_001)).encode()
@@ -155,12 +155,36 @@ def test_free_memory_counts_control_groups_and_address_space(tmp_path, monkeypat
     (tmp_path / "memory.max").write_text("1000000\n")
     (tmp_path / "memory.current").write_text("700000\n")
     (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 200000\n")
-    monkeypatch.setattr(memory, "_groups", lambda: [tmp_path, tmp_path / "nowhere"])
+    monkeypatch.setattr(memory, "groups", lambda controller: [tmp_path, tmp_path / "nowhere"])
     assert memory.available() == 500_000
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.available() > 1_000_000
     with pytest.raises(TooLittleMemory, match="the thing: about 1000000.0 GB of memory needed"):
         memory.require(10**15, "the thing")
+
+
+@pytest.mark.parametrize(
+    ("files", "quota", "usable"),
+    [
+        ({"cpu.max": "150000 100000"}, 1.5, 2),
+        ({"cpu.max": "max 100000"}, None, 64),
+        ({"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"}, 0.5, 1),
+        ({"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"}, None, 64),
+        ({}, None, 64),
+    ],
+)
+def test_a_quota_of_a_control_group_bounds_the_cores(tmp_path, monkeypatch, files, quota, usable):
+    own = tmp_path / "cpu,cpuacct" / "pod" / "box"
+    own.mkdir(parents=True)
+    for name, text in files.items():
+        (own.parent / name).write_text(text + "\n")
+    monkeypatch.setattr(cores, "groups", lambda controller: [own, own.parent])
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(64))
+    cores.quota.cache_clear()
+    try:
+        assert (cores.quota(), cores.usable_cores()) == (quota, usable)
+    finally:
+        cores.quota.cache_clear()
 
 
 # ---------------------------------------------------------------------------------------- vertices against edges

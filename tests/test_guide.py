@@ -36,6 +36,17 @@ def test_from_a_table_to_an_answer(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "parts.index").exists()
 
 
+def test_what_a_change_affects(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    ((_, commands),) = section("What a change affects")
+    given = [line.split(" | ")[-1].partition(" #")[0].split()[1:] for line in commands.splitlines()[1:]]
+    (tmp_path / "uses.csv").write_text("app,lib\nlib,util\nlib,net\n")
+    (tmp_path / "changed.txt").write_text("util\nnet\n")
+    said = [call(capsys, *(tmp_path / "changed.txt" if word == "-" else word for word in words)) for words in given]
+    assert [(code, out) for code, out, _ in said[1:]] == [(0, "lib\t1\n"), (0, "app\nlib\n"), (0, "app\tnet\t1\n")]
+    assert said[0][0] == 0
+
+
 @pytest.mark.slow
 def test_ask_agrees_with_git_on_this_repositorys_history(tmp_path, capsys):
     def git_commits(*words):

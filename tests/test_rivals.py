@@ -16,13 +16,13 @@ from grailbench.compare import ranking
 from grailbench.errors import MachineLacks
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import cells
-from grailbench.harness.environment import usable_cores
 from grailbench.harness.plan import load_config, make_plan
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 from grailbench.problems.reachability.peers import libraries
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.report import document, rankings
 from grailbench.report.page import page as page_of
+from grailbench.util.cores import usable_cores
 
 LIBRARIES = ("networkx", "igraph", "rustworkx", "scipy", "networkit")
 BALANCED = "balanced-100000-s1"

@@ -39,7 +39,6 @@ from grailbench.graph.csr import Graph
 from grailbench.graph.store import require_same
 from grailbench.harness import axes, runner
 from grailbench.harness.cells import Cell, cells
-from grailbench.harness.environment import usable_cores
 from grailbench.harness.folder import new_run
 from grailbench.harness.plan import AXES, Config, Experiment, Plan, make_plan
 from grailbench.harness.prepare import provide
@@ -48,6 +47,7 @@ from grailbench.harness.statistics import interval_of, resampled
 from grailbench.harness.tasks import Watcher, implementation_of
 from grailbench.problems.contract import USUAL, Checks, Params, implementation, implementations, problem
 from grailbench.problems.reachability.pairs import UNKNOWN, as_line, read_pairs
+from grailbench.util.cores import usable_cores
 from grailbench.util.guard import guarded
 from grailbench.util.outputs import atomic_file
 from grailbench.util.words import count, decimal_size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +14,11 @@ from grailbench.errors import InputError
 from grailbench.graph import csr
 from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
 from grailbench.graph.condense import simple_rows
-from grailbench.graph.csr import VERTEX, Dag
+from grailbench.graph.csr import VERTEX, Dag, transpose
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
 from grailbench.graph.readers.edges import both_ways
 from grailbench.graph.store import condensed
+from grailbench.util.cores import usable_cores
 from grailbench.util.guard import interruptible_but
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class Graph:
     """A directed graph whose vertices have ids of the user's own: whole numbers or names.
 
     Make one by `from_edges`, `from_scipy`, `from_networkx`, `from_igraph`, `read` (a file) or `open` (a name). Cycles,
-    self-loops and duplicate edges are allowed. A graph does not change.
+    self-loops and duplicate edges are allowed. A graph does not change. `len(graph)` is the number of vertices,
+    `id in graph` whether a vertex has that id, and iteration gives all ids.
 
     >>> import grailbench as gb
     >>> graph = gb.Graph.from_edges(["shirt", "tie", "trousers"], ["tie", "jacket", "shoes"])
@@ -267,7 +269,13 @@ class Graph:
         if self.acyclic:
             inner = int(self.dag.offsets[-2])
             return self.dag.offsets[:-1], self.dag.children[:inner]
-        return simple_rows(self.raw, len(os.sched_getaffinity(0)))
+        return simple_rows(self.raw, usable_cores())
+
+    @cached_property
+    def reverse_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """As `rows`, of the edges turned round."""
+        rows: tuple[np.ndarray, np.ndarray] = transpose(*self.rows)
+        return rows
 
     @cached_property
     def checksum(self) -> str:
@@ -328,6 +336,39 @@ class Graph:
         return self.ids.labels_of(column)
 
     # ------------------------------------------------------------------ as an object
+
+    def __len__(self) -> int:
+        return self.vertices
+
+    def __bool__(self) -> bool:
+        return True  # also one without vertices
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            self.vertex(id)
+        except InputError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.ids_of(np.arange(self.vertices)).tolist())
+
+    def successors(self, id: Hashable) -> np.ndarray:
+        """The ids of the vertices to which there is an edge from this one, without itself, in the order of the graph's
+        vertices. Raises InputError if there is no such id.
+
+        >>> gb.Graph.from_edges(["a", "a"], ["b", "c"]).successors("a").tolist()
+        ['b', 'c']
+        """
+        return self._beside(id, self.rows)
+
+    def predecessors(self, id: Hashable) -> np.ndarray:
+        """As `successors`, of edges to this vertex."""
+        return self._beside(id, self.reverse_rows)
+
+    def _beside(self, id: Hashable, rows: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        vertex = self.vertex(id)
+        return self.ids_of(rows[1][rows[0][vertex] : rows[0][vertex + 1]])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"ids": self.ids, "dag": self.dag, "rows": None if self.acyclic else self.rows}

@@ -245,21 +245,34 @@ class Index:
 
     # ------------------------------------------------------------------ sets of vertices
 
-    def descendants(self, source: Hashable) -> np.ndarray:
+    def descendants(
+        self, source: Any, *, within: int | None = None, topological: bool = False, distances: bool = False
+    ) -> Any:
         """The ids of all other vertices that `source` reaches, in the order of the graph's vertices.
+
+        source       an id, or ids in a list, an array or a column: then what at least one of them reaches, without
+                     these themselves, by one search
+        within       the most edges on the way there; None for any number
+        topological  whether each comes after all that reach it, but for those in a cycle with it
+        distances    whether to return a pair: the ids, and for each the edges from the nearest source, int32[k]
 
         >>> index.descendants("flour").tolist()
         ['dough', 'bread']
+        >>> ids, edges = index.descendants(["flour", "oven"], within=1, distances=True)
+        >>> dict(zip(ids.tolist(), edges.tolist()))
+        {'dough': 1, 'bread': 1}
         """
-        return self._others(source, up=False)
+        return self._others(source, False, within, topological, distances)
 
-    def ancestors(self, target: Hashable) -> np.ndarray:
-        """The ids of all other vertices that reach `target`, in the order of the graph's vertices.
+    def ancestors(
+        self, target: Any, *, within: int | None = None, topological: bool = False, distances: bool = False
+    ) -> Any:
+        """The ids of all other vertices that reach `target`, as `descendants` gives those that it reaches.
 
         >>> index.ancestors("bread").tolist()
         ['flour', 'dough', 'oven']
         """
-        return self._others(target, up=True)
+        return self._others(target, True, within, topological, distances)
 
     def count_descendants(self, sources: Iterable[Any] | None = None) -> np.ndarray:
         """How many other vertices each source reaches, int64[k]; without `sources`, for every vertex of the graph.
@@ -483,18 +496,32 @@ class Index:
         parts = [members[offsets[c] : offsets[c + 1]] for c in components.tolist()]
         return np.sort(np.concatenate([np.empty(0, VERTEX), *parts]))
 
-    def _others(self, id: Hashable, up: bool) -> np.ndarray:
-        """The ids of all other vertices that a vertex reaches or, `up`, that reach it, in the order of the graph."""
-        vertex = self._vertex(id)
-        found = self._members(self._reached(vertex, up))
-        return self.graph.ids.labels_of(found[found != vertex])
+    def _others(self, ids: Any, up: bool, within: int | None, topological: bool, distances: bool) -> Any:
+        """The ids of all other vertices that one of these reaches or, `up`, that reach one of these."""
+        graph, dag = self.graph, self.graph.dag
+        one = isinstance(ids, str | int | np.integer) or not isinstance(ids, Iterable)
+        given = np.array([self._vertex(ids)], VERTEX) if one else graph.vertices_of(ids)
+        away = np.empty(0, VERTEX)
+        if within is None and not distances:
+            found = self._members(self._reached(dag.component[given], up))
+        else:
+            most = graph.vertices if within is None else whole_number(within, "within", 0)
+            away = np.full(graph.vertices, -1, VERTEX)
+            found = np.sort(kernels.nearest(*(graph.reverse_rows if up else graph.rows), given, most, away))
+        found = found[~np.isin(found, given)]
+        if topological:
+            place = np.empty(dag.vertices, np.int64)
+            place[dag.order] = np.arange(dag.vertices)
+            found = found[np.argsort(place[dag.component[found]], kind="stable")]
+        named = graph.ids.labels_of(found)
+        return (named, away[found]) if distances else named
 
-    def _reached(self, vertex: int, up: bool) -> np.ndarray:
-        """The components that a vertex reaches or, `up`, that reach it, int32[k], without the super-root."""
+    def _reached(self, components: np.ndarray, up: bool) -> np.ndarray:
+        """The components that one of these reaches or, `up`, that reach one, int32[k], without the super-root."""
         dag, seen = self.graph.dag, np.zeros(self.graph.dag.vertices, np.bool_)
         seen[dag.super_root] = True
         rows = (dag.parent_offsets, dag.parents) if up else (dag.offsets, dag.children)
-        return np.asarray(kernels.reached(*rows, dag.component[vertex : vertex + 1], _NO_LEVELS, 0, seen))
+        return np.asarray(kernels.reached(*rows, components, _NO_LEVELS, 0, seen))
 
     def _counts(self, ids: Iterable[Any] | None, ancestors: bool) -> np.ndarray:
         """How many other vertices each vertex of some ids (None: of all) reaches, or is reached by, int64[k]."""
@@ -510,8 +537,9 @@ class Index:
 
     def _common(self, first: Hashable, second: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """The components that reach both: bool[components], and int32[k]."""
-        common = np.zeros(self.graph.dag.vertices, np.bool_)
-        one, other = (self._reached(self._vertex(id), up=True) for id in (first, second))
+        dag = self.graph.dag
+        common = np.zeros(dag.vertices, np.bool_)
+        one, other = (self._reached(dag.component[[self._vertex(id)]], up=True) for id in (first, second))
         chosen = np.intersect1d(one, other, assume_unique=True)
         common[chosen] = True
         return common, chosen

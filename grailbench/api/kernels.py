@@ -3,7 +3,6 @@
 Graphs are CSR arrays: offsets int64[n + 1], targets int32[m]. Kernels release the interpreter's lock.
 """
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.csr import Dag
+from grailbench.util.cores import usable_cores
 
 PIECE = 1 << 19  #: numbers that are worth a thread
 
@@ -59,7 +59,7 @@ def place(numbers: np.ndarray, first: int, count: int, component: np.ndarray, fo
 
 def place_at_once(numbers: np.ndarray, first: int, count: int, component: np.ndarray, found: np.ndarray) -> bool:
     """As `place`, on as many cores as the numbers are worth: for an index that then takes a fraction of that time."""
-    threads = min(-(-numbers.shape[0] // PIECE), len(os.sched_getaffinity(0)))
+    threads = min(-(-numbers.shape[0] // PIECE), usable_cores())
     if threads <= 1:
         return bool(place(numbers, first, count, component, found))
     cuts = [numbers.shape[0] * turn // threads for turn in range(threads + 1)]
@@ -96,6 +96,33 @@ def reached(
             v = targets[k]
             if not seen[v] and (levels.shape[0] == 0 or levels[v] <= deepest):
                 seen[v] = True
+                queue[tail] = v
+                tail += 1
+    return queue[:tail].copy()
+
+
+@njit(cache=True, nogil=True)
+def nearest(
+    offsets: np.ndarray, targets: np.ndarray, starts: np.ndarray, most: int, distance: np.ndarray
+) -> np.ndarray:
+    """The vertices that are at most so many edges from one of `starts` (int32[s]), nearest first, int32[k].
+
+    distance  int32[n], all -1: set for the vertices that were met to the number of edges from the nearest start
+    """
+    queue = np.empty(distance.shape[0], np.int32)
+    head = tail = 0
+    for i in range(starts.shape[0]):
+        if distance[starts[i]] < 0:
+            distance[starts[i]] = 0
+            queue[tail] = starts[i]
+            tail += 1
+    while head < tail and distance[queue[head]] < most:
+        u = queue[head]
+        head += 1
+        for k in range(offsets[u], offsets[u + 1]):
+            v = targets[k]
+            if distance[v] < 0:
+                distance[v] = distance[u] + 1
                 queue[tail] = v
                 tail += 1
     return queue[:tail].copy()

@@ -13,6 +13,7 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import note, output
 from grailbench.errors import CheckFailed
+from grailbench.util.files import read_text
 from grailbench.util.words import count as counted
 
 if TYPE_CHECKING:
@@ -21,13 +22,20 @@ if TYPE_CHECKING:
     from grailbench.api import Graph, Index
     from grailbench.problems.reachability.pairs import Pairs
 
+MOST = 1 << 30  #: bytes of a file of vertices
+
 
 class _WithNumbers(click.Command):
-    """A command of vertices, which takes -3 for one of them and for no option."""
+    """A command of vertices, which takes -3 for one of them and for no option; --descendants and --ancestors need no
+    value before --from-file."""
 
     def parse_args(self, ctx, args):
         ctx.ignore_unknown_options = any(re.fullmatch("-[0-9]+", arg) for arg in args)
-        return super().parse_args(ctx, args)
+        given = list(args)
+        for at in range(len(args) - 1, 0, -1):
+            if args[at].startswith("--from-file") and args[at - 1] in ("--descendants", "--ancestors"):
+                given.insert(at, "")
+        return super().parse_args(ctx, given)
 
 
 @click.command(cls=_WithNumbers)
@@ -40,10 +48,17 @@ class _WithNumbers(click.Command):
               help="Of a table of pairs with a header: where a pair begins.")  # fmt: skip
 @click.option("--target", "target_column", metavar="COLUMN",
               help="Of a table of pairs with a header: where a pair ends.")  # fmt: skip
-@click.option("--descendants", metavar="U", help="All other vertices that U reaches.")
-@click.option("--ancestors", metavar="V", help="All other vertices that reach V.")
+@click.option("--descendants", metavar="U", multiple=True,
+              help="All other vertices that U reaches; may repeat: that one of them reaches.")  # fmt: skip
+@click.option("--ancestors", metavar="V", multiple=True, help="All other vertices that reach V; may repeat.")
+@click.option("--from-file", type=options.FILE,
+              help="Further U or V, one a line: --descendants --from-file FILE; - is the standard input.")  # fmt: skip
+@click.option("--within", type=options.Whole(0), metavar="N", help="Only those at most N edges away.")
+@click.option("--topological", is_flag=True, help="Each after all that reach it, but for those in a cycle with it.")
+@click.option("--distances", is_flag=True, help="The edges from the nearest U, or to the nearest V, too.")
 @click.option("--count", is_flag=True, help="Only how many; alone, the number of descendants of every vertex.")
 @click.option("--path", is_flag=True, help="A shortest path for each pair, too.")
+@click.option("--exit-code", is_flag=True, help="End with 1 if U does not reach V.")
 @click.option("--explain", is_flag=True, help="Which filter or search answered each pair, and what it looked at.")
 @click.option("--out", type=options.Output(dir_okay=False, allow_dash=True),
               help="Write the answers there; .gz is packed.")  # fmt: skip
@@ -59,12 +74,13 @@ def ask(graph, **flags):
 
     Answers are in the ids of the graph's file and in the order of the questions; --pairs reads them back. Every vertex
     reaches itself. The index is built first (see --save). If a file of pairs gives answers and one of them is wrong,
-    the exit code is 1.
+    the exit code is 1; with --exit-code it is 1 too if U does not reach V, for scripts.
 
     \b
     Examples:
       grailbench ask kegg-like 17 1500 --explain
       grailbench ask kegg-like --descendants 17 --count
+      grailbench ask kegg-like --ancestors 1500 --ancestors 1501 --within 3 --distances
       echo "17 1500" | grailbench ask kegg-like --pairs - --path --json
       grailbench ask kegg-like 17 1500 --impl sequential --save kegg.index
       grailbench ask kegg-like 1500 17 --index kegg.index
@@ -75,8 +91,8 @@ def ask(graph, **flags):
     flags = SimpleNamespace(**flags)
     _require_one_question(flags)
     with output(flags.out) as stream:
-        index, wrong = _index(graph, flags), None
-        if flags.descendants is not None or flags.ancestors is not None:
+        index, wrong, no = _index(graph, flags), None, False
+        if flags.descendants or flags.ancestors:
             lines = _set_lines(index, flags)
         elif flags.count:
             lines = _count_lines(index, flags.as_json)
@@ -84,6 +100,7 @@ def ask(graph, **flags):
             pairs = _pairs(index.graph, flags)
             answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
             wrong = _wrong(index.graph, pairs, answers)
+            no = flags.exit_code and not answers[0]
             if flags.path or flags.explain or flags.as_json:
                 lines = _pair_lines(index, pairs, answers, flags)
             else:
@@ -96,13 +113,15 @@ def ask(graph, **flags):
         note(f"answers: {flags.out}")
     if wrong is not None:
         raise wrong
+    if no:
+        click.get_current_context().exit(1)
 
 
 def _require_one_question(flags: SimpleNamespace) -> None:
     """Raises click.UsageError if the options ask nothing, several things, or what does not go together."""
     one = {
         "U V": flags.source is not None, "--pairs": flags.pairs is not None,
-        "--descendants": flags.descendants is not None, "--ancestors": flags.ancestors is not None,
+        "--descendants": flags.descendants, "--ancestors": flags.ancestors,
     }  # fmt: skip
     questions = [name for name, given in one.items() if given]
     of_pairs = bool({"U V", "--pairs"} & {*questions})
@@ -114,6 +133,12 @@ def _require_one_question(flags: SimpleNamespace) -> None:
         f"one question: {', '.join(one)} or --count{several}": len(questions) > 1 or not (questions or flags.count),
         "--source and --target name columns of --pairs: both or none":
             any(columns) and not (all(columns) and flags.pairs is not None),
+        "--from-file, --within, --topological and --distances are for --descendants or --ancestors":
+            (flags.from_file or flags.within is not None or flags.topological or flags.distances)
+            and not (flags.descendants or flags.ancestors),
+        "--count is a number: leave out --topological and --distances":
+            flags.count and (flags.topological or flags.distances),
+        "--exit-code is for U V": flags.exit_code and flags.source is None,
         "--count is for --descendants, --ancestors, or alone": flags.count and of_pairs,
         "--path and --explain are for pairs: U V or --pairs": (flags.path or flags.explain) and not of_pairs,
         "--explain gives the path too: leave out --path": flags.path and flags.explain,
@@ -192,13 +217,23 @@ def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, flags: SimpleNa
 
 
 def _set_lines(index: Index, flags: SimpleNamespace) -> Iterator[str | dict]:
-    of, key = (flags.descendants, "descendants") if flags.descendants is not None else (flags.ancestors, "ancestors")
-    own = _plain(index.graph.ids.label_of(index.graph.vertex(of)))
-    found = (index.descendants if key == "descendants" else index.ancestors)(own)
+    given, key = (flags.descendants, "descendants") if flags.descendants else (flags.ancestors, "ancestors")
+    names = [name for name in given if name]  # there is none before --from-file
+    if flags.from_file:
+        names += [name for line in read_text(flags.from_file, most=MOST).splitlines() if (name := line.strip())]
+    ids = [_plain(index.graph.ids.label_of(index.graph.vertex(name))) for name in names]
+    how = {"within": flags.within, "topological": flags.topological}
+    found = getattr(index, key)(ids, **how, distances=flags.distances)
+    found, away = found if flags.distances else (found, None)
+    rows = found.tolist()
     if flags.as_json:
-        yield {"vertex": own, key: int(found.size) if flags.count else found.tolist()}
+        one = {"vertex": ids[0]} if len(ids) == 1 else {"vertices": ids}
+        yield one | {key: len(rows) if flags.count else rows} | ({} if away is None else {"distances": away.tolist()})
+    elif away is not None:
+        between = " " if index.graph.ids.numeric else "\t"
+        yield from (f"{name}{between}{edges}" for name, edges in zip(rows, away.tolist(), strict=True))
     else:
-        yield from [str(found.size)] if flags.count else map(str, found.tolist())
+        yield from [str(len(rows))] if flags.count else map(str, rows)
 
 
 def _count_lines(index: Index, as_json: bool) -> Iterator[str | dict]:

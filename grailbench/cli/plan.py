@@ -37,7 +37,7 @@ def plan(as_json, **flags):
 def plan_table(plan: Plan, missing: list[str]) -> Table:
     """The cells of a plan as a table, with notes such as which graphs must be fetched."""
     from grailbench.harness import axes
-    from grailbench.harness.environment import usable_cores
+    from grailbench.util.cores import usable_cores
 
     cores = usable_cores()
     columns, late = ([axis for axis in axes.shown() if axis.late is late] for late in (False, True))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from grailbench.distributed import liveness
 from grailbench.distributed.workers import visible_gpus
 from grailbench.errors import InputError, MachineLacks
-from grailbench.harness.environment import usable_cores
+from grailbench.util.cores import usable_cores
 from grailbench.util.memory import available
 from grailbench.util.words import count
 

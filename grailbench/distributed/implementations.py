@@ -31,6 +31,7 @@ from grailbench.problems.reachability.cpu.grail import Parallel
 from grailbench.problems.reachability.gpu.fused.index import Fused
 from grailbench.problems.reachability.index import Decision, Implementation, Index, OnePair, Params, Timer, register
 from grailbench.problems.reachability.stored import caller_for, from_arrays, to_arrays
+from grailbench.util.cores import usable_cores
 from grailbench.util.temporary import Folder
 from grailbench.util.words import count
 
@@ -188,7 +189,7 @@ def _connected(workers: int):
     named = connection.named()
     if named is not None:
         return connection.connected(named)
-    if workers > (cores := len(os.sched_getaffinity(0))):
+    if workers > (cores := usable_cores()):
         raise MachineLacks(f"{count(workers, 'worker')} of one core each: this machine has {cores}")
     return connection.started(workers)
 

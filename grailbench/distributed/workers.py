@@ -21,8 +21,9 @@ from grailbench.distributed import liveness
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.generate import generated_name
 from grailbench.graph.store import read_meta, sha256_file
-from grailbench.harness.environment import code_version, commit_state, packages, usable_cores
+from grailbench.harness.environment import code_version, commit_state, packages
 from grailbench.util import __version__, paths, temporary
+from grailbench.util.cores import usable_cores
 from grailbench.util.memory import available
 from grailbench.util.words import count, listing
 

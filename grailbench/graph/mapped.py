@@ -28,6 +28,7 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.util import __version__, memory, outputs
+from grailbench.util.cores import usable_cores
 
 MAGIC = b"grailbench index"
 VERSION = 1  #: of the layout of files and of the arrays of every implementation; another one is refused
@@ -196,7 +197,7 @@ class Check:
             name, first, check = block
             return zlib.crc32(content[name][first : first + _BLOCK]) == check
 
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(usable_cores()) as pool:
             for (name, first, _), whole in zip(self._blocks, pool.map(holds, self._blocks), strict=True):
                 if not whole:
                     why = f"array {name} differs from what was written, from byte {first:,} on"

@@ -8,7 +8,6 @@ Both are exact. They rely on the topological order of the DAG, which they check.
 """
 
 import logging
-import os
 from concurrent.futures import ThreadPoolExecutor
 from threading import local
 from time import monotonic
@@ -20,6 +19,7 @@ from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.util import memory
+from grailbench.util.cores import usable_cores
 
 SOURCES = 1024  #: sources of one sweep, which takes 16 words a vertex; fewer if memory is short
 LONG_SECONDS = 120.0  #: a warning is logged if the sweeps are expected to take longer than this
@@ -112,7 +112,7 @@ def swept_answers(
 
 def _fitting(vertices: int) -> tuple[int, int]:
     """The number of sources of one sweep and of parallel sweeps (at least one) that fit half of the free memory."""
-    cores, room = len(os.sched_getaffinity(0)), memory.available() // 2
+    cores, room = usable_cores(), memory.available() // 2
     sources = SOURCES
     while sources > 64 and vertices * (sources // 8 + 4) > room:
         sources //= 2

@@ -25,6 +25,7 @@ from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
 from grailbench.graph.weights import WEIGHT
 from grailbench.util import caches, outputs
+from grailbench.util.cores import usable_cores
 from grailbench.util.paths import cache_dir
 
 FORMAT_VERSION = 1  # increase it when Dag, condense or the layout changes, so that older cached files are not read
@@ -162,7 +163,7 @@ def condensed(graph: Graph) -> Dag:
     """Condenses a graph on all cores that this process may use."""
     from grailbench.graph.condense import condense
 
-    return condense(graph, threads=len(os.sched_getaffinity(0)))
+    return condense(graph, threads=usable_cores())
 
 
 def keep_dag(dag: Dag, sha256: str) -> None:

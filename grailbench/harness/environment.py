@@ -21,6 +21,7 @@ from grailbench.errors import InputError
 from grailbench.harness.folder import write_json
 from grailbench.util import __version__, commands, paths
 from grailbench.util.commands import output
+from grailbench.util.cores import quota, usable_cores
 from grailbench.util.files import git_blob
 
 PACKAGES = ("numpy", "numba", "llvmlite", "scipy", "pandas", "pyreachability", "networkx", "igraph", "rustworkx",
@@ -41,7 +42,8 @@ _COMMAND_SECONDS = 20
 def environment() -> dict:
     """The content of `environment.json`, as plain JSON values.
 
-    Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cores_physical, cores_logical,
+    Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cpu_quota (cores that
+    a control group allows, if it sets a bound), cores_physical, cores_logical,
     caches, memory_bytes, os, python, packages, threads (settings in the environment, None when unset),
     governor, gpus, load_average, command. A run adds `implementations` (`plugins.facts`). Nothing here imports a CUDA
     module.
@@ -56,6 +58,7 @@ def environment() -> dict:
         "dirty": dirty,
         "cpu": cpu_model(),
         "cores": usable_cores(),
+        **({} if (most := quota()) is None else {"cpu_quota": most}),
         "cores_physical": psutil.cpu_count(logical=False),
         "cores_logical": psutil.cpu_count(logical=True),
         "caches": cpu_caches(),
@@ -97,11 +100,6 @@ def code_version() -> str:
     package = Path(__file__).resolve().parents[1]
     files = ((PurePosixPath(path.relative_to(package).as_posix()), path.read_bytes()) for path in package.rglob("*.py"))
     return f"{__version__}+{code_hash(files)}"
-
-
-def usable_cores() -> int:
-    """The number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 @functools.cache

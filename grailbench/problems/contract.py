@@ -8,7 +8,6 @@ a subclass of `Implementation`, or a module whose import registers some.
 from __future__ import annotations
 
 import hashlib
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -21,6 +20,7 @@ from threading import RLock
 from typing import IO, TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
 from grailbench.errors import InputError
+from grailbench.util.cores import usable_cores
 from grailbench.util.words import did_you_mean
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Params:
     @property
     def workers(self) -> int:
         """The number of worker threads: `threads`, or one for each core that this process may use."""
-        return self.threads or len(os.sched_getaffinity(0))
+        return self.threads or usable_cores()
 
 
 class Timer(Protocol):

@@ -7,12 +7,11 @@ import re
 import resource
 import sys
 from contextlib import suppress
-from pathlib import Path
 
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
+from grailbench.util.cores import groups
 from grailbench.util.words import decimal_size
 
-_GROUPS = Path("/sys/fs/cgroup")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*((?:[KMGT]i?)?B?)", re.IGNORECASE)
 _UNITS = {"": 1, "b": 1} | {
     prefix + end: base**power
@@ -31,7 +30,7 @@ def available() -> int:
     import psutil  # here, so that `grailbench --help` starts without it
 
     least = psutil.virtual_memory().available
-    for group in _groups():
+    for group in groups("memory"):
         with suppress(OSError, ValueError):
             most = int((group / "memory.max").read_text())  # ValueError for 'max', which means no limit
             stated = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
@@ -57,16 +56,6 @@ def parsed(text: str) -> int:
     if not 1 <= size < 2**63:
         raise InputError(f"{text!r} is no size of memory", remedy="a number of bytes, or as 500MB, 1.5GiB")
     return int(size)
-
-
-def _groups() -> list[Path]:
-    """The control group (version 2) of this process and those above it."""
-    with suppress(OSError):
-        for line in Path("/proc/self/cgroup").read_text().splitlines():
-            if line.startswith("0::/"):
-                own = _GROUPS / line[4:]
-                return [own, *(each for each in own.parents if each.is_relative_to(_GROUPS))]
-    return []
 
 
 # ------------------------------------------------------------------ ulimit

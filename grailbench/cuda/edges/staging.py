@@ -2,7 +2,6 @@
 several threads copy, or kernels fill, one piece while another travels.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cache
@@ -14,6 +13,7 @@ import numpy as np
 from grailbench.cuda.edges import library
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import check
+from grailbench.util.cores import usable_cores
 
 PIECE, LEAST = 1 << 20, 1 << 16  #: most elements of a piece, 4 MiB, and least, if all are more
 MOST = 8  #: threads; one copies 11 GB/s, and the bus takes 50
@@ -72,7 +72,7 @@ def _result(answer: tuple, doing: str):
 @cache
 def _lanes(device: int) -> tuple[ThreadPoolExecutor, list[_Lane]]:
     """Returns threads and lanes, which are kept: pinning memory takes longer than copying it."""
-    lanes = min(MOST, len(os.sched_getaffinity(0)))
+    lanes = min(MOST, usable_cores())
     return ThreadPoolExecutor(lanes, thread_name_prefix="staging"), [_Lane() for _ in range(lanes)]
 
 

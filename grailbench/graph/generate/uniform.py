@@ -1,6 +1,5 @@
 """Generates uniform random graphs of a given size: DAGs, such as those in Computation 2020, table 2, and digraphs."""
 
-import os
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +12,7 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate.models import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
+from grailbench.util.cores import usable_cores
 
 _NAME = re.compile(r"random-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-s(\d{1,18})")
 _ORDER, _ROWS, _PAIRS = 0, 1, 2  # random streams of a seed; each round of pairs takes the next one
@@ -39,7 +39,7 @@ def random_dag(vertices: int, degree: float, seed: int = 1, threads: int = 0) ->
     """
     n, m = _sizes(vertices, degree)
     order = permutation(n, stream(seed, _ORDER))
-    workers = threads or len(os.sched_getaffinity(0))
+    workers = threads or usable_cores()
     with ThreadPoolExecutor(workers) as pool:
         draws, sizes, inverted = _rows_filled(n, m, seed, pool, workers)
         offsets = np.zeros(n + 1, np.int64)

@@ -6,7 +6,6 @@ check some of its rows, all of a small graph, and scipy must find the same stron
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -22,6 +21,7 @@ from grailbench.graph.instructions import ones
 from grailbench.graph.oracle import Columns
 from grailbench.problems.closure.index import Block, Relation
 from grailbench.util import memory
+from grailbench.util.cores import usable_cores
 
 SEARCHES = 64  #: rows of a closure that scipy checks, at least; more as long as
 STEPS = 2 * 10**7  #: searches from so many of n vertices take at most about so many steps, n + m each
@@ -76,7 +76,7 @@ class Reference:
         Raises CheckFailed if a row of the oracle differs from scipy's search from the same vertex.
         """
         found, targets = Difference(), np.zeros(self._vertices, np.int64)
-        cores = len(os.sched_getaffinity(0))
+        cores = usable_cores()
         step = max(1, min(WORDS, memory.available() // (4 * cores) // (8 * max(1, self._vertices))))
         with ThreadPoolExecutor(cores, thread_name_prefix="check") as pool:
             for block in blocks:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ from grailbench.problems.closure import bits as packed
 from grailbench.problems.closure.check import Difference, Reference, cyclic
 from grailbench.problems.closure.index import Block, Closed, Params, Relation, Solver
 from grailbench.problems.contract import Attempt, SolverProblem, Spec, Verdict, Workload
+from grailbench.util.cores import usable_cores
 
 
 class Closure(SolverProblem):
@@ -141,6 +141,6 @@ def checksum(array: np.ndarray) -> str:
     if flat.shape[0] <= PIECE:
         return contract.checksum(flat.data)
     pieces = (flat[low : low + PIECE] for low in range(0, flat.shape[0], PIECE))
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0)), thread_name_prefix="checksum") as pool:
+    with ThreadPoolExecutor(usable_cores(), thread_name_prefix="checksum") as pool:
         digests = pool.map(lambda piece: hashlib.sha256(piece.data).digest(), pieces)
         return contract.checksum(b"".join(digests))

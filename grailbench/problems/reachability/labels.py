@@ -11,7 +11,6 @@ spanning tree of traversal i: u reaches every vertex whose rank is in [t_i, e_i]
 code: level 0 everywhere excludes nothing, and t_i = `NEVER` accepts nothing.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
+from grailbench.util.cores import usable_cores
 
 NEVER = np.int32(2**31 - 1)
 _LINE = 16  # int32 lanes in a cache line
@@ -101,7 +101,7 @@ def first_found(look: Callable[[int, int], tuple], size: int, edges: int) -> tup
 
     Returns the result of the first part whose first value is not negative, or else that of the last part.
     """
-    parts = min(len(os.sched_getaffinity(0)), 1 + edges // _SHARE)
+    parts = min(usable_cores(), 1 + edges // _SHARE)
     if parts == 1:
         return look(0, size)
     cuts = [size * part // (4 * parts) for part in range(4 * parts + 1)]

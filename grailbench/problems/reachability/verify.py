@@ -5,7 +5,6 @@ or on a GPU (`grailbench.cuda.oracle`) where the host would take minutes. Beyond
 with one another, and the oracle decides where they differ.
 """
 
-import os
 from contextlib import suppress
 from typing import IO
 
@@ -23,6 +22,7 @@ from grailbench.problems.reachability.index import Count, Index
 from grailbench.problems.reachability.pairs import UNKNOWN, write_pairs
 from grailbench.problems.reachability.queries import QuerySet
 from grailbench.util import faults
+from grailbench.util.cores import usable_cores
 
 _SHOWN = 3
 DEVICE_FROM = 1 << 29  #: edges that each core of the host would sweep, half a minute, from which on a GPU is asked
@@ -175,7 +175,7 @@ def consult_oracle(dag: Dag, queries: QuerySet, checks: Checks = Checks()) -> No
 def _sweep(dag: Dag, queries: QuerySet, which: np.ndarray, seconds: float | None = None) -> None:
     """Asks the oracle: on a GPU if there is much to sweep and one that has the memory, else on the host."""
     given, found = (dag, queries.u[which], queries.v[which], seconds), None
-    rounds = -(-which.size // (SOURCES * len(os.sched_getaffinity(0))))  # of sweeps of the host, a core each
+    rounds = -(-which.size // (SOURCES * usable_cores()))  # of sweeps of the host, a core each
     if dag.edges * rounds >= DEVICE_FROM and not device.simulating() and gpus():
         with suppress(MachineLacks, TooLittleMemory):
             from grailbench.cuda import oracle

@@ -7,7 +7,6 @@ search; of several sources the harmonic mean, of searches made together all edge
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -33,6 +32,7 @@ from grailbench.problems.contract import (
 )
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.index import FAR, Found, Implementation, Network, Solver, Together, drawn_weights
+from grailbench.util.cores import usable_cores
 from grailbench.util.words import count
 
 MOST_ALL_PAIRS = math.isqrt(2**31)  #: vertices of the largest matrix of all pairs
@@ -378,7 +378,7 @@ def _weights(network: Network) -> str:
 
 def _cores() -> int:
     """Returns on how many threads to certify, outside the trials; the certificate releases the GIL."""
-    return len(os.sched_getaffinity(0))
+    return usable_cores()
 
 
 def _joined(marks: list[str]) -> str:
