@@ -13,7 +13,6 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import note, output
 from grailbench.errors import CheckFailed
-from grailbench.util.files import read_text
 from grailbench.util.words import count as counted
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from grailbench.problems.reachability.pairs import Pairs
 
 MOST = 1 << 30  #: bytes of a file of vertices
+_SEARCH = "dfs"  # an implementation that builds nothing
 
 
 class _WithNumbers(click.Command):
@@ -163,7 +163,13 @@ def _index(name: str, flags: SimpleNamespace) -> Index:
     graph = Graph.open(*named(name, note))
     if flags.index_file:
         return load(flags.index_file, graph)
-    index = build(graph, flags.impl, d=flags.dim, filters=flags.filters, threads=flags.threads)
+    for name in (flags.source, flags.target, *flags.descendants, *flags.ancestors):
+        if name:  # before anything is built
+            graph.vertex(name)
+    one = flags.source is not None or flags.descendants or flags.ancestors
+    alone = one and flags.impl == "auto" and not (flags.explain or flags.save)
+    impl = _SEARCH if alone else flags.impl  # one pair or set is a search, for which no index pays
+    index = build(graph, impl, d=flags.dim, filters=flags.filters, threads=flags.threads)
     if flags.save:
         index.save(flags.save)
         note(f"index: {flags.save}")
@@ -217,6 +223,8 @@ def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, flags: SimpleNa
 
 
 def _set_lines(index: Index, flags: SimpleNamespace) -> Iterator[str | dict]:
+    from grailbench.util.files import read_text
+
     given, key = (flags.descendants, "descendants") if flags.descendants else (flags.ancestors, "ancestors")
     names = [name for name in given if name]  # there is none before --from-file
     if flags.from_file:

@@ -27,6 +27,7 @@ from grailbench.util.files import opened
 UNKNOWN = -1  #: the given answer of a pair without one
 _BYTES_A_LINE = 250  # memory per line while a file is read
 _WRITTEN = 1 << 18  # pairs that are written at a time
+_FEW = 1000  # pairs that are written without pandas
 ANSWERS = ("answer", "expected", "reachable")  #: names of the column of expected answers
 _NAMED = "name the columns source and target; grailbench ask has --source COLUMN --target COLUMN"
 _BREAK = re.compile(r"[\t\r\n]")
@@ -59,7 +60,9 @@ def read_pairs(
     with opened(path, pipes=pipes) as source, in_file(shown := source.path if str(path) == "-" else path):
         if digest not in (None, source.sha256):
             raise InputError("the file changed since the run was planned", path=path, remedy="run it again")
-        refuse_wide(source.head(2))
+        refuse_wide(start := source.head(4))
+        if start == b"PAR1":
+            raise InputError("pairs in Parquet are not read here", remedy="Index.stream does, in a program; or a .csv")
         text = without_bom(source.text)
         if not text.size:
             raise InputError("the file is empty", remedy=_LINE)
@@ -202,10 +205,10 @@ def _is_comment(word: str, ids: Ids) -> bool:
     return word[:1] in ("#", "%") and not ids.has(word)
 
 
-def _of_texts(rows_of_words: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
+def _of_texts(foundof_words: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs:
     """The pairs of rows of two or three words each."""
     found: list[tuple] = []
-    for line, words in rows_of_words:
+    for line, words in foundof_words:
         if len(words) not in (2, 3) or not (ids.is_label(words[0]) and ids.is_label(words[1])):
             raise InputError(f"no query `u v [0|1]`: {' '.join(words)[:60]!r}", line=line, remedy=_LINE)
         if len(words) == 3 and words[2] not in ("0", "1"):
@@ -232,17 +235,18 @@ def write_pairs(
 
     `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError as `as_line` does.
     """
-    import pandas as pd  # here, because reading needs it not
-
     for first in range(0, sources.shape[0], _WRITTEN):
         part = slice(first, first + _WRITTEN)
         columns = [ids.labels_of(sources[part]), ids.labels_of(targets[part])]
         columns += [] if answers is None else [answers[part].astype(np.int8)]
-        if ids.numeric:
+        if ids.numeric and sources.shape[0] > _FEW:
+            import pandas as pd  # here, because loading it takes longer than a few pairs
+
             table = pd.DataFrame(dict(enumerate(columns)))
             stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
             continue
-        lines = map(as_line, zip(*(each.tolist() for each in columns), strict=True))
+        found = zip(*(each.tolist() for each in columns), strict=True)
+        lines = (" ".join(map(str, row)) + "\n" for row in found) if ids.numeric else map(as_line, found)
         stream.write("".join(lines).encode("utf-8", "surrogatepass"))
 
 
