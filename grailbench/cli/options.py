@@ -52,6 +52,7 @@ class Named(click.ParamType):
 GRAPH = Named("name", "datasets", "look-alikes", "stored")
 GRAPH_OR_FILE = Named("name", *GRAPH.kinds, file=True)
 FETCHED = Named("name", "datasets")
+STORED = Named("name", "stored")
 LOOK_ALIKE = Named("name", "look-alikes", ("random", "citations"))
 SET = Named("set", "sets")
 SETS = Named("set", "sets", "generated sets", ("all",))

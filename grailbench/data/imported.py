@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from grailbench.data.locate import Location, locate, look_up
+from grailbench.data.locate import FOLDERS, Location, locate, look_up, stored_here
 from grailbench.data.registry import find
 from grailbench.errors import InputError
 from grailbench.graph import store
 from grailbench.graph.csr import Dag
 from grailbench.graph.generate import generated_name
 from grailbench.graph.profile import characteristics
+from grailbench.util import caches
+from grailbench.util.caches import Entry
 from grailbench.util.files import PACKED
 from grailbench.util.visible import quoted
+from grailbench.util.words import did_you_mean
 
 if TYPE_CHECKING:
     from grailbench.graph.readers import Reading
@@ -110,6 +113,23 @@ def import_graph(
     meta = store.save_graph(stored, reading.graph, about, reading.ids, check)
     store.keep_dag(dag, meta["sha256"])
     return ImportResult(name, stored, meta, reading, dag)
+
+
+def forget(name: str) -> Entry:
+    """Removes the graph that was imported, or generated and stored, under a name; returns its entry of the cache.
+
+    Raises InputError if there is none, or a running process uses it.
+    """
+    found = next((place for kind in FOLDERS if (place := Location(name, kind)).here and place.path.stem == name), None)
+    if found is None:
+        remedy = did_you_mean(name, stored_here(), "'grailbench list datasets' shows those of this machine")
+        raise InputError(f"no graph was imported or generated as {name!r}", remedy=remedy)
+    (entry,) = (each for each in caches.entries() if each.path == found.path)
+    if not caches.remove([entry]):
+        raise InputError(
+            "a running process uses it, or it cannot be removed", path=found.path, remedy="try again later"
+        )
+    return entry
 
 
 class Chosen(NamedTuple):
