@@ -142,3 +142,16 @@ def test_a_folder_is_read_again_when_it_has_other_content(tmp_path):
     (folder / "three.py").write_text("import one\n")
     assert named(str(folder), said.append) == ("my-tree", sha256_of("my-tree"))
     assert said[1:] == ["imported as my-tree again: it changed"]
+
+
+def test_a_graph_is_forgotten_by_name_and_no_other(capsys, tmp_path, cache):
+    for name in ("mine", "other"):
+        import_graph(gra(tmp_path), name)
+    code, out, _ = call(capsys, "forget", "mine", "--json")
+    assert (code, json.loads(out)["path"]) == (0, str(cache / "imported" / "mine.npz"))
+    assert [path.stem for path in (cache / "imported").glob("*.npz")] == ["other"]
+    for name in ("mine", "../imported/other", "kegg", "path-4"):
+        code, _, err = call(capsys, "forget", name)
+        assert (code, err.count("\n")) == (2, 1)
+    assert "did you mean other?" in call(capsys, "forget", "othr")[2]
+    assert (cache / "imported" / "other.npz").exists()
