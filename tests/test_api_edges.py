@@ -63,7 +63,7 @@ def test_the_host_condenses_nothing_for_pairs_of_the_users_ids(edges, ids, conde
 
 def test_pairs_are_checked_and_narrowed_on_all_cores_into_the_memory_that_travels(condensing, monkeypatch):
     monkeypatch.setattr(kernels, "PIECE", 3)
-    monkeypatch.setattr(kernels.os, "sched_getaffinity", lambda process: range(4))
+    monkeypatch.setattr(kernels, "usable_cores", lambda: 4)
     built = gb.build(gb.Graph.from_edges(*CYCLIC), "gpu-fused")
     copied, real = [], batch._Batch.bring
 

@@ -60,7 +60,7 @@ def test_any_number_of_sweeps_and_threads_gives_what_the_closure_gives(sources, 
 def test_scratch_shrinks_with_the_memory_that_is_free(monkeypatch):
     def fitting(free, vertices=1_000_000):
         monkeypatch.setattr(oracle.memory, "available", lambda free=free: free)
-        monkeypatch.setattr(oracle.os, "sched_getaffinity", lambda pid: range(8))
+        monkeypatch.setattr(oracle, "usable_cores", lambda: 8)
         return oracle._fitting(vertices)
 
     assert fitting(16 << 30) == (1024, 8)

@@ -20,7 +20,7 @@ from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
 from grailbench.distributed import shards
 from grailbench.errors import InputError, of_system
-from grailbench.graph.arguments import check_path, id_columns, shown, whole_number
+from grailbench.graph.arguments import check_path, flag, id_columns, shown, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.problems.contract import NoTimer
@@ -499,6 +499,7 @@ class Index:
     def _others(self, ids: Any, up: bool, within: int | None, topological: bool, distances: bool) -> Any:
         """The ids of all other vertices that one of these reaches or, `up`, that reach one of these."""
         graph, dag = self.graph, self.graph.dag
+        topological, distances = flag(topological, "topological"), flag(distances, "distances")
         one = isinstance(ids, str | int | np.integer) or not isinstance(ids, Iterable)
         given = np.array([self._vertex(ids)], VERTEX) if one else graph.vertices_of(ids)
         away = np.empty(0, VERTEX)
