@@ -33,11 +33,11 @@ NOTHING = ("program:nothing", "program:", "peer:nothing", "peer:", "", ".", "/",
 LOOKED_UP = {
     "info": (), "plan": ("--impl", "dfs"), "profile": (), "verify": (), "export": ("path-4", "out"), "advise": (),
     "ask": (), "build": ("--out", "out"), "compare": ("../../runs",), "report": (), "plot": (), "pack": (), "cite": (),
-    "fetch": (), "generate": (),
+    "fetch": (), "generate": (), "forget": (),
 }  # fmt: skip
 NAMES = {
     options.ANY, options.CONFIG, options.FETCHED, options.GRAPH, options.GRAPH_OR_FILE,
-    options.IMPLEMENTATION, options.LOOK_ALIKE,
+    options.IMPLEMENTATION, options.LOOK_ALIKE, options.STORED,
     options.PROBLEM, options.RUN, options.SET, options.SETS, options.TABLE,
 }  # fmt: skip
 
@@ -191,6 +191,7 @@ CALLS = {
     "fetch": ["N", "--set N"],
     "import": ["N --name x", "N.bad --name x", "N.edges", "N.edges --name N", "+ ids.csv --name ids --replace",
                "+ N.edges --name plain --json", "+ N.edges --name plain --replace"],
+    "forget": ["N", "N --json"],
     "export": ["N out/x.edges", "+ ids data/N.csv --format edges", "+ ids data/N.edges --json", "N/x y.csv"],
     "generate": ["N", "random --vertices 9 --degree 2 --name N"],
     "list": ["+ datasets", "+ datasets --json", "+ runs", "+ configs", "+ implementations"],

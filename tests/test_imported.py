@@ -1,5 +1,6 @@
 """An import appears whole or not at all, under a name of its own."""
 
+import fcntl
 import json
 
 import pytest
@@ -10,7 +11,7 @@ from grailbench.data.imported import import_graph, named, stem
 from grailbench.data.library import open_graph
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import store
-from grailbench.util import caches, memory, paths
+from grailbench.util import memory, paths
 
 pytestmark = pytest.mark.usefixtures("cache")
 
@@ -147,9 +148,10 @@ def test_a_folder_is_read_again_when_it_has_other_content(tmp_path):
 def test_a_graph_is_forgotten_by_name_and_no_other(capsys, tmp_path, cache):
     for name in ("mine", "other"):
         import_graph(gra(tmp_path), name)
-    code, out, err = call(capsys, "forget", "mine")
-    assert (code, out, "a running process uses it" in err) == (2, "", True)  # this one
-    caches._in_use.clear()
+    with open(cache / "imported" / "mine.npz", "rb") as file:  # as another process that uses it
+        fcntl.flock(file, fcntl.LOCK_SH)
+        code, out, err = call(capsys, "forget", "mine")
+        assert (code, out, "another process uses it" in err) == (2, "", True)
     code, out, _ = call(capsys, "forget", "mine", "--json")
     assert (code, json.loads(out)["path"]) == (0, str(cache / "imported" / "mine.npz"))
     assert [path.stem for path in (cache / "imported").glob("*.npz")] == ["other"]

@@ -18,7 +18,6 @@ def forget(names, as_json):
 
     \b
     Examples:
-      grailbench import edges.csv --name mine
       grailbench forget mine
     """
     from grailbench.data.imported import forget as remove

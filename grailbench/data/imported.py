@@ -118,17 +118,16 @@ def import_graph(
 def forget(name: str) -> Entry:
     """Removes the graph that was imported, or generated and stored, under a name; returns its entry of the cache.
 
-    Raises InputError if there is none, or a running process uses it.
+    Raises InputError if there is none, or another process uses it.
     """
     found = next((place for kind in FOLDERS if (place := Location(name, kind)).here and place.path.stem == name), None)
     if found is None:
         remedy = did_you_mean(name, stored_here(), "'grailbench list datasets' shows those of this machine")
         raise InputError(f"no graph was imported or generated as {name!r}", remedy=remedy)
-    (entry,) = (each for each in caches.entries() if each.path == found.path)
-    if not caches.remove([entry]):
-        raise InputError(
-            "a running process uses it, or it cannot be removed", path=found.path, remedy="try again later"
-        )
+    entry = next((each for each in caches.entries() if each.path == found.path), None)
+    caches.let_go(found.path)
+    if entry is None or not caches.remove([entry]):
+        raise InputError("another process uses it, or it cannot be removed", path=found.path, remedy="try again later")
     return entry
 
 

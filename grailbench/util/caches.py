@@ -260,6 +260,12 @@ def use(path: Path) -> None:
         os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))
 
 
+def let_go(path: Path) -> None:
+    """Says that this process uses an entry no more."""
+    if (file := _in_use.pop(path, None)) is not None:
+        file.close()
+
+
 def in_use(path: Path) -> bool:
     """Whether a running process uses an entry, this one or another."""
     with suppress(OSError), _alone(path) as alone:
