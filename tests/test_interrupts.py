@@ -195,6 +195,19 @@ print(interrupted > 0, [bool(gb.build(edges, name).reaches(0, 2)) for name in ("
     assert (code, said.split("\n")[0]) == (0, "True [True, True, True]"), said
 
 
+def test_after_an_interrupt_while_a_pool_starts_a_thread_the_process_ends():
+    """The pool did not know the thread, which waited for work for ever, and so did the process at its end."""
+    code, said = in_builds("""
+def interrupt(frame, event, argument):  # where a thread was just started
+    if event == "return" and frame.f_code.co_name == "start" and frame.f_back.f_code.co_name == "_adjust_thread_count":
+        seen.add(event)
+        signal.raise_signal(signal.SIGINT)
+""", """
+print(len(seen), interrupted > 0)
+""")  # fmt: skip
+    assert (code, said) == (0, "1 True\n"), said
+
+
 def test_an_interrupt_leaves_no_lock_of_a_compiler_locked_frees_nothing_twice_and_is_not_lost_in_an_import():
     code, said = in_builds("""
 from llvmlite.binding import ffi

@@ -36,6 +36,7 @@ _LOCKING = "__enter__", "__exit__", "acquire", "release"
 #: it has such locks too, and a callback of an object that is gone; all but the function that runs a module is brief
 _IMPORTING, _RUNS_MODULE = "<frozen importlib._bootstrap>", "_call_with_frames_removed"
 _REGISTRIES = tuple(os.path.join("numba", "core", *name) for name in (("base.py",), ("typing", "context.py")))
+_POOLS = os.path.join("concurrent", "futures", "thread.py")
 _WEAK = weakref.finalize.__call__.__code__.co_filename
 
 
@@ -108,7 +109,8 @@ def _must_wait(frame: FrameType | None) -> bool:
     calls back, in a destructor, or in what is called when an object is gone is printed and lost. A lock that is a
     class of Python, as those of numba, llvmlite and `Condition`, may stay locked for ever, and other threads hang.
     numba takes the functions that it knows from endless generators: one that an exception ends raises StopIteration
-    from then on, and no kernel is compiled or loaded any more.
+    from then on, and no kernel is compiled or loaded any more. A pool that has started a thread and does not know it
+    yet never ends that thread, and the process hangs at its end.
     """
     depth = 0
     while frame is not None:
@@ -122,6 +124,7 @@ def _must_wait(frame: FrameType | None) -> bool:
             or (depth < 2 and file == _IMPORTING and name != _RUNS_MODULE)
             or (depth < 2 and name in _LOCKING and file.endswith(_LOCKS))
             or (name == "refresh" and file.endswith(_REGISTRIES))
+            or (name == "_adjust_thread_count" and file.endswith(_POOLS))
         ):
             return True
         frame, depth = frame.f_back, depth + 1
