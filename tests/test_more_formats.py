@@ -17,6 +17,7 @@ from strategies import digraphs, edges_of
 
 from grailbench.errors import InputError
 from grailbench.graph.readers import guess_format, read
+from grailbench.util import files
 
 DAG = {("a", "b"), ("b", "c")}
 BOTH = "undirected: each edge in both directions"
@@ -286,7 +287,25 @@ def test_what_networkx_and_scipy_write_is_read_back(tmp_path_factory, name, draw
     assert ({(order[u - 1], order[v - 1]) for u, v in found} if name == "g.mtx" else found) == set(graph.edges)
 
 
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "skew-symmetric"])
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_an_array_of_any_symmetry_is_what_scipy_wrote(tmp_path, symmetry, field):
+    half = np.tril([[0, 1, 0, 2], [3, 0, 0, 0], [0, 4, 0, 0], [5, 0, 6, 0]]) * (1j if field == "complex" else 1.0)
+    matrix = {"general": half, "symmetric": half + half.T, "skew-symmetric": half - half.T}[symmetry]
+    scipy.io.mmwrite(tmp_path / "g.mtx", matrix, symmetry=symmetry)
+    assert named_edges(read(tmp_path / "g.mtx")) == {(u + 1, v + 1) for u, v in zip(*np.nonzero(matrix), strict=True)}
+
+
 MALFORMED = [
+    ("g.gml", 'graph [ node "ab" ]', ": a node without id"),
+    ("g.mtx", "%%MatrixMarket matrix array real general\n3 2\n1\n4\n3\n4*", ", line 2: the size line"),
+    ("g.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4h", ", line 6: 1 numbers expected, found '4h'"),
+    (
+        "g.mtx",
+        "%%MatrixMarket matrix array real general\n2 2\n1\n",
+        ", line 2: 1 lines of values, but the matrix has 4",
+    ),
+    ("g.mtx", "%%MatrixMarket matrix array real general\n", ": the file ends before the size line"),
     ("g.dot", "digraph { a -- b }", ", line 1: '--' in a digraph: '->' is expected"),
     ("g.dot", "digraph {\n a [x", r", line 2: a graph in the DOT language expected: '\['? is not|, line 2: .*\[x"),
     ("g.gml", "graph [ node [ id 1 ] ", ", line 1: the file ends inside of a graph"),
@@ -373,6 +392,14 @@ def test_packed_files_are_unpacked_and_damaged_ones_refused(tmp_path, name):
     path.write_bytes(PACKED[name][:-9])
     with pytest.raises(InputError, match=f"{name}: "):
         read(path)
+
+
+@pytest.mark.parametrize("name", ["g.txt.bz2", "g.txt.xz", "g.txt.zst"])
+def test_a_format_is_detected_without_unpacking_the_whole_file(tmp_path, monkeypatch, name):
+    """`streamed` detects those of files that memory does not hold."""
+    (tmp_path / name).write_bytes(PACKED[name])
+    monkeypatch.setattr(files, "_gathered", None)
+    assert guess_format(tmp_path / name) == "edges"
 
 
 @pytest.mark.parametrize("pack", [tarred, zipped])

@@ -73,8 +73,9 @@ def ask(graph, **flags):
     so that a GPU answers from what `streamed` saved.
 
     Answers are in the ids of the graph's file and in the order of the questions; --pairs reads them back. Every vertex
-    reaches itself. The index is built first (see --save). If a file of pairs gives answers and one of them is wrong,
-    the exit code is 1; with --exit-code it is 1 too if U does not reach V, for scripts.
+    reaches itself. For --pairs an index is built first (see --save); one pair or set is a search. If a file of pairs
+    gives answers and one of them is wrong, the exit code is 1; with --exit-code it is 1 too if U does not reach V, for
+    scripts.
 
     \b
     Examples:

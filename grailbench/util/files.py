@@ -37,7 +37,7 @@ FAULTS = (
     RuntimeError, OverflowError, OSError,
 )  # fmt: skip
 SETTINGS = 16 << 20  #: the most bytes of a config, a gate or a profile
-RATIO, SLACK = 100, 256 << 20  #: gzip data may unpack to RATIO times its size, and always to SLACK bytes
+RATIO, SLACK = 100, 256 << 20  #: compressed data may unpack to RATIO times its size, and always to SLACK bytes
 #: the name and what opens compressed data, by its first bytes
 _UNPACKERS = {
     b"\x1f\x8b": ("gzip", lambda file: gzip.GzipFile(fileobj=file)),
@@ -45,6 +45,7 @@ _UNPACKERS = {
     b"\xfd7zXZ\0": ("xz", lzma.LZMAFile),
     b"\x28\xb5\x2f\xfd": ("zstd", lambda file: _zstd(file)),
 }
+_TAR, _ZIP = b"ustar", b"PK\x03\x04"
 PACKED = (".gz", ".bz2", ".xz", ".zst", ".tar", ".tgz", ".zip")  #: endings of what `Source.text` unpacks
 _ASIDE = re.compile(r"(?i:\.|readme|licen[cs]e|copying|_+macosx)|.*\.html?$")  # files beside the one of an archive
 _SHARE = 4  # a text may take 1/_SHARE of the free memory; the graph that is read from it takes the rest
@@ -86,27 +87,29 @@ class Source:
     @property
     def named(self) -> Path:
         """The path by whose ending the format is recognised: of the file in an archive, else of the file."""
-        return Path(self._unpacked[1] or self.path)
+        return Path(self._unpacked[1] or self.path) if _is_archive(self.head(512)) else self.path
 
     def head(self, size: int) -> bytes:
         """At most `size` bytes from the beginning of `text`. Raises InputError as `text` does."""
-        return self.text[:size].tobytes()
+        start = self.raw[:size].tobytes()
+        if unpacker := _unpacker_of(self.raw):
+            with self._whole(unpacker[0]), unpacker[1](io.BufferedReader(Bytes(self.raw))) as stream:
+                start = stream.read(size)  # not all, which may be more than memory holds
+        return self.text[:size].tobytes() if _is_archive(start) else start
 
     @cached_property
     def _unpacked(self) -> tuple[np.ndarray, str | None]:
         """The content, and the name that it has in an archive."""
         content = self.raw
-        start = content[:6].tobytes()
-        for magic, (name, unpacker) in _UNPACKERS.items():
-            if start.startswith(magic):
-                with self._whole(name), unpacker(io.BufferedReader(Bytes(content))) as stream:
-                    content = self._all_of(stream, name)
-        if content[257:262].tobytes() == b"ustar":
+        if unpacker := _unpacker_of(content):
+            with self._whole(unpacker[0]), unpacker[1](io.BufferedReader(Bytes(content))) as stream:
+                content = self._all_of(stream, unpacker[0])
+        if content[257:262].tobytes() == _TAR:
             with self._whole("tar"), tarfile.open(fileobj=io.BufferedReader(Bytes(content))) as archive:
                 files = {each.name: each for each in archive.getmembers() if each.isfile()}
                 if name := self._only(files):
                     return self._all_of(archive.extractfile(files[name]), "tar"), name
-        if start.startswith(b"PK\x03\x04"):
+        if self.raw[:4].tobytes() == _ZIP:
             try:
                 archive = zipfile.ZipFile(io.BufferedReader(Bytes(content)))
             except FAULTS:
@@ -143,6 +146,16 @@ class Source:
             raise InputError(
                 f"the {kind} data is cut off or damaged: {error}", path=self.path, remedy=REFETCH
             ) from None
+
+
+def _unpacker_of(raw: np.ndarray) -> tuple[str, Callable] | None:
+    """The name of the compression of a content and what opens it; None if it is not compressed."""
+    start = raw[:6].tobytes()
+    return next((found for magic, found in _UNPACKERS.items() if start.startswith(magic)), None)
+
+
+def _is_archive(start: bytes) -> bool:
+    return start[257:262] == _TAR or start[:4] == _ZIP
 
 
 def _zstd(file: io.BufferedReader):

@@ -31,7 +31,6 @@ The format of the closure report (Fenz et al., TU Wien 2022, section 1.1): a fir
 are usable (see `weights`). The number of edges must be that of the first line, so that a truncated file is detected.
 """
 
-import io
 import re
 from dataclasses import dataclass, replace
 
@@ -41,7 +40,6 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, VERTEX, Graph
 from grailbench.graph.ids import Counted, Ids, ids_from
 from grailbench.graph.readers import parsers
-from grailbench.graph.readers.cells import parsing
 from grailbench.graph.readers.parsers import (
     DONE,
     NEWLINE,
@@ -376,7 +374,7 @@ def read_mtx(text: np.ndarray) -> Found:
     """Reads a graph from a Matrix Market text (uint8[size]). Raises InputError if it is malformed."""
     layout, columns, symmetry = _banner(text)
     if layout == b"array":
-        return _dense(text)
+        return _dense(text, columns, symmetry)
     vertices, entries, pos, line = _sizes(text)
     state = new_state(pos, line)
     status, sources, targets, weights = parse(
@@ -388,25 +386,47 @@ def read_mtx(text: np.ndarray) -> Found:
     zeros = int(state[parsers.ZEROS])
     check_stated(state, sources.size + zeros, entries, "entries", line - 1, "correct the size line")
     weights, description = _values_of(text, state, weights, symmetry)
-    notes = zeros_left_out(zeros)
+    return _of_matrix(vertices, sources, targets, weights, symmetry, zeros_left_out(zeros), description)
+
+
+def _dense(text: np.ndarray, columns: int, symmetry: bytes) -> Found:
+    """The graph of a matrix all of whose values are written, column after column: of a symmetric or hermitian one those
+    from the diagonal on, of a skew-symmetric one those below it."""
+    line, _, content = first_line(text, "the size line", comment=b"%")
+    size = content.split()
+    rest = [(at, content.split()) for at, _, content in lines(text) if content[:1] not in (b"", b"%")][1:]
+    if len(size) != 2 or not are_counts(size) or size[0] != size[1]:
+        raise InputError("the size line 'rows columns' of a square matrix expected", line=line)
+    n = int(size[0])
+    below = {b"general": n * n, b"skew-symmetric": n * (n - 1) // 2}.get(symmetry, n * (n + 1) // 2)
+    if len(rest) != below:
+        raise InputError(f"{len(rest):,} lines of values, but the matrix has {below:,}", line=line, remedy=REFETCH)
+    check_vertices(n, line)
+    values = np.empty((below, columns))
+    for place, (line, words) in enumerate(rest):
+        try:
+            values[place] = [float(word) for word in words]
+        except ValueError:
+            shown = b" ".join(words)[:60].decode("ascii", "backslashreplace")
+            raise InputError(f"{columns} numbers expected, found {shown!r}", line=line) from None
+    stored = np.flatnonzero((values != 0).any(axis=1))
+    whole = symmetry == b"general"
+    targets, sources = np.divmod(stored, n) if whole else np.triu_indices(n, int(symmetry == b"skew-symmetric"))
+    ends = [each.astype(VERTEX) for each in ((sources, targets) if whole else (sources[stored], targets[stored]))]
+    given = values[stored, 0] if columns == 1 and symmetry in (b"general", b"symmetric") else None
+    weights, description = (None, None) if given is None else of_values(given, "values")
+    return _of_matrix(n, *ends, weights, symmetry, (), description)
+
+
+def _of_matrix(
+    vertices: int, sources: np.ndarray, targets: np.ndarray, weights: np.ndarray | None, symmetry: bytes,
+    notes: tuple[str, ...], description: str | None,
+) -> Found:  # fmt: skip
+    """The graph of the entries of a matrix, which lead both ways if it is symmetric in any sense."""
     if _BOTH_WAYS[symmetry]:
         sources, targets, weights = both_ways(sources, targets, weights)
         notes += (f"{symmetry.decode()}: each entry in both directions",)
     return Found(Graph(vertices, sources, targets, weights), Counted(vertices, 1), notes, description)
-
-
-def _dense(text: np.ndarray) -> Found:
-    """The graph of a matrix whose values are all written, which scipy reads."""
-    from scipy.io import mmread
-
-    with parsing("a Matrix Market array", REFETCH):
-        matrix = mmread(io.BytesIO(text.tobytes()))
-    rows, columns = matrix.shape
-    if rows != columns:
-        raise InputError(f"a matrix of {rows} by {columns} is no graph: not square")
-    sources, targets = (ends.astype(VERTEX) for ends in np.nonzero(matrix))
-    weights, description = of_values(matrix[sources, targets], "values")
-    return Found(Graph(rows, sources, targets, weights), Counted(rows, 1), (), description)
 
 
 def _values_of(
@@ -429,7 +449,8 @@ def _banner(text: np.ndarray) -> tuple[bytes, int, bytes]:
     if not found:
         raise InputError("no '%%MatrixMarket matrix FORMAT FIELD SYMMETRY' line", line=1)
     layout, field, symmetry = (word.lower() for word in found.groups())
-    if layout not in (b"coordinate", b"array") or field not in _VALUES or symmetry not in _BOTH_WAYS:
+    read = field in _VALUES and (layout == b"coordinate" or (layout == b"array" and field != b"pattern"))
+    if not read or symmetry not in _BOTH_WAYS:
         message = f"a Matrix Market file of kind {' '.join(word.decode() for word in found.groups())!r}"
         remedy = "'coordinate' or 'array', one of " + ", ".join(word.decode() for word in (*_VALUES, *_BOTH_WAYS))
         raise InputError(message, line=1, remedy=remedy)

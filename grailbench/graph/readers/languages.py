@@ -158,7 +158,9 @@ def read_gml(text: np.ndarray) -> Found:
         edges = []
         for key, value in graph:
             if key == "node":
-                labels[_gml_value(value, key, "id")] = dict(value).get("label")
+                name = _gml_value(value, key, "id")
+                label = dict(value).get("label")
+                labels[name] = label if isinstance(label, str) else None
             elif key == "edge":
                 edges.append((_gml_value(value, key, "source"), _gml_value(value, key, "target")))
         for end in (end for edge in edges for end in edge):
