@@ -315,6 +315,7 @@ MALFORMED = [
     ("g.net", "*Vertices 2\n*Arcs\n1 3\n", ", line 3: '3' is no vertex from 1 to 2"),
     ("g.net", "*Vertices 4 2\n", ", line 1: a network of two modes"),
     ("g.net", "*Vertices 1\n*Vertices 1\n", ", line 2: several networks"),
+    ("g.net", "*Vertices 99999999999\n", ", line 1: 99,999,999,999 vertices, too many for a file of 22 bytes"),
     ("g.tgf", "1 a\n#\n1\n", ", line 3: 'source target"),
     ("g.sif", "a b\n", ", line 1: 'source relation target'"),
     ("g.nt", "<a> <p> b .\n", ", line 1: '<subject>"),

@@ -13,12 +13,14 @@ import numpy as np
 
 from grailbench.errors import InputError
 from grailbench.graph.readers.cells import decoded, words_of
+from grailbench.graph.readers.edges import UNSTATED
 from grailbench.graph.readers.gather import Gathered, by_label
 from grailbench.graph.readers.text import Found
+from grailbench.util.files import REFETCH
 from grailbench.util.words import count
 
 _SECTIONS = ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix")
-_SECTION = re.compile(r"\*(\w+)\s*(\d*)\s*(\d*)")
+_SECTION = re.compile(r"\*(\w+)\s*(\d{0,18})\s*(\d*)")
 _VERTEX = re.compile(r'(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
 _NODE = r"(<[^<>]*>|_:\S+)"
 _TRIPLE = re.compile(rf'{_NODE}\s*<[^<>]*>\s*(?:{_NODE}|"(?:[^"\\]|\\.)*"[^\s"]*)(?:\s+{_NODE})?\s*\.\s*(?:#.*)?')
@@ -34,7 +36,7 @@ def read_pajek(text: np.ndarray) -> Found:
         if header := _SECTION.match(content):
             section = header[1].lower()
             if section == "vertices":
-                labels = _numbered(line, labels, header[2], header[3])
+                labels = _numbered(line, labels, header[2], header[3], text.size)
             elif section not in (*_SECTIONS, "network"):
                 raise InputError(f"a section *{header[1]}", line=line, remedy=f"one of *{', *'.join(_SECTIONS)}")
         elif section == "vertices":
@@ -50,7 +52,12 @@ def read_pajek(text: np.ndarray) -> Found:
     return _labelled(labels, edges)
 
 
-def _numbered(line: int, labels: dict, vertices: str, second: str) -> dict[str, str | None]:
+def _numbered(line: int, labels: dict, vertices: str, second: str, size: int) -> dict[str, str | None]:
+    """The labels, none yet, of so many vertices. Raises InputError if they cannot be those of a file of `size` bytes."""
+    if vertices and int(vertices) > max(UNSTATED, size):
+        raise InputError(
+            f"{int(vertices):,} vertices, too many for a file of {size:,} bytes", line=line, remedy=REFETCH
+        )
     if labels or second or not vertices:
         what = "several networks" if labels else "a network of two modes" if second else "no number of vertices"
         raise InputError(what, line=line, remedy="*Vertices N: one network of one mode in a file")
