@@ -511,9 +511,7 @@ class Index:
             found = np.sort(kernels.nearest(*(graph.reverse_rows if up else graph.rows), given, most, away))
         found = found[~np.isin(found, given)]
         if topological:
-            place = np.empty(dag.vertices, np.int64)
-            place[dag.order] = np.arange(dag.vertices)
-            found = found[np.argsort(place[dag.component[found]], kind="stable")]
+            found = found[np.argsort(kernels.positions(dag)[dag.component[found]], kind="stable")]
         named = graph.ids.labels_of(found)
         return (named, away[found]) if distances else named
 

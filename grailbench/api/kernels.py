@@ -213,6 +213,13 @@ def look_up(words: np.ndarray, seed_of: np.ndarray, ends: np.ndarray, bits: np.n
             bits[i, j] = (words[ends[j], w] >> b) & np.uint64(1) != 0
 
 
+def positions(dag: Dag) -> np.ndarray:
+    """The place of each vertex in the topological order, int64[n]."""
+    position = np.empty(dag.vertices, np.int64)
+    position[dag.order] = np.arange(dag.vertices)
+    return position
+
+
 def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Whether each source reaches each target (components, int32[k] and int32[t]).
 
@@ -220,8 +227,7 @@ def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator
     once, in topological order from the first of them to the last target.
     """
     distinct, row = np.unique(sources, return_inverse=True)
-    position = np.empty(dag.vertices, np.int64)
-    position[dag.order] = np.arange(dag.vertices)
+    position = positions(dag)
     distinct = distinct[np.argsort(position[distinct], kind="stable")]
     number = np.empty(dag.vertices, np.int64)
     number[distinct] = np.arange(distinct.shape[0])

@@ -53,11 +53,10 @@ def read_pajek(text: np.ndarray) -> Found:
 
 
 def _numbered(line: int, labels: dict, vertices: str, second: str, size: int) -> dict[str, str | None]:
-    """The labels, none yet, of so many vertices. Raises InputError if they cannot be those of a file of `size` bytes."""
+    """The labels, none yet, of so many vertices. Raises InputError if a file of `size` bytes cannot have them."""
     if vertices and int(vertices) > max(UNSTATED, size):
-        raise InputError(
-            f"{int(vertices):,} vertices, too many for a file of {size:,} bytes", line=line, remedy=REFETCH
-        )
+        message = f"{int(vertices):,} vertices, too many for a file of {size:,} bytes"
+        raise InputError(message, line=line, remedy=REFETCH)
     if labels or second or not vertices:
         what = "several networks" if labels else "a network of two modes" if second else "no number of vertices"
         raise InputError(what, line=line, remedy="*Vertices N: one network of one mode in a file")
