@@ -88,8 +88,8 @@ Half()  # abstract
 
 
 def examples() -> str:
-    """The examples of docs/library.md as one program."""
-    text = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    """The examples of docs/reference/library.md as one program."""
+    text = (ROOT / "docs" / "reference" / "library.md").read_text(encoding="utf-8")
     found = [example.source for example in doctest.DocTestParser().get_examples(text)]
     assert len(found) > 30
     return "".join(["import grailbench as gb\n", "import numpy as np\n", *found])

@@ -45,17 +45,18 @@ def report(run, tables, form, out, details, page, reference, ceilings, with_coun
     With --into, a Markdown page keeps its numbers from runs: what is marked is made again, the rest stays.
 
     \b
-    A marked place:
-      <!-- grailbench
+    A marked place of PAGE.md, and its table in PAGE.toml:
+      <!-- grailbench labels -->
+      <!-- end -->
+    
+      [labels]
       run = "fused"                                 # beside the page; else a path or name
       where = {dim = 2, queries = "random-100000"}  # of all cells; also filters, threads, ...
       graphs = ["small-sparse", "uniprotenc_22"]    # sets and names; else those of the run
-      [columns]                                     # header = "IMPLEMENTATION PHASE key=value ..."
+      [labels.columns]                              # header = "IMPLEMENTATION PHASE key=value ..."
       "one core" = "sequential ready filters=none"
       "GPU" = "gpu-fused ready"
       "ratio" = "one core / GPU"
-      -->
-      <!-- end -->
 
     A column may also be a sum of phases (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed
     COLUMN table=6': the papers' number. In its place a block may have: say = "... {ratio} ... {ratio.mean}", a sentence
