@@ -12,15 +12,19 @@ from grailbench.report import dictionary
 
 
 def on_files(files, config):
-    """Adds two pages that no file here has."""
-    changes = Path(config.config_file_path).with_name("CHANGELOG.md").read_text("utf-8")
-    for name, text in (("reference/columns.md", dictionary.page()), ("changes.md", changes.replace("](docs/", "]("))):
-        files.append(File.generated(config, name, content=text))
+    """Adds the changelog."""
+    text = Path(config.config_file_path).with_name("CHANGELOG.md").read_text("utf-8")
+    files.append(File.generated(config, "changes.md", content=text.replace("](docs/", "](")))
     return files
+
+
+def on_page_markdown(markdown, page, **_):
+    """The page of columns is what the program says of them."""
+    return dictionary.page() if page.file.src_uri == "reference/columns.md" else markdown
 
 
 def on_post_build(config):
     """Makes the site in the folder `explore`."""
     if os.environ.get("EXPLORE") == "1":
         command = [sys.executable, "-m", "grailbench", "site", str(Path(config.site_dir, "explore"))]
-        subprocess.run(command, check=True)
+        subprocess.run(command, check=True)  # noqa: S603

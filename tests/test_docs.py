@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import words
 import yaml
 from commands import NO_GPU, PATIENCE, ROOT, call
 from naive import closure
@@ -279,6 +280,35 @@ def test_the_workflow_of_the_ci_page_is_yaml_that_runs_the_gate():
     (text,) = blocks("docs/how-to/ci.md", "yaml")
     steps = yaml.safe_load(text)["jobs"]["gate"]["steps"]
     assert "bash benchmarks/gate.sh" in [step.get("run") for step in steps]
+
+
+def test_the_documentation_is_short_and_so_are_its_sentences_and_paragraphs():
+    texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in words.pages()}
+    assert len(texts) > 50
+    assert sum(len(text.split()) for text in texts.values()) <= words.MOST
+    assert [(str(path), fault) for path, text in texts.items() for fault in words.long(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("word " * 40 + ".", 0), ("word " * 41 + ".", 1), ("Word. " * 121, 1),
+        ("Word. " * 60 + "\n\n" + "Word. " * 61, 0),
+        ("- " + "Word. " * 61 + "\n- " + "Word. " * 61, 0), ("```\n" + "word " * 41 + "\n```", 0),
+        ("| " + "word " * 41 + "|", 0), ("A. \n\n    " + "word " * 41 + "\n", 0),
+        ("<!-- grailbench x -->\n" + "word " * 41 + "\n<!-- end -->", 0),
+    ],
+)  # fmt: skip
+def test_what_is_too_long_is_found(text, found):
+    assert len(list(words.long(text))) == found
+
+
+@pytest.mark.parametrize("page", ["first-answer"])
+def test_the_program_of_a_tutorial_prints_what_it_says(page, capsys):
+    path = ROOT / "docs" / "tutorials" / f"{page}.md"
+    (_, program), (_, printed) = re.findall(r"^```(\w*)\n(.*?)^```$", path.read_text("utf-8"), re.M | re.S)
+    exec(compile(program, str(path), "exec"), {})
+    assert capsys.readouterr().out == printed
 
 
 def test_no_page_has_marks_of_a_merge():

@@ -10,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MOST, SENTENCE, PARAGRAPH = 60_000, 40, 120  #: words of all pages, of a sentence, of a paragraph
-_APART = r"^```.*?^```$|(?<=\n\n)(?: {4}.*\n)+|^<!-- grailbench .*?^<!-- end -->$|^\|.*?$|^#.*?$|^ {4,}:.*?$|^:::.*?$|^<.*?>$"
+#: code, marked blocks, tables, headings, what is generated
+_APART = r"^```.*?^```$|(?<=\n\n)(?: {4}.*\n)+|^<!-- grailbench .*?^<!-- end -->$|^(?:\||#| {4,}:|:::|<).*?$"
 _END = re.compile(r"(?<=[.!?])[\"')*]* +(?=[\"'(*\[`]*[A-Z0-9`])")
 
 
