@@ -1,6 +1,7 @@
 """What `make docs` adds to the pages here: the columns of CSV files, from the program, the changelog and, with
 EXPLORE=1, the site over the recorded runs."""
 
+import inspect
 import os
 import subprocess
 import sys
@@ -8,7 +9,21 @@ from pathlib import Path
 
 from mkdocs.structure.files import File
 
+from grailbench.cli.main import COMMANDS, cli
 from grailbench.report import dictionary
+
+
+def on_config(config):
+    """Has mkdocs-click show what click does not reflow, exit codes and examples, as it stands."""
+    for command in (cli, *(cli.get_command(None, name) for name in COMMANDS)):
+        parts = inspect.cleandoc(command.help or "").split("\n\n")
+        command.help = "\n\n".join(_block(part) if part.startswith("\b") else part for part in parts)
+    return config
+
+
+def _block(text):
+    title, *lines = text.removeprefix("\b\n").split("\n")
+    return "\n".join([title, "", "```", *(line.removeprefix("  ") for line in lines), "```"])
 
 
 def on_files(files, config):
