@@ -1,5 +1,5 @@
-"""Docstrings of grailbench as Markdown: a paragraph in two columns, of names and meanings, becomes a list, and an example
-a program."""
+"""Docstrings of grailbench as Markdown: a paragraph in two columns, of names and meanings, becomes a list, and an
+example a program."""
 
 import re
 

@@ -2,8 +2,8 @@
 
 A lock names one release of everything that is installed, what is needed by what is needed included, with the SHA-256 of
 each of its files for all platforms. `base.txt` is what `make bench` installs, `dev.txt` what `make test` installs,
-`peers.txt` the base with the peers, `docs.txt` what `make docs` needs; a release in two of them is the same. What builds
-grailbench itself is in each.
+`peers.txt` the base with the peers, `docs.txt` what `make docs` needs; a release in two of them is the same. What
+builds grailbench itself is in each.
 """
 
 from __future__ import annotations
