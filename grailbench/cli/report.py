@@ -80,7 +80,7 @@ def report(run, tables, form, out, details, page, reference, ceilings, with_coun
       grailbench report --format latex --out paper
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report results/runs/2025-01-31-quickstart --out reports
-      grailbench report --into docs/results/ranking.md --check
+      grailbench report --into docs/results/energy.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.compare.answer import next_steps
