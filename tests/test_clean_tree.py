@@ -27,7 +27,7 @@ REPLACED = (
     (r"^run --problem \w+.*", "run --problem bfs --dataset kegg-like --impl sequential --count 2 --trials 1"),
     (r"^verify --.*", "verify --dataset kegg-like --no-fetch --count 200 --impl dfs"),
     (r"^advise .*", "advise kegg-like --impl dfs --budget 1 --process shared"),
-    (r"^plot results/\S+ .*", "plot made --figure edges --out {outside}"),
+    (r"^plot cpu-\S+ .*", "plot made --figure edges --out {outside}"),
     (r"^site /tmp/site$", "site {outside}/site made"),
     (r"--vertices \d+ --degree \S+", "--vertices 300 --degree 3"),
     (r"--window \d+", "--window 50"),

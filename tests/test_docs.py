@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -157,20 +156,6 @@ def broken(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_a_file_and_a_heading_of_it(page):
     assert list(broken(ROOT / page)) == []
-
-
-@pytest.mark.slow
-def test_the_picture_of_the_readme_is_made_by_a_command_of_the_guide(tmp_path, capsys):
-    (picture,) = re.findall(r"!\[[^]]*\]\((docs/figures/[^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    (line,) = (line for block in blocks("docs/how-to/read-results.md", "sh") for line in block.splitlines()
-               if "docs/figures" in line)  # fmt: skip
-    words = shlex.split(line.partition("#")[0])
-    at = words.index("--out") + 1
-    kept = ROOT / words[at]
-    code, out, err = call(capsys, *words[1:at], tmp_path)
-    assert code == 0, err
-    assert Path(picture).name in {path.name for path in tmp_path.iterdir()}
-    assert (tmp_path / "edges.csv").read_bytes() == (kept / "edges.csv").read_bytes()
 
 
 def test_files_that_pages_name_are_there():
