@@ -28,6 +28,7 @@ def small_pieces(block_bits: int = 1, wide: int = 2, everywhere: bool = False) -
 def _elsewhere() -> list[tuple[object, dict]]:
     """Modules and functions, and what of them is set."""
     from grailbench.api import kernels
+    from grailbench.graph import threads
     from grailbench.outofcore import index as streamed
     from grailbench.problems.closure import sweep, warshall
     from grailbench.problems.closure import sweep as blocks
@@ -46,5 +47,6 @@ def _elsewhere() -> list[tuple[object, dict]]:
         (grail, {"ALONE": 0.0}),
         (traverse, {"_SHARE": 64}),
         (streamed, {"_BLOCK": 64}),
-        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64, "PER_THREAD": 16}),
+        (swept, {"_BLOCK": 64, "NARROW": 64, "WIDE": 64}),
+        (threads, {"PER_THREAD": 16}),
     ]

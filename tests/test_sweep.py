@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, digraphs
 
+from grailbench.graph import threads
 from grailbench.problems.reachability.index import NoTimer, Params, implementation
 from grailbench.problems.reachability.sweep import groups, index
 
@@ -23,7 +24,7 @@ WAYS = {
 @pytest.fixture(params=WAYS)
 def way(request, monkeypatch):
     """Leaves no choice of the way, and gives every thread a part of the least batch."""
-    monkeypatch.setattr(index, "PER_THREAD", 1)
+    monkeypatch.setattr(threads, "PER_THREAD", 1)
     for name, value in WAYS[request.param].items():
         monkeypatch.setattr(index, name, value)
     return request.param
@@ -112,7 +113,7 @@ def test_a_batch_is_shared_only_if_each_thread_gets_enough_work(shared_work, mon
     ask(built(dag, 8), sources, targets)
     assert {threads for threads, _ in shared_work} == {1}
     shared_work.clear()
-    monkeypatch.setattr(index, "PER_THREAD", 2_000)
+    monkeypatch.setattr(threads, "PER_THREAD", 2_000)
     ask(built(dag, 8), sources, targets)
     assert shared_work[0] == (2, 16)  # 4,000 pairs, whose levels are in the cache
     shared_work.clear()

@@ -35,6 +35,7 @@ class Reachability(Problem):
         "grailbench.problems.reachability.cpu.unguided",
         "grailbench.problems.reachability.core.index",
         "grailbench.problems.reachability.sweep.index",
+        "grailbench.problems.reachability.supports.index",
         "grailbench.problems.reachability.gpu.index",
         "grailbench.problems.reachability.gpu.fused.index",
         "grailbench.problems.reachability.gpu.core.index",

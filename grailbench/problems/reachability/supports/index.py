@@ -1,0 +1,280 @@
+"""`supports`: labels and supportive vertices, and searches from both ends, for graphs that need an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property, partial
+from threading import Lock
+
+import numpy as np
+from numba import carray, njit
+
+from grailbench.errors import InputError
+from grailbench.graph.csr import Dag
+from grailbench.graph.threads import Lender, blocks, justified, on_threads
+from grailbench.problems.reachability.core.index import edge_fault
+from grailbench.problems.reachability.counters import OUTCOMES
+from grailbench.problems.reachability.cpu.single import COMPONENT, ORIGINALS, QUICK, components, entry, outside, pointer
+from grailbench.problems.reachability.index import Decision, Implementation, Index, NoTimer, Params, Timer, register
+from grailbench.problems.reachability.supports import build
+from grailbench.problems.reachability.supports.build import LONG, SHORT, WORDS
+from grailbench.problems.reachability.supports.search import (
+    BY_LABELS, BY_LEVEL, BY_SUPPORT, BY_TREE, COUNTS, OPEN, answer, judged, scratch,
+)  # fmt: skip
+from grailbench.util import memory
+
+MOST_EDGES = 2**31 - 1  #: a record numbers them in 31 bits
+TRIED = 256  #: random pairs that are searched to tell whether halves pay
+ENOUGH = 1 << 14  #: edges that each of them may look at
+PAYS = 4  #: halves are taken if they look at so many times fewer edges
+WORK = 64  #: edges of a search in the time that one pair takes, about
+_BLOCK = 1 << 12  #: pairs that a thread answers at a time, at most
+_ALL = 2**62
+
+
+class SupportsIndex(Index):
+    """Records of the vertices, and the edges that are searched.
+
+    arrays  'lanes' and, with labels, 'words' and 'chosen' (the supportive vertices in the order of their bits); in
+            halves 'down' and 'up', the edges in the row of one of their ends (see `build`)
+    """
+
+    concurrent = True
+
+    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray]):
+        self.dag, self.workers, self.arrays = dag, params.workers, arrays
+        self.lanes, self.words, self.halves = arrays["lanes"], arrays.get("words"), "down" in arrays
+        self.scratches = Lender(partial(scratch, dag.vertices))
+        self._counts = np.zeros(len(COUNTS), np.int64) if params.count else None
+        self._lock = Lock()
+
+    @cached_property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ends of edges that are searched down and up; of the whole DAG, its own."""
+        return (self.arrays["down"], self.arrays["up"]) if self.halves else (self.dag.children, self.dag.parents)
+
+    def query_batch(self, sources: np.ndarray, targets: np.ndarray, timer: Timer) -> np.ndarray:
+        """Answers in blocks, which the threads take in turns."""
+        answers = np.empty(sources.shape[0], np.bool_)
+        threads = justified(self.workers, answers.size * WORK)
+
+        def work(parts: Iterator[slice]) -> None:
+            counts = None if self._counts is None else np.zeros_like(self._counts)
+            for part in parts:
+                self._answer((sources, targets), (part.start, part.stop), answers, counts)
+            if counts is not None:
+                with self._lock:
+                    self._counts += counts
+
+        on_threads(threads, work, blocks(answers.size, threads, _BLOCK))
+        return answers
+
+    def _answer(self, pairs: tuple, block: tuple, answers: np.ndarray, counts: np.ndarray | None, most=_ALL) -> int:
+        with self.scratches.lent() as scratch:
+            given = self.lanes, self.words, self.rows, self.halves, scratch, most
+            return answer(pairs, block, *given, answers, counts)
+
+    def one_pair(self, component: np.ndarray | None) -> OnePair:
+        """Answers by the records first, then by a search."""
+        return OnePair(component, self)
+
+    def decide(self, source: int, target: int) -> Decision:
+        """Reads from the records what they say of a pair, or from counters how it was searched for."""
+        ends = np.array([source], np.int32), np.array([target], np.int32)
+        found, counts = np.empty(1, np.bool_), np.zeros(len(COUNTS), np.int64)
+        self._answer(ends, (0, 1), found, counts)
+        yes = bool(found[0])
+        if source == target:
+            return Decision(yes, "same", "{0} and {1} are the same vertex, or in one component", (source, target))
+        if source == self.dag.super_root:
+            return Decision(yes, "root", "{0} is the super-root, which reaches everything", (source, target))
+        by = int(judged(self.lanes, self.words, np.uint64(source), np.uint64(target)))
+        if by == BY_LEVEL:
+            return Decision(yes, "level", "no path leads from {0} to the level or the height of {1}", (source, target))
+        if by in (BY_LABELS, BY_TREE):
+            what = (
+                "{1} is below {0} in the spanning tree of a label pair" if by == BY_TREE
+                else "a label pair of {0} does not contain that of {1}"
+            )  # fmt: skip
+            return Decision(yes, "tree" if by == BY_TREE else "labels", what, (source, target))
+        if by == OPEN:
+            looked = dict(zip(("vertices expanded", "edges scanned"), counts[-2:].tolist(), strict=True))
+            end = "they met" if yes else "no vertex was left that could lie between them"
+            why = f"the records left it open; breadth-first searches from {{0}} down and from {{1}} up ended when {end}"
+            return Decision(yes, "search", why, (source, target), looked)
+        return self._by_support(source, target, by == BY_SUPPORT)
+
+    def _by_support(self, source: int, target: int, answer: bool) -> Decision:
+        words = self.words.reshape(-1, 2, WORDS)
+        (reached, reaching), (further, to) = words[source], words[target]
+        for bits, why in (
+            (reached & to, "{0} reaches {2}, and {2} reaches {1}"),
+            (further & ~reached, "{1} reaches {2}, which {0} does not reach"),
+            (reaching & ~to, "{2} reaches {0} but not {1}"),
+        ):  # fmt: skip
+            if bits.any():
+                bit = int(np.flatnonzero(np.unpackbits(bits.view(np.uint8), bitorder="little"))[0])
+                return Decision(answer, "hubs", why, (source, target, int(self.arrays["chosen"][bit])))
+        raise AssertionError("no supportive vertex settles the pair")
+
+    def check_labels(self, dag: Dag) -> str | None:
+        """Checks that every record follows from those of the vertex's children or parents, and the answers to edges."""
+        return _record_fault(self, dag) or edge_fault(self.query_batch, dag)
+
+    def stored(self) -> dict[str, np.ndarray]:
+        return self.arrays
+
+    @property
+    def counters(self) -> dict[str, int]:
+        return {} if self._counts is None else dict(zip(COUNTS, self._counts.tolist(), strict=True))
+
+    @property
+    def index_bytes(self) -> int:
+        """Bytes of the records, and of the edges in halves."""
+        return sum(array.nbytes for array in self.arrays.values())
+
+
+def _record_fault(index: SupportsIndex, dag: Dag) -> str | None:
+    """Returns the first thing that is wrong with the records, or None."""
+    lanes = index.lanes.reshape(dag.vertices + 1, -1)
+    if not (np.array_equal(lanes[:-1, build.LEVEL], dag.levels) and
+            np.array_equal(lanes[:-1, build.HEIGHT], build.heights(dag))):  # fmt: skip
+        return "a level or a height is not the longest path to the vertex, or from it"
+    if index.words is None:
+        return None
+    u, v = _first_wide(dag.offsets, dag.children, index.lanes)
+    if u >= 0:
+        return f"edge {u} -> {v}: a label of one end does not contain that of the other"
+    for end in (build.END, build.END_UP):
+        if not np.array_equal(np.sort(-lanes[:-2, end]), np.arange(1, dag.vertices)):
+            return "the ends of a label are no permutation of the ranks"
+    words = index.words.copy()
+    build.sweep(dag, words.reshape(-1, 2 * WORDS), *2 * [index.arrays["chosen"]])
+    return None if np.array_equal(words, index.words) else "what reaches a supportive vertex, or is reached, is wrong"
+
+
+@njit(cache=True, nogil=True)
+def _first_wide(offsets, children, lanes):
+    """The first edge whose ends' labels do not contain each other, the super-root's left out; -1, -1 if all do."""
+    for u in range(offsets.shape[0] - 2):
+        a = u * LONG
+        for k in range(offsets[u], offsets[u + 1]):
+            b = children[k] * LONG
+            for lane in (build.START, build.END):
+                if lanes[a + lane] > lanes[b + lane]:
+                    return u, children[k]
+            for lane in (build.START_UP, build.END_UP):
+                if lanes[b + lane] > lanes[a + lane]:
+                    return u, children[k]
+    return -1, -1
+
+
+#: further places in a block, behind `COMPONENT`: the number of vertices, and the addresses of lanes and words
+ROOT, LANES, SUPPORTS, FIELDS = range(2, 6)
+
+
+class OnePair:
+    """Answers queries of two original vertices, one at a time; see `reachability.index.OnePair`."""
+
+    __slots__ = ("_component", "_index", "_kept", "at", "quick")
+
+    def __init__(self, component: np.ndarray | None, index: SupportsIndex):
+        """component: int32[original n], or None if each vertex is its own component."""
+        block = np.zeros(FIELDS, np.int64)
+        block[ORIGINALS] = index.dag.super_root if component is None else component.shape[0]
+        block[COMPONENT] = 0 if component is None else component.ctypes.data
+        block[ROOT], block[LANES] = index.dag.super_root, index.lanes.ctypes.data
+        block[SUPPORTS] = 0 if index.words is None else index.words.ctypes.data
+        self._component, self._index, self._kept = component, index, block
+        self.quick, self.at = entry(_by_level if index.words is None else _by_records, QUICK), block.ctypes.data
+
+    def search(self, source: int, target: int) -> bool:
+        """Answers as a batch of one pair does."""
+        if self._component is not None:
+            source, target = self._component[source], self._component[target]
+        answers = np.empty(1, np.bool_)
+        self._index._answer((np.array([source], np.int32), np.array([target], np.int32)), (0, 1), answers, None)
+        return bool(answers[0])
+
+
+@njit(cache=True)
+def _by_level(at, source, target):
+    block = carray(pointer(at), (FIELDS,), np.int64)
+    if outside(block, source, target):
+        return None
+    u, v = components(block, source, target)
+    if u == v:
+        return True
+    lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * SHORT,), np.int32)
+    return None if judged(lanes, None, np.uint64(u), np.uint64(v)) == OPEN else False
+
+
+@njit(cache=True)
+def _by_records(at, source, target):
+    block = carray(pointer(at), (FIELDS,), np.int64)
+    if outside(block, source, target):
+        return None
+    u, v = components(block, source, target)
+    if u == v:
+        return True
+    lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * LONG,), np.int32)
+    words = carray(pointer(block[SUPPORTS]), ((block[ROOT] + 1) * 2 * WORDS,), np.uint64)
+    by = judged(lanes, words, np.uint64(u), np.uint64(v))
+    return None if by == OPEN else by == BY_TREE or by == BY_SUPPORT
+
+
+@register
+class Supports(Implementation):
+    """Labels, supportive vertices and searches from both ends, with what will be read next loaded ahead.
+
+    A record says of each vertex its level and height, an interval of a depth-first search down the DAG and one of a
+    search up, and which of 192 supportive vertices it reaches and is reached by; those are chosen greedily, so that they
+    settle most reachable pairs of a sample. What records leave open is searched breadth first from both ends, on the
+    side that has looked at fewer edges, and vertices whose records exclude a path are not entered. Where a sample of
+    random pairs says that it pays, as on dense random DAGs, records are levels and heights alone, and each edge is in
+    the row of one of its ends: that nearer to the roots, or to the sinks, than its other end is.
+    """
+
+    name = "supports"
+    source = (
+        "after Hanauer, Schulz and Trummer 2021 (O'Reach), Merz and Sanders 2014 (PReaCH), "
+        "Yildirim, Chaoji and Zaki 2010 (GRAIL)"
+    )
+    cost = "O(n + m) to build, a query O(1) or a search of O(n + m) at most; 88 bytes a vertex, or 16 and 4 an edge"
+    counts = COUNTS
+    neutral = OUTCOMES
+    axes = frozenset({"threads"})
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> SupportsIndex:
+        """Makes short records, tries some pairs, and makes halves or labels. Raises InputError for a graph of too many
+        edges, TooLittleMemory before anything is allocated."""
+        if dag.edges > MOST_EDGES:
+            raise InputError(
+                f"a graph of {dag.edges:,} edges; `supports` numbers {MOST_EDGES:,}", remedy="name `sequential`"
+            )
+        need = dag.vertices * (4 * (LONG + SHORT) + 16 * WORDS + 24) + 12 * dag.edges
+        memory.require(need, f"the index of {dag.vertices:,} vertices")
+        height = build.heights(dag)
+        quiet = Params(threads=1, seed=params.seed)
+        whole = SupportsIndex(dag, quiet, {"lanes": build.short_records(dag, height)})
+        halves = SupportsIndex(
+            dag, quiet, dict(zip(("lanes", "down", "up"), build.halved(dag, height), strict=True))
+        )  # fmt: skip
+        pairs = build.drawn_pairs(dag.vertices - 1, TRIED, params.seed)
+        if PAYS * _edges(halves, pairs) < _edges(whole, pairs):
+            return SupportsIndex(dag, params, halves.arrays)
+        del halves, height
+        words, chosen = build.supportive(dag, params.seed, params.workers)
+        lanes = build.long_records(dag, whole.lanes, params.workers)
+        return SupportsIndex(dag, params, {"lanes": lanes, "words": words, "chosen": chosen})
+
+    @classmethod
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> SupportsIndex:
+        """Returns the index whose arrays these are; nothing is copied."""
+        return SupportsIndex(dag, params, arrays)
+
+
+def _edges(index: SupportsIndex, pairs: tuple[np.ndarray, np.ndarray]) -> int:
+    """How many edges an index looks at for some pairs, of each `ENOUGH` at most."""
+    return index._answer(pairs, (0, pairs[0].shape[0]), np.empty(pairs[0].shape[0], np.bool_), None, ENOUGH)

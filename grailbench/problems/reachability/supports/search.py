@@ -1,0 +1,227 @@
+"""Answers pairs by the records of `build`, and by a search from both ends where these leave a pair open.
+
+Records and rows lie at random places of memory, so most of the time is spent waiting for them. The kernels ask for what
+they will read next (`prefetch`): the records of a pair that comes a few pairs later, the row of a vertex when it joins
+the queue, and the records of the row's ends one vertex before they are looked at.
+"""
+
+import numpy as np
+from numba import njit
+
+from grailbench.graph.instructions import prefetch
+from grailbench.problems.reachability.supports.build import (
+    DOWN, END, END_UP, HEIGHT, LEVEL, LONG, SHORT, START, START_UP, TREE, TREE_UP, UP, WORDS,
+)  # fmt: skip
+
+COUNTS = (
+    "queries", "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "accepted_by_hubs", "excluded_by_hubs",
+    "searches", "vertices_expanded", "edges_scanned",
+)  # fmt: skip
+#: what records say of a pair; the first places of `COUNTS` but for `OPEN`
+OPEN, BY_LEVEL, BY_LABELS, BY_TREE, BY_SUPPORT, AGAINST_SUPPORT = range(6)
+_SEARCHES, _EXPANDED, _SCANNED = 6, 7, 8
+AHEAD = 8  #: pairs by which the records of a pair are loaded before they are read
+_0, _1, _6, _63 = (np.uint64(value) for value in (0, 1, 6, 63))
+_LEVEL, _HEIGHT, _DOWN, _UP, _START, _END, _TREE, _START_UP, _END_UP, _TREE_UP = (
+    np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP, START, END, TREE, START_UP, END_UP, TREE_UP)
+)
+_SHORT, _LONG, _WIDTH = np.uint64(SHORT), np.uint64(LONG), np.uint64(2 * WORDS)
+
+
+def scratch(vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """New memory for searches: two bits a vertex, and int32[n] for the queues, one from each side, and for leaves."""
+    marks = np.zeros(2 * (vertices // 64 + 1), np.uint64)
+    return marks, np.empty(vertices, np.int32), np.empty(vertices, np.int32)
+
+
+@njit(cache=True, inline="always")
+def judged(lanes, words, u, v):
+    """What the records say of u reaching v, two different vertices (uint64): `OPEN` or what settles it.
+
+    lanes  int32[(n + 1) * LONG], or with SHORT where `words` is None
+    words  uint64[n * 2 WORDS] or None
+    """
+    stride = _SHORT if words is None else _LONG
+    a, b = u * stride, v * stride
+    if (lanes[a + _LEVEL] >= lanes[b + _LEVEL]) | (lanes[a + _HEIGHT] <= lanes[b + _HEIGHT]):
+        return BY_LEVEL
+    if words is None:
+        return OPEN
+    if (
+        (lanes[a + _START] > lanes[b + _START]) | (lanes[a + _END] > lanes[b + _END])
+        | (lanes[b + _START_UP] > lanes[a + _START_UP]) | (lanes[b + _END_UP] > lanes[a + _END_UP])
+    ):  # fmt: skip
+        return BY_LABELS
+    if (lanes[a + _TREE] <= -lanes[b + _END]) | (lanes[b + _TREE_UP] <= -lanes[a + _END_UP]):
+        return BY_TREE
+    a, b = u * _WIDTH, v * _WIDTH
+    between = beyond = _0
+    for word in range(np.uint64(WORDS)):
+        reached, to = words[a + word], words[b + np.uint64(WORDS) + word]
+        between |= reached & to
+        beyond |= (words[b + word] & ~reached) | (words[a + np.uint64(WORDS) + word] & ~to)
+    if between != _0:
+        return BY_SUPPORT
+    return AGAINST_SUPPORT if beyond != _0 else OPEN
+
+
+@njit(cache=True, inline="always")
+def _load(lanes, words, v):
+    """Asks for the records of a vertex (uint64)."""
+    prefetch(lanes, v * (_SHORT if words is None else _LONG))
+    if words is not None:
+        prefetch(words, v * _WIDTH)
+
+
+@njit(cache=True, nogil=True)
+def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, counts):
+    """Answers the pairs of a block of a batch. Returns the edges that were looked at.
+
+    pairs    (sources, targets), int32[q] each, of vertices below n
+    block    the first pair, and the one after the last
+    lanes, words   as in `judged`
+    rows     the ends of edges that are searched downwards and upwards, int32 each
+    halves   whether each edge is in one of these rows: then both searches must end before the answer is 'no', else one
+    scratch  from `scratch(n)`, with no mark
+    most     edges that are looked at for a pair at most; without an answer then, it is 'no'
+    answers  bool[q]
+    counts   int64[len(COUNTS)] or None
+    """
+    sources, targets = pairs
+    stride = _SHORT if words is None else _LONG
+    first, last = block
+    left, open_ = np.empty(last - first, np.int64), 0
+    for i in range(first, last):
+        if i + AHEAD < last:
+            _load(lanes, words, np.uint64(sources[i + AHEAD]))
+            _load(lanes, words, np.uint64(targets[i + AHEAD]))
+        u, v = np.uint64(sources[i]), np.uint64(targets[i])
+        if u == v or lanes[u * stride + _LEVEL] == 0:  # the super-root reaches everything
+            answers[i] = True
+            continue
+        by = judged(lanes, words, u, v)
+        answers[i] = (by == BY_TREE) | (by == BY_SUPPORT)
+        left[open_] = i
+        open_ += by == OPEN
+        if counts is not None and by != OPEN:
+            counts[by] += 1
+    scanned = 0
+    for i in left[:open_]:
+        ends = np.uint64(sources[i]), np.uint64(targets[i])
+        answers[i], edges = _search(ends, lanes, words, rows, halves, scratch, most, counts)
+        scanned += edges
+    if counts is not None:
+        counts[0] += last - first
+        counts[_SEARCHES] += open_
+        counts[_SCANNED] += scanned
+    return scanned
+
+
+@njit(cache=True, nogil=True)
+def _search(ends, lanes, words, rows, halves, scratch, most, counts):
+    """Searches breadth first down from the first end and up from the second, always on the side that has looked at fewer
+    edges. Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
+    stride = _SHORT if words is None else _LONG
+    (source, target), (down, up), (marks, queue, leaves) = ends, rows, scratch
+    n = np.uint64(queue.shape[0])
+    _mark(marks, source, _0)
+    _mark(marks, target, _1)
+    queue[0], queue[n - _1] = source, target
+    head, tail, left, right, leaf = _0, _1, n - _1, n - np.uint64(2), _0  # the second queue grows from the right
+    below = above = expanded = 0  # edges looked at
+    found = False
+    while not found and below + above < most:
+        waiting, other = head < tail, left != right
+        if not (waiting or other) or not (halves or (waiting and other)):
+            break
+        expanded += 1
+        if waiting and (not other or below <= above):
+            u = np.uint64(queue[head])
+            head += _1
+            if head < tail:
+                _load_row(lanes, words, down, np.uint64(queue[head]) * stride + _DOWN, stride)
+            at = u * stride + _DOWN
+            for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
+                v = np.uint64(down[k])
+                below += 1
+                state = _marked(marks, v)
+                if state == 2:
+                    found = True
+                    break
+                if state == 1:
+                    continue
+                by = judged(lanes, words, v, target)
+                if by == OPEN:
+                    _mark(marks, v, _0)
+                    row = v * stride + _DOWN
+                    if lanes[row] == lanes[row + stride]:
+                        leaves[leaf] = v
+                        leaf += _1
+                    else:
+                        prefetch(down, np.uint64(lanes[row]))
+                        queue[tail] = v
+                        tail += _1
+                elif (by == BY_TREE) | (by == BY_SUPPORT):
+                    found = True
+                    break
+        else:
+            u = np.uint64(queue[left])
+            left -= _1
+            if left != right:
+                _load_row(lanes, words, up, np.uint64(queue[left]) * stride + _UP, stride)
+            at = u * stride + _UP
+            for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
+                v = np.uint64(up[k])
+                above += 1
+                state = _marked(marks, v)
+                if state == 1:
+                    found = True
+                    break
+                if state == 2:
+                    continue
+                by = judged(lanes, words, source, v)
+                if by == OPEN:
+                    _mark(marks, v, _1)
+                    row = v * stride + _UP
+                    if lanes[row] == lanes[row + stride]:
+                        leaves[leaf] = v
+                        leaf += _1
+                    else:
+                        prefetch(up, np.uint64(lanes[row]))
+                        queue[right] = v
+                        right -= _1
+                elif (by == BY_TREE) | (by == BY_SUPPORT):
+                    found = True
+                    break
+    _unmark(marks, queue, _0, tail)
+    _unmark(marks, queue, right + _1, n)
+    _unmark(marks, leaves, _0, leaf)
+    if counts is not None:
+        counts[_EXPANDED] += expanded
+    return found, below + above
+
+
+@njit(cache=True, inline="always")
+def _load_row(lanes, words, ends, at, stride):
+    for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
+        _load(lanes, words, np.uint64(ends[k]))
+
+
+@njit(cache=True, inline="always")
+def _mark(marks, v, side):
+    """Marks a vertex (uint64) as met from the source (side 0) or the target (1)."""
+    marks[((v >> _6) << _1) + side] |= _1 << (v & _63)
+
+
+@njit(cache=True, inline="always")
+def _marked(marks, v):
+    """0 for a vertex that was not met, 1 if from the source, 2 if from the target."""
+    at, bit = (v >> _6) << _1, v & _63
+    return ((marks[at] >> bit) & _1) + (((marks[at + _1] >> bit) & _1) << _1)
+
+
+@njit(cache=True, inline="always")
+def _unmark(marks, vertices, first, last):
+    for i in range(first, last):
+        at = (np.uint64(vertices[i]) >> _6) << _1
+        marks[at] = marks[at + _1] = _0
