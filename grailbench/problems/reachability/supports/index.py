@@ -1,4 +1,4 @@
-"""`supports`: labels and supportive vertices, and searches from both ends, for graphs that need an index."""
+"""`supports`: supportive vertices and searches from both ends, for graphs that need an index."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ from grailbench.problems.reachability.counters import OUTCOMES
 from grailbench.problems.reachability.cpu.single import COMPONENT, ORIGINALS, QUICK, components, entry, outside, pointer
 from grailbench.problems.reachability.index import Decision, Implementation, Index, NoTimer, Params, Timer, register
 from grailbench.problems.reachability.supports import build
-from grailbench.problems.reachability.supports.build import LONG, SHORT, WORDS
+from grailbench.problems.reachability.supports.build import SHORT, WHOLE, WIDTH, WORDS
 from grailbench.problems.reachability.supports.search import (
-    BY_LABELS, BY_LEVEL, BY_SUPPORT, BY_TREE, COUNTS, OPEN, answer, judged, scratch,
+    BY_LEVEL, BY_SUPPORT, COUNTS, OPEN, answer, judged, scratch,
 )  # fmt: skip
 from grailbench.util import memory
 
 MOST_EDGES = 2**31 - 1  #: a record numbers them in 31 bits
 TRIED = 256  #: random pairs that are searched to tell whether halves pay
 ENOUGH = 1 << 14  #: edges that each of them may look at
-PAYS = 4  #: halves are taken if they look at so many times fewer edges
+DENSE, PAYS = (
+    6,
+    4,
+)  #: halves are tried from so many edges a vertex on, and taken if searches look at so many times fewer edges
 WORK = 64  #: edges of a search in the time that one pair takes, about
 _BLOCK = 1 << 12  #: pairs that a thread answers at a time, at most
 _ALL = 2**62
@@ -35,15 +38,16 @@ _ALL = 2**62
 class SupportsIndex(Index):
     """Records of the vertices, and the edges that are searched.
 
-    arrays  'lanes' and, with labels, 'words' and 'chosen' (the supportive vertices in the order of their bits); in
-            halves 'down' and 'up', the edges in the row of one of their ends (see `build`)
+    arrays  'lanes', the records; where they are whole, 'chosen' (the supportive vertices in the order of their bits);
+            in halves 'down' and 'up', the edges in the row of one of their ends (see `build`)
     """
 
     concurrent = True
 
     def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray]):
         self.dag, self.workers, self.arrays = dag, params.workers, arrays
-        self.lanes, self.words, self.halves = arrays["lanes"], arrays.get("words"), "down" in arrays
+        self.lanes, self.halves = arrays["lanes"], "down" in arrays
+        self.words = self.lanes.view(np.uint64) if "chosen" in arrays else None
         self.scratches = Lender(partial(scratch, dag.vertices))
         self._counts = np.zeros(len(COUNTS), np.int64) if params.count else None
         self._lock = Lock()
@@ -91,12 +95,6 @@ class SupportsIndex(Index):
         by = int(judged(self.lanes, self.words, np.uint64(source), np.uint64(target)))
         if by == BY_LEVEL:
             return Decision(yes, "level", "no path leads from {0} to the level or the height of {1}", (source, target))
-        if by in (BY_LABELS, BY_TREE):
-            what = (
-                "{1} is below {0} in the spanning tree of a label pair" if by == BY_TREE
-                else "a label pair of {0} does not contain that of {1}"
-            )  # fmt: skip
-            return Decision(yes, "tree" if by == BY_TREE else "labels", what, (source, target))
         if by == OPEN:
             looked = dict(zip(("vertices expanded", "edges scanned"), counts[-2:].tolist(), strict=True))
             end = "they met" if yes else "no vertex was left that could lie between them"
@@ -105,7 +103,7 @@ class SupportsIndex(Index):
         return self._by_support(source, target, by == BY_SUPPORT)
 
     def _by_support(self, source: int, target: int, answer: bool) -> Decision:
-        words = self.words.reshape(-1, 2, WORDS)
+        words = build.words_of(self.lanes).reshape(-1, 2, WORDS)
         (reached, reaching), (further, to) = words[source], words[target]
         for bits, why in (
             (reached & to, "{0} reaches {2}, and {2} reaches {1}"),
@@ -136,41 +134,19 @@ class SupportsIndex(Index):
 
 def _record_fault(index: SupportsIndex, dag: Dag) -> str | None:
     """Returns the first thing that is wrong with the records, or None."""
-    lanes = index.lanes.reshape(dag.vertices + 1, -1)
-    if not (np.array_equal(lanes[:-1, build.LEVEL], dag.levels) and
-            np.array_equal(lanes[:-1, build.HEIGHT], build.heights(dag))):  # fmt: skip
-        return "a level or a height is not the longest path to the vertex, or from it"
-    if index.words is None:
-        return None
-    u, v = _first_wide(dag.offsets, dag.children, index.lanes)
-    if u >= 0:
-        return f"edge {u} -> {v}: a label of one end does not contain that of the other"
-    for end in (build.END, build.END_UP):
-        if not np.array_equal(np.sort(-lanes[:-2, end]), np.arange(1, dag.vertices)):
-            return "the ends of a label are no permutation of the ranks"
-    words = index.words.copy()
-    build.sweep(dag, words.reshape(-1, 2 * WORDS), *2 * [index.arrays["chosen"]])
-    return None if np.array_equal(words, index.words) else "what reaches a supportive vertex, or is reached, is wrong"
+    height = build.heights(dag)
+    if index.halves:
+        right = build.halved(dag, height)
+    else:
+        right = (build.records(dag, height, WHOLE),)
+        build.sweep(dag, right[0], index.arrays["chosen"], index.arrays["chosen"])
+    own = (index.lanes, *index.rows) if index.halves else (index.lanes,)
+    same = all(np.array_equal(mine, made) for mine, made in zip(own, right, strict=True))
+    return None if same else "a record or a row does not follow from the edges"
 
 
-@njit(cache=True, nogil=True)
-def _first_wide(offsets, children, lanes):
-    """The first edge whose ends' labels do not contain each other, the super-root's left out; -1, -1 if all do."""
-    for u in range(offsets.shape[0] - 2):
-        a = u * LONG
-        for k in range(offsets[u], offsets[u + 1]):
-            b = children[k] * LONG
-            for lane in (build.START, build.END):
-                if lanes[a + lane] > lanes[b + lane]:
-                    return u, children[k]
-            for lane in (build.START_UP, build.END_UP):
-                if lanes[b + lane] > lanes[a + lane]:
-                    return u, children[k]
-    return -1, -1
-
-
-#: further places in a block, behind `COMPONENT`: the number of vertices, and the addresses of lanes and words
-ROOT, LANES, SUPPORTS, FIELDS = range(2, 6)
+#: further places in a block, behind `COMPONENT`: the super-root, and the address of the records
+ROOT, LANES, FIELDS = range(2, 5)
 
 
 class OnePair:
@@ -184,7 +160,6 @@ class OnePair:
         block[ORIGINALS] = index.dag.super_root if component is None else component.shape[0]
         block[COMPONENT] = 0 if component is None else component.ctypes.data
         block[ROOT], block[LANES] = index.dag.super_root, index.lanes.ctypes.data
-        block[SUPPORTS] = 0 if index.words is None else index.words.ctypes.data
         self._component, self._index, self._kept = component, index, block
         self.quick, self.at = entry(_by_level if index.words is None else _by_records, QUICK), block.ctypes.data
 
@@ -217,19 +192,18 @@ def _by_records(at, source, target):
     u, v = components(block, source, target)
     if u == v:
         return True
-    lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * LONG,), np.int32)
-    words = carray(pointer(block[SUPPORTS]), ((block[ROOT] + 1) * 2 * WORDS,), np.uint64)
+    lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WHOLE,), np.int32)
+    words = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WIDTH,), np.uint64)
     by = judged(lanes, words, np.uint64(u), np.uint64(v))
-    return None if by == OPEN else by == BY_TREE or by == BY_SUPPORT
+    return None if by == OPEN else by == BY_SUPPORT
 
 
 @register
 class Supports(Implementation):
-    """Labels, supportive vertices and searches from both ends, with what will be read next loaded ahead.
+    """Supportive vertices, levels, and searches from both ends with what is read next loaded ahead.
 
-    A record says of each vertex its level and height, an interval of a depth-first search down the DAG and one of a
-    search up, and which of 192 supportive vertices it reaches and is reached by; those are chosen greedily, so that they
-    settle most reachable pairs of a sample. What records leave open is searched breadth first from both ends, on the
+    A record, one cache line, says of each vertex its level and height, and which of 192 supportive vertices it reaches
+    and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. What records leave open is searched breadth first from both ends, on the
     side that has looked at fewer edges, and vertices whose records exclude a path are not entered. Where a sample of
     random pairs says that it pays, as on dense random DAGs, records are levels and heights alone, and each edge is in
     the row of one of its ends: that nearer to the roots, or to the sinks, than its other end is.
@@ -238,9 +212,9 @@ class Supports(Implementation):
     name = "supports"
     source = (
         "after Hanauer, Schulz and Trummer 2021 (O'Reach), Merz and Sanders 2014 (PReaCH), "
-        "Yildirim, Chaoji and Zaki 2010 (GRAIL)"
+        "Cohen, Halperin, Kaplan and Zwick 2003 (2-hop covers)"
     )
-    cost = "O(n + m) to build, a query O(1) or a search of O(n + m) at most; 88 bytes a vertex, or 16 and 4 an edge"
+    cost = "O(n + m) to build, a query O(1) or a search of O(n + m) at most; 64 bytes a vertex, or 16 and 4 an edge"
     counts = COUNTS
     neutral = OUTCOMES
     axes = frozenset({"threads"})
@@ -253,26 +227,29 @@ class Supports(Implementation):
             raise InputError(
                 f"a graph of {dag.edges:,} edges; `supports` numbers {MOST_EDGES:,}", remedy="name `sequential`"
             )
-        need = dag.vertices * (4 * (LONG + SHORT) + 16 * WORDS + 24) + 12 * dag.edges
+        need = 4 * (WHOLE + SHORT + 4) * dag.vertices + 12 * dag.edges
         memory.require(need, f"the index of {dag.vertices:,} vertices")
         height = build.heights(dag)
-        quiet = Params(threads=1, seed=params.seed)
-        whole = SupportsIndex(dag, quiet, {"lanes": build.short_records(dag, height)})
-        halves = SupportsIndex(
-            dag, quiet, dict(zip(("lanes", "down", "up"), build.halved(dag, height), strict=True))
-        )  # fmt: skip
-        pairs = build.drawn_pairs(dag.vertices - 1, TRIED, params.seed)
-        if PAYS * _edges(halves, pairs) < _edges(whole, pairs):
-            return SupportsIndex(dag, params, halves.arrays)
-        del halves, height
-        words, chosen = build.supportive(dag, params.seed, params.workers)
-        lanes = build.long_records(dag, whole.lanes, params.workers)
-        return SupportsIndex(dag, params, {"lanes": lanes, "words": words, "chosen": chosen})
+        if dag.edges >= DENSE * dag.vertices and (found := _halves(dag, params, height)) is not None:
+            return found
+        lanes = build.records(dag, height, WHOLE)
+        return SupportsIndex(
+            dag, params, {"lanes": lanes, "chosen": build.add_words(dag, lanes, params.seed, params.workers)}
+        )
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> SupportsIndex:
         """Returns the index whose arrays these are; nothing is copied."""
         return SupportsIndex(dag, params, arrays)
+
+
+def _halves(dag: Dag, params: Params, height: np.ndarray) -> SupportsIndex | None:
+    """Returns the index in halves if searches in a sample look at far fewer edges there than with all rows, else None."""
+    quiet, sample = Params(threads=1, seed=params.seed), build.drawn_pairs(dag.vertices - 1, TRIED, params.seed)
+    halves = dict(zip(("lanes", "down", "up"), build.halved(dag, height), strict=True))
+    few = _edges(SupportsIndex(dag, quiet, halves), sample)
+    most = _edges(SupportsIndex(dag, quiet, {"lanes": build.records(dag, height, SHORT)}), sample)
+    return SupportsIndex(dag, params, halves) if PAYS * few < most else None
 
 
 def _edges(index: SupportsIndex, pairs: tuple[np.ndarray, np.ndarray]) -> int:

@@ -10,22 +10,20 @@ from numba import njit
 
 from grailbench.graph.instructions import prefetch
 from grailbench.problems.reachability.supports.build import (
-    DOWN, END, END_UP, HEIGHT, LEVEL, LONG, SHORT, START, START_UP, TREE, TREE_UP, UP, WORDS,
+    DOWN, FIRST, HEIGHT, LEVEL, SHORT, UP, WHOLE, WIDTH, WORDS,
 )  # fmt: skip
 
 COUNTS = (
-    "queries", "excluded_by_level", "excluded_by_labels", "accepted_by_tree", "accepted_by_hubs", "excluded_by_hubs",
-    "searches", "vertices_expanded", "edges_scanned",
+    "queries", "excluded_by_level", "accepted_by_hubs", "excluded_by_hubs", "searches", "vertices_expanded", "edges_scanned",
 )  # fmt: skip
 #: what records say of a pair; the first places of `COUNTS` but for `OPEN`
-OPEN, BY_LEVEL, BY_LABELS, BY_TREE, BY_SUPPORT, AGAINST_SUPPORT = range(6)
-_SEARCHES, _EXPANDED, _SCANNED = 6, 7, 8
+OPEN, BY_LEVEL, BY_SUPPORT, AGAINST_SUPPORT = range(4)
+_SEARCHES, _EXPANDED, _SCANNED = 4, 5, 6
+DEEP = 24  #: edges of a search by which the records at their ends are loaded before they are looked at
 AHEAD = 8  #: pairs by which the records of a pair are loaded before they are read
 _0, _1, _6, _63 = (np.uint64(value) for value in (0, 1, 6, 63))
-_LEVEL, _HEIGHT, _DOWN, _UP, _START, _END, _TREE, _START_UP, _END_UP, _TREE_UP = (
-    np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP, START, END, TREE, START_UP, END_UP, TREE_UP)
-)
-_SHORT, _LONG, _WIDTH = np.uint64(SHORT), np.uint64(LONG), np.uint64(2 * WORDS)
+_LEVEL, _HEIGHT, _DOWN, _UP = (np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP))
+_SHORT, _WHOLE, _WIDTH, _WORDS = (np.uint64(size) for size in (SHORT, WHOLE, WIDTH, WORDS))
 
 
 def scratch(vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -38,39 +36,30 @@ def scratch(vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def judged(lanes, words, u, v):
     """What the records say of u reaching v, two different vertices (uint64): `OPEN` or what settles it.
 
-    lanes  int32[(n + 1) * LONG], or with SHORT where `words` is None
-    words  uint64[n * 2 WORDS] or None
+    lanes  int32[(n + 1) * WHOLE], or with SHORT where `words` is None
+    words  the same memory, uint64[(n + 1) * WIDTH], or None
     """
-    stride = _SHORT if words is None else _LONG
+    stride = _SHORT if words is None else _WHOLE
     a, b = u * stride, v * stride
     if (lanes[a + _LEVEL] >= lanes[b + _LEVEL]) | (lanes[a + _HEIGHT] <= lanes[b + _HEIGHT]):
         return BY_LEVEL
     if words is None:
         return OPEN
-    if (
-        (lanes[a + _START] > lanes[b + _START]) | (lanes[a + _END] > lanes[b + _END])
-        | (lanes[b + _START_UP] > lanes[a + _START_UP]) | (lanes[b + _END_UP] > lanes[a + _END_UP])
-    ):  # fmt: skip
-        return BY_LABELS
-    if (lanes[a + _TREE] <= -lanes[b + _END]) | (lanes[b + _TREE_UP] <= -lanes[a + _END_UP]):
-        return BY_TREE
-    a, b = u * _WIDTH, v * _WIDTH
+    a, b = u * _WIDTH + np.uint64(FIRST), v * _WIDTH + np.uint64(FIRST)
     between = beyond = _0
-    for word in range(np.uint64(WORDS)):
-        reached, to = words[a + word], words[b + np.uint64(WORDS) + word]
+    for word in range(_WORDS):
+        reached, to = words[a + word], words[b + _WORDS + word]
         between |= reached & to
-        beyond |= (words[b + word] & ~reached) | (words[a + np.uint64(WORDS) + word] & ~to)
+        beyond |= (words[b + word] & ~reached) | (words[a + _WORDS + word] & ~to)
     if between != _0:
         return BY_SUPPORT
     return AGAINST_SUPPORT if beyond != _0 else OPEN
 
 
 @njit(cache=True, inline="always")
-def _load(lanes, words, v):
-    """Asks for the records of a vertex (uint64)."""
-    prefetch(lanes, v * (_SHORT if words is None else _LONG))
-    if words is not None:
-        prefetch(words, v * _WIDTH)
+def _load(lanes, stride, v):
+    """Asks for the record of a vertex (uint64)."""
+    prefetch(lanes, v * stride)
 
 
 @njit(cache=True, nogil=True)
@@ -88,19 +77,19 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
     counts   int64[len(COUNTS)] or None
     """
     sources, targets = pairs
-    stride = _SHORT if words is None else _LONG
+    stride = _SHORT if words is None else _WHOLE
     first, last = block
     left, open_ = np.empty(last - first, np.int64), 0
     for i in range(first, last):
         if i + AHEAD < last:
-            _load(lanes, words, np.uint64(sources[i + AHEAD]))
-            _load(lanes, words, np.uint64(targets[i + AHEAD]))
+            _load(lanes, stride, np.uint64(sources[i + AHEAD]))
+            _load(lanes, stride, np.uint64(targets[i + AHEAD]))
         u, v = np.uint64(sources[i]), np.uint64(targets[i])
         if u == v or lanes[u * stride + _LEVEL] == 0:  # the super-root reaches everything
             answers[i] = True
             continue
         by = judged(lanes, words, u, v)
-        answers[i] = (by == BY_TREE) | (by == BY_SUPPORT)
+        answers[i] = by == BY_SUPPORT
         left[open_] = i
         open_ += by == OPEN
         if counts is not None and by != OPEN:
@@ -121,7 +110,7 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
 def _search(ends, lanes, words, rows, halves, scratch, most, counts):
     """Searches breadth first down from the first end and up from the second, always on the side that has looked at fewer
     edges. Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
-    stride = _SHORT if words is None else _LONG
+    stride = _SHORT if words is None else _WHOLE
     (source, target), (down, up), (marks, queue, leaves) = ends, rows, scratch
     n = np.uint64(queue.shape[0])
     _mark(marks, source, _0)
@@ -129,6 +118,7 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
     queue[0], queue[n - _1] = source, target
     head, tail, left, right, leaf = _0, _1, n - _1, n - np.uint64(2), _0  # the second queue grows from the right
     below = above = expanded = 0  # edges looked at
+    soon, later, below_loaded, above_loaded = _0, n - _1, 0, 0  # what is loaded: vertices of the queues, and their edges
     found = False
     while not found and below + above < most:
         waiting, other = head < tail, left != right
@@ -138,8 +128,11 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
         if waiting and (not other or below <= above):
             u = np.uint64(queue[head])
             head += _1
-            if head < tail:
-                _load_row(lanes, words, down, np.uint64(queue[head]) * stride + _DOWN, stride)
+            soon = max(soon, head)
+            while soon < tail and below_loaded < below + DEEP:
+                below_loaded = max(below_loaded, below)
+                below_loaded += _load_row(lanes, down, np.uint64(queue[soon]) * stride + _DOWN, stride)
+                soon += _1
             at = u * stride + _DOWN
             for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
                 v = np.uint64(down[k])
@@ -154,21 +147,25 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                 if by == OPEN:
                     _mark(marks, v, _0)
                     row = v * stride + _DOWN
-                    if lanes[row] == lanes[row + stride]:
+                    if halves and lanes[row] == lanes[row + stride]:
                         leaves[leaf] = v
                         leaf += _1
                     else:
                         prefetch(down, np.uint64(lanes[row]))
+                        prefetch(lanes, row + stride)  # where the row ends
                         queue[tail] = v
                         tail += _1
-                elif (by == BY_TREE) | (by == BY_SUPPORT):
+                elif by == BY_SUPPORT:
                     found = True
                     break
         else:
             u = np.uint64(queue[left])
             left -= _1
-            if left != right:
-                _load_row(lanes, words, up, np.uint64(queue[left]) * stride + _UP, stride)
+            later = min(later, left)
+            while later != right and above_loaded < above + DEEP:
+                above_loaded = max(above_loaded, above)
+                above_loaded += _load_row(lanes, up, np.uint64(queue[later]) * stride + _UP, stride)
+                later -= _1
             at = u * stride + _UP
             for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
                 v = np.uint64(up[k])
@@ -183,14 +180,15 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                 if by == OPEN:
                     _mark(marks, v, _1)
                     row = v * stride + _UP
-                    if lanes[row] == lanes[row + stride]:
+                    if halves and lanes[row] == lanes[row + stride]:
                         leaves[leaf] = v
                         leaf += _1
                     else:
                         prefetch(up, np.uint64(lanes[row]))
+                        prefetch(lanes, row + stride)  # where the row ends
                         queue[right] = v
                         right -= _1
-                elif (by == BY_TREE) | (by == BY_SUPPORT):
+                elif by == BY_SUPPORT:
                     found = True
                     break
     _unmark(marks, queue, _0, tail)
@@ -202,9 +200,10 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
 
 
 @njit(cache=True, inline="always")
-def _load_row(lanes, words, ends, at, stride):
+def _load_row(lanes, ends, at, stride):
     for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
-        _load(lanes, words, np.uint64(ends[k]))
+        _load(lanes, stride, np.uint64(ends[k]))
+    return np.int64(lanes[at + stride] - lanes[at])
 
 
 @njit(cache=True, inline="always")
