@@ -59,7 +59,7 @@ def recorded():
 
 
 #: counters of recorded runs that their implementations no longer have: what they counted is no longer done
-RETIRED = {("sssp", "near-far"): {"by_one_block"}}
+RETIRED = {("sssp", "near-far"): {"by_one_block"}, ("reachability", "core"): {"queries_to_labels"}}
 
 
 @pytest.mark.slow

@@ -108,7 +108,7 @@ def test_the_closure_takes_half_a_bit_a_pair_and_fits_where_core_makes_it(monkey
         monkeypatch.setattr(index, "SMALL", room)
         monkeypatch.setattr(index.memory, "available", lambda: 0)
         made = index.Core.build(graph.dag, Params(), NoTimer())
-        assert found.fits == (made.inner is None) == (room == found.needed_bytes)
+        assert found.fits == isinstance(made, index.CoreIndex) == (room == found.needed_bytes)
 
 
 def test_reach_is_that_of_plain_python_on_a_graph_with_cycles():

@@ -19,8 +19,8 @@ from grailbench.problems import contract
 from grailbench.problems.contract import NoTimer, Timer, implementation, register
 from grailbench.problems.reachability.counters import OUTCOMES
 
-__all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "implementation",
-           "register"]  # fmt: skip
+__all__ = ["FILTERS", "Count", "Decision", "Implementation", "Index", "NoTimer", "Params", "Timer", "edge_fault",
+           "implementation", "register"]  # fmt: skip
 
 FILTERS = ("level", "tree", "hubs")
 CHOICES = {"search": ("dfs", "bfs", "bbfs"), "order": ("lexicographic", "random"), "trees": ("each", "one")}
@@ -208,3 +208,14 @@ class Implementation(contract.Implementation):
             dag = condense(graph, params.workers if "threads" in cls.axes or "gpu" in cls.needs else 1)
         with timer.phase("label"):
             return cls.build(dag, params, timer)
+
+
+def edge_fault(query_batch: Callable, dag: Dag) -> str | None:
+    """Returns the first edge that is not answered 'yes', or its reverse 'no'; None if there is none."""
+    edges = tuple(np.ascontiguousarray(ends) for ends in dag.edges_without_super_root())
+    for (us, vs), wanted in ((edges, True), (edges[::-1], False)):
+        wrong = np.flatnonzero(query_batch(us, vs, NoTimer()) != wanted)
+        if wrong.size:
+            u, v = int(us[wrong[0]]), int(vs[wrong[0]])
+            return f"{u} -> {v} is {'an edge' if wanted else 'against an edge'} and is answered {not wanted}"
+    return None

@@ -13,12 +13,21 @@ from grailbench.graph.threads import helpers
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core import records, rows
 from grailbench.problems.reachability.core.closure import close, words
-from grailbench.problems.reachability.core.inner import Inner
 from grailbench.problems.reachability.core.patterns import PAGE, Patterns
 from grailbench.problems.reachability.core.peel import Peeled, peel
 from grailbench.problems.reachability.core.records import reaches
 from grailbench.problems.reachability.cpu.single import COMPONENT, ORIGINALS, QUICK, components, entry, outside, pointer
-from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.index import (
+    Decision,
+    Implementation,
+    Index,
+    Params,
+    Timer,
+    edge_fault,
+    register,
+)  # fmt: skip
+from grailbench.problems.reachability.supports.index import Supports, SupportsIndex
+from grailbench.problems.reachability.supports.search import COUNTS
 from grailbench.util import memory
 
 PLAIN = 4  #: bytes a vertex up to which the closure of the core is kept as bits, without contraction
@@ -26,11 +35,9 @@ PAGES = 64 << 10  #: bytes that patterns may always take, if the closure as bits
 _PER_THREAD = 1 << 16  #: pairs of a batch that justify one more thread
 SMALL = 64 << 20  #: bytes of a closure that is made without asking how much memory is free
 SHARE = 4  #: a larger one may take this part of the free memory, unless `Params.memory` says otherwise
-MOST_ASKED, MOST_SEARCHED = 1 << 24, 1 << 18  #: at least so many queries are asked; fewer of an index that searches
+MOST_ASKED = 1 << 24  #: at least so many queries are asked
 LEAST = 16  #: targets that are tried at least
 _1 = np.uint64(1)
-#: of the counters of labels on the core, those that `core` repeats
-SEARCHED = "queries", "searches", "vertices_expanded", "edges_scanned"
 #: What `sizes` returns. Where all bytes are 0, trees answer everything; else the one that is not 0 tells the form.
 SIZES = (
     "peeled_above", "peeled_below", "core_vertices", "closure_rows", "closure_columns",
@@ -51,19 +58,18 @@ def size_counters(
 
 
 class CoreIndex(Index):
-    """The records of the vertices, and the closure or another index of the core.
+    """The records of the vertices, and the closure of the core.
 
     arrays  'shape': int64[2], b and k of `Peeled`, and with 'table' int64[5]: then the grid of `patterns`, and how
             many rows and columns the closure has; either 'tree' alone or 'sources' and 'targets' (see `records`);
-            unless there is an inner index, the closure: 'bits' (see `closure`), or 'table', 'owner', 'words' and
+            and the closure: 'bits' (see `closure`), or 'table', 'owner', 'words' and
             'usual' (see `patterns`)
-    inner   the index of the core where its closure does not fit the budget, else None
     """
 
     concurrent = True
 
-    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray], inner: Inner | None):
-        self.dag, self.workers, self.arrays, self.inner = dag, params.workers, arrays, inner
+    def __init__(self, dag: Dag, params: Params, arrays: dict[str, np.ndarray]):
+        self.dag, self.workers, self.arrays = dag, params.workers, arrays
         self.tree, self.bits = arrays.get("tree"), arrays.get("bits")
         self._counts, self._queries = params.count, 0
         if self.tree is None:
@@ -99,13 +105,6 @@ class CoreIndex(Index):
         answers = np.empty(sources.shape[0], np.bool_)
         if self._counts:
             self._queries += answers.size
-        if self.inner is not None:
-            batch, size = (sources, targets, answers), sources.shape[0] + 1  # the kernel writes one entry too many
-            opened, rows, columns = np.empty(size, np.int64), np.empty(size, np.int32), np.empty(size, np.int32)
-            left = records.settle(self.sources, self.targets, batch, self.above, opened, rows, columns)
-            if left:
-                answers[opened[:left]] = self.inner.answer(rows[:left], columns[:left])
-            return answers
         shares = max(1, min(self.workers, answers.size // _PER_THREAD))
         if shares == 1:
             self._answer_share((sources, targets, answers))
@@ -125,9 +124,9 @@ class CoreIndex(Index):
         else:
             self._answer(*self._seen, batch, self.above, self.closure)
 
-    def one_pair(self, component: np.ndarray | None) -> OnePair | None:
-        """Answers by the same records; None where the core has an index of its own."""
-        return None if self.inner is not None else OnePair(component, self)
+    def one_pair(self, component: np.ndarray | None) -> OnePair:
+        """Answers by the same records."""
+        return OnePair(component, self)
 
     def decide(self, source: int, target: int) -> Decision:
         """Asks one query, and reads from the records which step answered it."""
@@ -153,41 +152,36 @@ class CoreIndex(Index):
         sharing = np.flatnonzero((columns == column) & (places >= self.above))
         first = low if length else self.above + row
         gates = int(np.flatnonzero(places == first)[0]), int(sharing[np.argmin(places[sharing])])
-        whose = "the packed closure of the core" if self.inner is None else "labels, filters and searches on the core"
         word = "yes" if found else "no"
-        why = f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and {whose} says {word}"
-        return Decision(found, "closure" if self.inner is None else "core", why, (source, target, *gates))
+        why = (
+            f"{{0}} reaches what {{2}} does, {{1}} is reached by what {{3}} is, and the closure of the core says {word}"
+        )
+        return Decision(found, "closure", why, (source, target, *gates))
 
     def check_labels(self, dag: Dag) -> str | None:
         """Compares answers with every edge, and for some targets with those of children."""
         return fault(self, dag)
 
     def stored(self) -> dict[str, np.ndarray]:
-        """Returns all arrays, those of an inner index with the prefix 'inner_'."""
-        inner = {} if self.inner is None else {f"inner_{name}": each for name, each in self.inner.stored().items()}
-        return self.arrays | inner
+        return self.arrays
 
     @property
     def counters(self) -> dict[str, int]:
-        """The pairs asked, the form of the index (`size_counters`), and what was searched where the core has labels."""
+        """The pairs asked, and the form of the index (`size_counters`)."""
         if not self._counts:
             return {}
         k, sizes = self.core, [self.arrays[name].nbytes for name in Patterns._fields[1:] if name in self.arrays]
-        bits, labels = (0 if each is None else each.nbytes for each in (self.bits, self.inner))
+        bits = 0 if self.bits is None else self.bits.nbytes
         shape = self.arrays["shape"][3:].tolist() if sizes else (k, k) if bits else (0, 0)
-        searched = dict.fromkeys(SEARCHED, 0) if self.inner is None else self.inner.index.counters
         return {
             "queries": self._queries,
-            **size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(sizes), labels),
-            "queries_to_labels": searched["queries"],
-            **{name: searched[name] for name in SEARCHED[1:]},
+            **size_counters(self.dag.vertices - 1, self.above, k, shape, bits, sum(sizes)),
         }
 
     @property
     def index_bytes(self) -> int:
-        """Bytes of the records and of the closure, or of the inner index with the edges that it searches."""
-        own = sum(array.nbytes for name, array in self.arrays.items() if name != "shape")
-        return own + (0 if self.inner is None else self.inner.nbytes)
+        """Bytes of the records and of the closure."""
+        return sum(array.nbytes for name, array in self.arrays.items() if name != "shape")
 
 
 def fault(index: CoreIndex, dag: Dag, query_batch: Callable = None) -> str | None:
@@ -202,19 +196,7 @@ def fault(index: CoreIndex, dag: Dag, query_batch: Callable = None) -> str | Non
     """
     if index.tree is None and not _inside(index):
         return "a record or an entry of the closure leads out of it"
-    inner = None if index.inner is None else index.inner.index.check_labels(index.inner.dag)
-    return inner or edge_fault(query_batch or index.query_batch, dag) or _target_fault(index, dag)
-
-
-def edge_fault(query_batch: Callable, dag: Dag) -> str | None:
-    """Returns the first edge that is not answered 'yes', or its reverse 'no'; None if there is none."""
-    edges = tuple(np.ascontiguousarray(ends) for ends in dag.edges_without_super_root())
-    for (us, vs), wanted in ((edges, True), (edges[::-1], False)):
-        wrong = np.flatnonzero(query_batch(us, vs, NoTimer()) != wanted)
-        if wrong.size:
-            u, v = int(us[wrong[0]]), int(vs[wrong[0]])
-            return f"{u} -> {v} is {'an edge' if wanted else 'against an edge'} and is answered {not wanted}"
-    return None
+    return edge_fault(query_batch or index.query_batch, dag) or _target_fault(index, dag)
 
 
 def _inside(index: CoreIndex) -> bool:
@@ -228,8 +210,8 @@ def _inside(index: CoreIndex) -> bool:
 
 
 def _target_fault(index: CoreIndex, dag: Dag) -> str | None:
-    n, queries = dag.vertices, MOST_ASKED if index.inner is None else MOST_SEARCHED
-    tried = np.random.default_rng(1).permutation(n)[: max(LEAST, queries // n)].astype(np.int32)
+    n = dag.vertices
+    tried = np.random.default_rng(1).permutation(n)[: max(LEAST, MOST_ASKED // n)].astype(np.int32)
     everyone, reached = np.arange(n, dtype=np.int32), np.empty(n, np.uint64)
     for first in range(0, tried.size, 64):
         some = tried[first : first + 64]
@@ -391,8 +373,8 @@ class Core(Implementation):
     out-trees below, in which intervals of a pre-order answer. Every other pair is one of the core between them. The
     counters tell the form of the index. Forest: no core is left. Bits: the closure of the core is a triangle of bits.
     Patterns: where that takes many bytes, chains are contracted, equal rows and words kept once, and rows fill each
-    other's holes. Labels: if the closure does not fit `memory`, the core alone is labelled and searched as by
-    `parallel`.
+    other's holes. If the closure does not fit `memory`, the index is that
+    of `supports`.
     """
 
     name = "core"
@@ -401,33 +383,25 @@ class Core(Implementation):
         "O(n + m), and k^2 / 16 bytes at most and O(k m / 64) for a core of k; a query O(1), but a search where the "
         "closure is given up; 4 to 24 bytes a vertex"
     )
-    counts = ("queries", *SIZES, "queries_to_labels", *SEARCHED[1:])
-    neutral = (*Implementation.neutral, *SIZES, "queries_to_labels")
+    counts = ("queries", *SIZES, *COUNTS[1:])
+    neutral = (*Implementation.neutral, *SIZES)
     axes = frozenset({"threads", "memory"})
     label_free = True
 
     @classmethod
-    def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex:
-        """Peels, writes the records, and closes the core."""
-        peeled = peel(dag)
-        found = cls.exact(dag, peeled, params)
-        if found is not None:
-            return found
-        sources, targets = records.records(peeled)
-        arrays = _shape(peeled) | {"sources": sources, "targets": targets}
-        return CoreIndex(dag, params, arrays, Inner.build(dag, peeled, params))
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> CoreIndex | SupportsIndex:
+        """Peels, writes the records, and closes the core, or takes `supports` if the closure does not fit."""
+        return cls.exact(dag, peel(dag), params) or Supports.build(dag, params, timer)
 
     @classmethod
     def exact(cls, dag: Dag, peeled: Peeled, params: Params) -> CoreIndex | None:
         """Returns the index that needs no search; None if the closure does not fit the budget, or memory runs out."""
         if peeled.vertices in (peeled.above, peeled.below):
-            return CoreIndex(dag, params, _shape(peeled) | {"tree": records.tree_records(peeled)}, None)
+            return CoreIndex(dag, params, _shape(peeled) | {"tree": records.tree_records(peeled)})
         arrays = _closed(dag, peeled, params)
-        return None if arrays is None else CoreIndex(dag, params, _shape(peeled) | arrays, None)
+        return None if arrays is None else CoreIndex(dag, params, _shape(peeled) | arrays)
 
     @classmethod
-    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreIndex:
+    def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreIndex | SupportsIndex:
         """Returns the index whose arrays these are; nothing is read or copied."""
-        inner = {name.removeprefix("inner_"): each for name, each in arrays.items() if name.startswith("inner_")}
-        own = {name: each for name, each in arrays.items() if not name.startswith("inner_")}
-        return CoreIndex(dag, params, own, Inner.restored(params, inner) if inner else None)
+        return CoreIndex(dag, params, arrays) if "shape" in arrays else Supports.restored(dag, params, arrays)

@@ -168,24 +168,3 @@ def answer_tree(tree, batch, root, upward):
             u, v = np.uint64(us[i]), np.uint64(vs[i])
             inside = np.uint64(tree[v, 0]) - np.uint64(tree[u, 0]) < np.uint64(tree[u, 1])
             answers[i] = inside | (us[i] == root)
-
-
-@njit(cache=True, nogil=True)
-def settle(sources, targets, batch, above, opened, rows, columns):
-    """Answers what the forests decide, and lists the pairs of the core that they leave open; returns how many.
-
-    sources, targets: the records [n + 1, 4] and [n + 1, 2] without a closure. opened int64[q], rows and columns
-    int32[q] get the number of each open pair in the batch, its row and its column, from 0.
-    """
-    us, vs, answers = batch
-    left, above = 0, np.uint64(above)
-    for i in range(answers.shape[0]):
-        u, v = np.uint64(us[i]), np.uint64(vs[i])
-        place, row = np.uint64(sources[u, 0]), np.uint64(sources[u, 1])
-        u_low, u_length = np.uint64(sources[u, 2]), np.uint64(sources[u, 3])
-        low, length = np.uint64(targets[v, 0]), np.uint64(targets[v, 1])
-        column = max(length, above) - above
-        answers[i] = (place - low < length) | (low - u_low < u_length)
-        opened[left], rows[left], columns[left] = i, row, np.int64(column) - 1
-        left += column > row
-    return left

@@ -2,21 +2,21 @@
 
 Every vertex has a record. Its first four lanes, int32, are always there:
 
-    LEVEL   longest path from the super-root       DOWN   where its row begins among the edges that are searched downwards
-    HEIGHT  longest path to a sink                 UP     the same among those that are searched upwards
+    LEVEL   longest path from the super-root      DOWN   where its row begins among the edges that are searched down
+    HEIGHT  longest path to a sink                UP     the same among those that are searched up
 
 Six words, uint64, follow in a whole record, which then fills a cache line: which of 192 supportive vertices the vertex
 reaches (three words), and which of them reach it. They are chosen greedily, so that they settle as many as possible of
 the pairs of 192 random sources and 192 random targets.
 
-Halves: with r(v) = 2 level for a vertex that is nearer to the roots than to the sinks, and 2 height + 1 for the others,
-r rises along every path and then falls. So a path from u to v is one of edges that lead to a greater r, and one that comes
-up from v by edges whose other end has a greater r: each edge belongs to one end, and both searches together look at few
-of them. But both must come to their end before the answer is 'no'.
+Halves: let r(v) be 2 level for a vertex that is nearer to the roots than to the sinks, and 2 height + 1 for the others.
+Along every path r rises, and then falls. So a path from u to v is one down from u by edges that lead to a greater r,
+and one up from v by edges whose other end has a greater r. Each edge belongs to one of its ends, and both searches
+together look at few of them, but both must come to their end before the answer is 'no'.
 
-Sources: supportive vertices after Hanauer, Schulz and Trummer (O'Reach, SEA 2021), chosen greedily as landmarks of 2-hop
-covers are (Cohen, Halperin, Kaplan and Zwick, SIAM J. Comput. 32(5), 2003); contraction by levels after Merz and Sanders
-(PReaCH, ESA 2014).
+Sources: supportive vertices after Hanauer, Schulz and Trummer (O'Reach, SEA 2021), chosen greedily as the landmarks of
+2-hop covers are (Cohen, Halperin, Kaplan and Zwick, SIAM J. Comput. 32(5), 2003); contraction after Merz and Sanders
+(PReaCH, ESA 2014), by levels.
 """
 
 from functools import partial
@@ -138,8 +138,11 @@ def sweep(dag: Dag, lanes: np.ndarray, below: np.ndarray, above: np.ndarray, thr
 
 @njit(cache=True, nogil=True)
 def _sweep(offsets, ends, order, words, first):
-    """Adds the words of the ends of its row to those of each vertex, in the order, int32[n - 1], which has the ends of a
-    row before the vertex, and not the super-root. first: the place of the words in a record."""
+    """Adds the words of the ends of its row to those of each vertex.
+
+    order  int32[n - 1], without the super-root: the ends of a row come before the vertex
+    first  the place of the words in a record
+    """
     for i in range(order.shape[0]):
         if i + _SOON < order.shape[0]:
             _load_row(offsets, ends, order[i + _SOON], words, WIDTH, first)

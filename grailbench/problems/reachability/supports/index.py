@@ -12,14 +12,27 @@ from numba import carray, njit
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.threads import Lender, blocks, justified, on_threads
-from grailbench.problems.reachability.core.index import edge_fault
 from grailbench.problems.reachability.counters import OUTCOMES
 from grailbench.problems.reachability.cpu.single import COMPONENT, ORIGINALS, QUICK, components, entry, outside, pointer
-from grailbench.problems.reachability.index import Decision, Implementation, Index, NoTimer, Params, Timer, register
+from grailbench.problems.reachability.index import (
+    Decision,
+    Implementation,
+    Index,
+    Params,
+    Timer,
+    edge_fault,
+    register,
+)  # fmt: skip
 from grailbench.problems.reachability.supports import build
 from grailbench.problems.reachability.supports.build import SHORT, WHOLE, WIDTH, WORDS
 from grailbench.problems.reachability.supports.search import (
-    BY_LEVEL, BY_SUPPORT, COUNTS, OPEN, answer, judged, scratch,
+    BY_LEVEL,
+    BY_SUPPORT,
+    COUNTS,
+    OPEN,
+    answer,
+    judged,
+    scratch,
 )  # fmt: skip
 from grailbench.util import memory
 
@@ -30,6 +43,7 @@ DENSE, PAYS = (
     6,
     4,
 )  #: halves are tried from so many edges a vertex on, and taken if searches look at so many times fewer edges
+SMALL = 64 << 20  #: bytes that are taken without asking how many are free
 WORK = 64  #: edges of a search in the time that one pair takes, about
 _BLOCK = 1 << 12  #: pairs that a thread answers at a time, at most
 _ALL = 2**62
@@ -203,10 +217,11 @@ class Supports(Implementation):
     """Supportive vertices, levels, and searches from both ends with what is read next loaded ahead.
 
     A record, one cache line, says of each vertex its level and height, and which of 192 supportive vertices it reaches
-    and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. What records leave open is searched breadth first from both ends, on the
-    side that has looked at fewer edges, and vertices whose records exclude a path are not entered. Where a sample of
-    random pairs says that it pays, as on dense random DAGs, records are levels and heights alone, and each edge is in
-    the row of one of its ends: that nearer to the roots, or to the sinks, than its other end is.
+    and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. What records
+    leave open is searched breadth first from both ends, on the side that has looked at fewer edges, and vertices whose
+    records exclude a path are not entered. Where a sample of pairs says that it pays, as on sparse random DAGs of a few
+    edges a vertex, records are levels and heights alone, and each edge is in the row of one of its ends: the one nearer
+    to the roots, or to the sinks, than the other.
     """
 
     name = "supports"
@@ -228,7 +243,8 @@ class Supports(Implementation):
                 f"a graph of {dag.edges:,} edges; `supports` numbers {MOST_EDGES:,}", remedy="name `sequential`"
             )
         need = 4 * (WHOLE + SHORT + 4) * dag.vertices + 12 * dag.edges
-        memory.require(need, f"the index of {dag.vertices:,} vertices")
+        if need > SMALL:
+            memory.require(need, f"the index of {dag.vertices:,} vertices")
         height = build.heights(dag)
         if dag.edges >= DENSE * dag.vertices and (found := _halves(dag, params, height)) is not None:
             return found
@@ -244,7 +260,7 @@ class Supports(Implementation):
 
 
 def _halves(dag: Dag, params: Params, height: np.ndarray) -> SupportsIndex | None:
-    """Returns the index in halves if searches in a sample look at far fewer edges there than with all rows, else None."""
+    """Returns the index in halves if searches look at far fewer edges there than with all rows, else None."""
     quiet, sample = Params(threads=1, seed=params.seed), build.drawn_pairs(dag.vertices - 1, TRIED, params.seed)
     halves = dict(zip(("lanes", "down", "up"), build.halved(dag, height), strict=True))
     few = _edges(SupportsIndex(dag, quiet, halves), sample)

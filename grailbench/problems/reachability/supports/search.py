@@ -10,11 +10,20 @@ from numba import njit
 
 from grailbench.graph.instructions import prefetch
 from grailbench.problems.reachability.supports.build import (
-    DOWN, FIRST, HEIGHT, LEVEL, SHORT, UP, WHOLE, WIDTH, WORDS,
+    DOWN,
+    FIRST,
+    HEIGHT,
+    LEVEL,
+    SHORT,
+    UP,
+    WHOLE,
+    WIDTH,
+    WORDS,
 )  # fmt: skip
 
 COUNTS = (
-    "queries", "excluded_by_level", "accepted_by_hubs", "excluded_by_hubs", "searches", "vertices_expanded", "edges_scanned",
+    "queries", "excluded_by_level", "accepted_by_hubs", "excluded_by_hubs", "searches", "vertices_expanded",
+    "edges_scanned",
 )  # fmt: skip
 #: what records say of a pair; the first places of `COUNTS` but for `OPEN`
 OPEN, BY_LEVEL, BY_SUPPORT, AGAINST_SUPPORT = range(4)
@@ -108,8 +117,8 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
 
 @njit(cache=True, nogil=True)
 def _search(ends, lanes, words, rows, halves, scratch, most, counts):
-    """Searches breadth first down from the first end and up from the second, always on the side that has looked at fewer
-    edges. Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
+    """Searches breadth first down from the first end and up from the second, on the side that has looked at fewer edges.
+    Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
     stride = _SHORT if words is None else _WHOLE
     (source, target), (down, up), (marks, queue, leaves) = ends, rows, scratch
     n = np.uint64(queue.shape[0])
@@ -118,7 +127,12 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
     queue[0], queue[n - _1] = source, target
     head, tail, left, right, leaf = _0, _1, n - _1, n - np.uint64(2), _0  # the second queue grows from the right
     below = above = expanded = 0  # edges looked at
-    soon, later, below_loaded, above_loaded = _0, n - _1, 0, 0  # what is loaded: vertices of the queues, and their edges
+    soon, later, below_loaded, above_loaded = (
+        _0,
+        n - _1,
+        0,
+        0,
+    )  # what is loaded: vertices of the queues, edges
     found = False
     while not found and below + above < most:
         waiting, other = head < tail, left != right

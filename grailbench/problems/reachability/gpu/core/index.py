@@ -6,11 +6,11 @@ Importing this module imports no CUDA module, so that the registry works without
 import numpy as np
 
 from grailbench.graph.csr import Dag
-from grailbench.problems.reachability.core.index import SIZES, CoreIndex, edge_fault, fault, size_counters
-from grailbench.problems.reachability.core.inner import core_dag
+from grailbench.problems.reachability.core.index import SIZES, CoreIndex, fault, size_counters
 from grailbench.problems.reachability.core.records import OPEN
+from grailbench.problems.reachability.core.rows import core_dag
 from grailbench.problems.reachability.gpu.fused.index import Fused
-from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, edge_fault, register
 
 
 class CoreGpuIndex(Index):
@@ -68,7 +68,7 @@ class CoreGpuIndex(Index):
         """Checks answers to every edge, and the arrays, or the labels of the core, on the host."""
         if self._inner is not None:
             return self._inner.check_labels(self._inner_dag) or edge_fault(self.query_batch, dag)
-        return fault(CoreIndex(dag, self._params, self.fetch(), None), dag, self.query_batch)
+        return fault(CoreIndex(dag, self._params, self.fetch()), dag, self.query_batch)
 
     def fetch(self) -> dict[str, np.ndarray]:
         """Returns the arrays of `core.index.CoreIndex` from the device."""
