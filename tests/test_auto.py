@@ -21,9 +21,9 @@ def layered():
 
 @pytest.mark.parametrize(
     ("given", "taken"),
-    [({}, "core"), ({"memory": "1KiB"}, "parallel"), ({"memory": 1024, "threads": 1}, "sequential"),
+    [({}, "core"), ({"memory": "1KiB"}, "supports"), ({"memory": 1024, "threads": 1}, "supports"),
      ({"memory": "1MB"}, "core"), ({"pairs": 1}, "core"), ({"memory": 1024, "pairs": 512}, "sweep"),
-     ({"memory": 1024, "pairs": 513}, "parallel")],
+     ({"memory": 1024, "pairs": 513}, "supports")],
 )  # fmt: skip
 @pytest.mark.parametrize("free", [0, 2**40])
 def test_core_is_taken_where_its_closure_fits_whatever_memory_is_free(monkeypatch, given, taken, free):

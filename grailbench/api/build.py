@@ -52,8 +52,8 @@ def build(
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
              a plug-in; 'auto' takes `core`, exact and without a search, where the closure of the graph's core takes
-             at most `memory`; else `sweep`, which builds nothing, for 512 `pairs` or fewer; else `parallel`, or
-             `sequential` if there is one thread. The graph and these parameters alone decide
+             at most `memory`; else `sweep`, which builds nothing, for 512 `pairs` or fewer; else `supports`.
+             The graph and these parameters alone decide
     d        number of label pairs
     filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
     threads  worker threads, 0 for all cores

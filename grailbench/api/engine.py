@@ -25,9 +25,10 @@ from grailbench.graph.ids import Ids, from_stored
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core.index import SMALL, Core
 from grailbench.problems.reachability.core.peel import peel
-from grailbench.problems.reachability.cpu.grail import Parallel, Sequential
+from grailbench.problems.reachability.cpu.grail import Parallel
 from grailbench.problems.reachability.index import Implementation, Index, Params
 from grailbench.problems.reachability.stored import caller_for, from_arrays, here, to_arrays
+from grailbench.problems.reachability.supports.index import MOST_EDGES, Supports
 from grailbench.problems.reachability.sweep.index import Sweep
 from grailbench.util.outputs import atomic_file
 
@@ -85,8 +86,8 @@ def built(implementation: type[Implementation], params: Params, graph: Graph, de
 
 def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
     """Builds the index that suits a graph: `core` where the closure of its core fits `Params.memory` bytes, by default
-    `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `parallel`, or
-    `sequential` if there is one thread. Graph and parameters alone decide."""
+    `ROOM`; else `sweep`, which builds nothing, for at most `FEW` pairs in all (None: not known); else `supports`, or
+    `parallel` with more than `MOST_EDGES` edges. Graph and parameters alone decide."""
     own = replace(params, memory=params.memory or ROOM)
     graph.check()
     index = Core.exact(graph.dag, peel(graph.dag), own)
@@ -94,7 +95,7 @@ def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
         return Engine(Core, own, lambda: index, here, graph.check)
     if pairs is not None and pairs <= FEW:
         return built(Sweep, params, graph, None)
-    return built(Parallel if params.workers > 1 else Sequential, params, graph, None)
+    return built(Supports if graph.dag.edges <= MOST_EDGES else Parallel, params, graph, None)
 
 
 def write(graph: Graph, engine: Engine, path: Path) -> None:

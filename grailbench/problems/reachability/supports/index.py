@@ -152,8 +152,11 @@ def _record_fault(index: SupportsIndex, dag: Dag) -> str | None:
     if index.halves:
         right = build.halved(dag, height)
     else:
+        chosen = index.arrays["chosen"]
+        if not np.all((chosen >= 0) & (chosen < dag.super_root)):
+            return "a supportive vertex is none of the graph"
         right = (build.records(dag, height, WHOLE),)
-        build.sweep(dag, right[0], index.arrays["chosen"], index.arrays["chosen"])
+        build.sweep(dag, right[0], chosen, chosen)
     own = (index.lanes, *index.rows) if index.halves else (index.lanes,)
     same = all(np.array_equal(mine, made) for mine, made in zip(own, right, strict=True))
     return None if same else "a record or a row does not follow from the edges"

@@ -117,8 +117,8 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
 
 @njit(cache=True, nogil=True)
 def _search(ends, lanes, words, rows, halves, scratch, most, counts):
-    """Searches breadth first down from the first end and up from the second, on the side that has looked at fewer edges.
-    Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
+    """Searches breadth first down from the first end and up from the second, where fewer edges were looked at. Returns
+    whether they met, and how many edges were looked at. Arguments as in `answer`."""
     stride = _SHORT if words is None else _WHOLE
     (source, target), (down, up), (marks, queue, leaves) = ends, rows, scratch
     n = np.uint64(queue.shape[0])
