@@ -16,7 +16,7 @@ HEAD = """\
 
 `import grailbench as gb`: graphs with your own ids, an index of any implementation, and answers in a program. A walk
 from a table to an answer is in the [guide](guide.md#from-a-table-to-an-answer); NetworkX programs may keep calling
-[NetworkX](networkx.md). What the library costs beside the kernels is measured on
+[NetworkX](networkx.md); runs of benchmarks as data frames and figures are in a [notebook](results.ipynb). What the library costs beside the kernels is measured on
 [2 cores](../results/baselines/xeon-2core/README.md#the-library).
 
 Made from the docstrings by `python -m grailbench.api.reference > docs/library.md`; a test runs every example. The
@@ -35,7 +35,7 @@ little memory); both are `gb.GrailbenchError`, with a message of one line that s
 may use a graph or an index at once, and both can be pickled. A process that is forked after such use has them too; fork
 while no other thread asks, or spawn. After an interrupt (Ctrl-C) an index answers as before.
 """
-_CLASSES, _FUNCTIONS = ("Graph", "Index", "Explanation"), ("build", "load")
+_CLASSES, _FUNCTIONS = ("Graph", "Index", "Explanation", "Run"), ("build", "load", "read_run", "run")
 
 
 def page() -> str:
