@@ -184,7 +184,7 @@ def test_every_renderer_takes_every_table_of_a_report():
 
 def test_report_writes_latex_files_alone(capsys, tmp_path):
     run = store(tmp_path / "run", everything())
-    succeeds(capsys, "report", run, "--format", "latex")
+    succeeds(capsys, "report", run, "--format", "latex", "--out", run / "report")
     names = {path.name for path in (run / "report").iterdir()}
     assert {"cells.tex", "table-2.4.tex"} <= names
     assert {name.rpartition(".")[2] for name in names} == {"tex"}

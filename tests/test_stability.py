@@ -155,7 +155,7 @@ def test_more_trials_are_proposed_where_they_help_and_never_fewer_than_planned()
 def test_reports_say_it_on_every_way_out(capsys, tmp_path):
     rows = [row for i in range(8) for row in cell(ms=modes(3), dataset=f"{HOSTILE}{i}", phase="query")]
     folder = store(tmp_path / "run", [*rows, *trials(count=2)], CALM)
-    out, _ = succeeds(capsys, "report", str(folder), "--details", "--html")
+    out, _ = succeeds(capsys, "report", str(folder), "--details", "--html", "--out", folder / "report")
     assert "UNSTABLE: run again. The times of 8 of 9 cells cannot be trusted" in out
     assert "3 more cells: see the column 'stability'" in out
     assert "UNSTABLE: two modes" in out

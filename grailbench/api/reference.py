@@ -16,8 +16,8 @@ HEAD = """\
 
 `import grailbench as gb`: graphs with your own ids, an index of any implementation, and answers in a program. A walk
 from a table to an answer is in the [guide](guide.md#from-a-table-to-an-answer); NetworkX programs may keep calling
-[NetworkX](networkx.md); runs of benchmarks as data frames and figures are in a [notebook](results.ipynb). What the library costs beside the kernels is measured on
-[2 cores](../results/baselines/xeon-2core/README.md#the-library).
+[NetworkX](networkx.md); runs of benchmarks as data frames and figures are in a [notebook](results.ipynb). What the
+library costs beside the kernels is measured on [2 cores](../results/baselines/xeon-2core/README.md#the-library).
 
 Made from the docstrings by `python -m grailbench.api.reference > docs/library.md`; a test runs every example. The
 examples of `Index` are about this graph:

@@ -76,7 +76,7 @@ for run in runs:
         continue  # of unlike machines, which have no times together
     call(f"{name}.terminal.txt", "report", run)
     call(f"{name}.json", "report", run, "--json")
-    call(f"{name}.files.txt", "report", run, "--format", "both", "--out", out / f"{name}-files")
+    call(f"{name}.files.txt", "report", run, "--out", out / f"{name}-files")
     call(f"{name}.latex.txt", "report", run, "--format", "latex", "--out", out / f"{name}-latex")
     call(f"{name}.page.txt", "report", run, f"--html={out / name}.html")
     call(f"{name}.plot.txt", "plot", run, "--format", "svg", "--out", out / f"{name}-figures")
