@@ -131,7 +131,7 @@ def test_report_shows_measured_beside_printed_and_writes_nothing_unless_told(cap
     assert (code, err, printed.splitlines()[0][:8]) == (0, "", "dataset,")
     markdown, latex = (call(capsys, "report", run, "--format", form)[1] for form in ("markdown", "latex"))
     assert markdown.startswith("# Run run\n")
-    assert latex.count(r"\begin{table}") > 1
+    assert latex.count(r"\toprule") > 1
     assert sorted(run.rglob("*")) == before
     assert call(capsys, "report", run, "--table", "2.6", "--format", "csv", "--out", run / "report")[0] == 0
     assert (run / "report" / "table-2.6.csv").read_text() == printed

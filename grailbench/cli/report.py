@@ -17,7 +17,12 @@ FILES = ("markdown", "csv", "latex")  #: formats that files have
 @click.option("--format", "form", type=click.Choice(["markdown", "csv", "latex", "json"]),
               help="Print this in place of text for people; with --out, write files of it.")  # fmt: skip
 @click.option("--out", type=options.OUT_FOLDER, help="Write files into this folder: Markdown and CSV, or --format.")
-@click.option("--all", "everything", is_flag=True, help="Show long tables too.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Show long tables too, and all of the HTML page, which else has at most 2 MB.",
+)
 @click.option("--details", is_flag=True, help="Show every cell with its statistics too; other formats have them.")
 @click.option("--html", "page", type=options.Output(), is_flag=False, flag_value="", metavar="[=FILE]",
               help="Write figures and tables as one HTML file. [default: report/report.html in the run's "
@@ -117,7 +122,7 @@ def report(
     if page is not None:
         from grailbench.report.page import write
 
-        written.append(write(found, page, reference, out))
+        written.append(write(found, page, reference, out, everything))
     for path in written:
         note(f"written: {path}")
     if form == "json":

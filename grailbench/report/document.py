@@ -221,7 +221,9 @@ def files(report: Report, form: str = "both", added: Iterable[Table] = ()) -> di
     if form == "latex":
         source = f"{report.title}, on {machine(report.run.environment, whole=False)}"
         found |= _files(
-            [*report.shown, *added], "tex", lambda tables: "\n".join(latex(each, source) for each in tables)
+            [*report.shown, *added],
+            "tex",
+            lambda tables: "\n".join(latex(each, source, report.run.name) for each in tables),
         )
     else:
         shown = [*report.shown, *([report.details] if report.whole else [])] if form in ("csv", "both") else []

@@ -204,7 +204,7 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         notes.append(f"A graph that only others finished counts as {PENALTY:g}, or as our largest ratio.")
     title = _named(f"Best of ours against the best of the others, {by.title}", generated, found.graphs)
     return tabulate(f"{RIVALS}-{by.name}", title, columns, lines, notes=notes, words=("graph", "who"),
-                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS)  # fmt: skip
+                    ends=frozenset([len(found.graphs) - 1]), means=True, records=records, file=RIVALS)  # fmt: skip
 
 
 # ------------------------------------------------------------------ what workers add

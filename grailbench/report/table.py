@@ -29,6 +29,7 @@ class Table:
     right    headers of the right-aligned columns, which hold numbers
     keys     number of leading columns that identify a line
     ends     indices of the lines that end a group, such as a graph's measured, printed and ratio lines
+    means    True if the last group is of means over the others
     notes    sentences below it
     values   sort keys of the cells (number, text or None), one list per line; None if the texts are the keys
     links    addresses that the cells lead to, one list per line like `lines`, with None for a cell without; None if no
@@ -45,6 +46,7 @@ class Table:
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
+    means: bool = False
     notes: list[str] = field(default_factory=list)
     values: list[list[object]] | None = None
     records: list[dict] = field(default_factory=list)

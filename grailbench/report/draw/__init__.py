@@ -35,7 +35,7 @@ def svg(figure: Figure) -> str:
 
 
 def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str, bytes]]:
-    """Names and contents of a figure's files: each page as SVG, PNG or both (`form`), then the data as CSV.
+    """Names and contents of a figure's files: each page as SVG, PNG, both or PDF (`form`), then the data as CSV.
 
     source  the sentence on the origin of the numbers at the foot of the figure
     """
@@ -100,11 +100,13 @@ def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: boo
     """Each page of a figure, and its bytes from matplotlib by kind, without dates."""
     from grailbench.report.draw.sheet import styled
 
-    more = {"svg": {"Date": None, "Creator": "grailbench"}, "png": {"Software": "grailbench"}}
+    more = {"svg": {"Date": None, "Creator": "grailbench"}, "png": {"Software": "grailbench"},
+            "pdf": {"CreationDate": None, "Creator": "grailbench"}}  # fmt: skip
     for name, sheet in _pages(figure, source, words):
-        about, drawn = {"Title": sheet.figure.title, "Description": sheet.figure.caption}, {}
+        about, drawn = {"Title": sheet.figure.title}, {}
         with styled(name):
             for kind in kinds:
+                about["Subject" if kind == "pdf" else "Description"] = sheet.figure.caption
                 out = io.BytesIO()
                 sheet.picture.savefig(out, format=kind, dpi=DPI, metadata=about | more[kind])
                 drawn[kind] = out.getvalue()
