@@ -36,23 +36,12 @@ FILES = ("markdown", "csv", "latex")  #: formats that files have
 @options.as_json
 @options.many("--into", click.Path(path_type=Path), "Renew the marked tables and sentences of this Markdown page, from "
               "the runs that it names; may repeat.", "pages", metavar="PAGE")  # fmt: skip
+@click.option("--unstable", is_flag=True, help="Of --into: write numbers of unstable times too, each marked with †.")
 @click.option("--check", is_flag=True, help="Of --into: write nothing, fail when a page is not what its runs say.")
 def report(
-    run,
-    tables,
-    form,
-    out,
-    everything,
-    details,
-    page,
-    reference,
-    ceilings,
-    with_counters,
-    machine,
-    as_json,
-    pages,
-    check,
-):
+    run, tables, form, out, everything, details, page, reference, ceilings, with_counters, machine, as_json, pages,
+    unstable, check,
+):  # fmt: skip
     """Show what a run measured, and the printed tables that its cells fit: measured beside printed, and their ratio.
 
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
@@ -79,9 +68,10 @@ def report(
       -->
       <!-- end -->
 
-    A column may also be a sum of phases (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed
-    COLUMN table=6': the papers' number. In its place a block may have: say = "... {ratio} ... {ratio.mean}", a sentence
-    of the columns' values (also .least, .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph);
+    A column may also be of best-one-core, best-all-cores or best-cpu, the fastest of the run there, a sum of phases
+    (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed COLUMN table=6': the
+    papers' number. In its place a block may have: say = "... {ratio} ... {ratio.mean}", a sentence of the columns'
+    values (also .least, .most, .least_graph, .most_graph, .count, and {ratio@kegg} of one graph);
     figure = "figures/labels", an SVG beside the page, a mark a graph, with 'title', 'caption', 'axis' (or, stacked
     = true, bars of the columns, the last at their ends); a column 'gpu-fused floor' with limits = "limits", a
     folder beside the page, is the least time of `ready`, 'floor/counted' and 'floor/solve' those of a closure;
@@ -109,7 +99,7 @@ def report(
     from grailbench.report.render import json
 
     if pages:
-        _renew(pages, check, click.get_current_context())
+        _renew(pages, unstable, check, click.get_current_context())
         return
     found = document.of_run(run, tables, machine)
     folder, added, form = found.run.folder, [], "json" if as_json else form
@@ -136,16 +126,16 @@ def report(
     document.check_measured(found)
 
 
-def _renew(paths: tuple[Path, ...], check: bool, context: click.Context) -> None:
+def _renew(paths: tuple[Path, ...], unstable: bool, check: bool, context: click.Context) -> None:
     """Renew pages; if `check`, write nothing and raise CheckFailed when a page is not current."""
     from grailbench.errors import CheckFailed, InputError
     from grailbench.report.pages import Page
 
     given = [each for each in context.command.params if context.get_parameter_source(each.name).name == "COMMANDLINE"]
     if other := [each.human_readable_name.upper() if each.name == "run" else each.opts[0] for each in given
-                 if each.name not in ("pages", "check")]:  # fmt: skip
+                 if each.name not in ("pages", "unstable", "check")]:  # fmt: skip
         raise InputError(f"--into goes without {' and '.join(other)}", remedy="the page says which runs and tables")
-    pages = [Page(path) for path in paths]
+    pages = [Page(path, unstable) for path in paths]
     changed = [page.path for page in pages if not page.current]
     if check and changed:
         raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")

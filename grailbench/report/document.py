@@ -124,7 +124,7 @@ class Report:
     def unstable(self) -> list[str]:
         """Warnings of times that cannot be trusted, with the remedy; none if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
-        return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
+        return stability.warnings(self.run.cells, name, self.verdicts or None)
 
     def _printed(self) -> list[str]:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
@@ -163,7 +163,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    report, names = Report(run, verdicts=stability.verdicts(run.cells, run.environment)), tuple(dict.fromkeys(names))
+    report, names = Report(run, verdicts=stability.verdicts(run.cells)), tuple(dict.fromkeys(names))
     if unknown := [name for name in names if name not in thesis.NAMES]:
         known = list(dict.fromkeys([*thesis.NAMES, *(table.name for table in report.shown)]))
         if absent := [name for name in unknown if name not in known]:
