@@ -304,4 +304,4 @@ def test_index_of_graphs_has_a_line_each_and_the_best_time_with_its_machine():
     assert at.cells.to_dict() == {"b": 1, "kegg": 2}
     assert at["10,000 answers: ms"]["kegg"] == pytest.approx((3.0 + 1.0) * 1.005)
     assert np.isnan(at["10,000 answers: ms"]["b"])
-    assert at.machine["kegg"] == "Test CPU, 2 cores (machine aaaaaa)"
+    assert at.machine["kegg"] == "Test CPU, 2 cores"

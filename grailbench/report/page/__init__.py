@@ -142,9 +142,8 @@ def rendered(template: str, styles: Iterable[str] = (), scripts: Iterable[str] =
     styles, scripts  further CSS and JavaScript of this page, which its policy allows as well
     """
     sheet, script = "\n".join((_style(), *styles)), "\n".join((_script(), *scripts))
-    policy = (
-        f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; img-src data:; "
+    policy += "base-uri 'none'; form-action 'none'"
     own = {"style": Markup(sheet), "script": Markup(script)}  # noqa: S704 - of the package's files alone
     return templates().get_template(template).render(policy=policy, version=__version__, **own, **words)
 
