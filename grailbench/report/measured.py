@@ -265,9 +265,9 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("query set", "query_set", key=True),
         Column("phase", lambda row: "/".join(filter(None, (row["under"], row["phase"]))), key=True),
         Column("n", "trials"),
-        Column("mean", "mean", ms, shaky=_shaky), _bounds("95 % of mean", "mean"),
-        Column("median", "median", ms, shaky=_shaky), _bounds("95 % of median", "median"),
-        Column("min", "min", ms, shaky=_shaky),
+        Column("mean", "mean", ms, shaky=shaky), _bounds("95 % of mean", "mean"),
+        Column("median", "median", ms, shaky=shaky), _bounds("95 % of median", "median"),
+        Column("min", "min", ms, shaky=shaky),
         Column("IQR", "iqr", ms), Column("outliers", "outliers", lambda n: str(n or "")),
         Column("drift", "drift", "{:+.0%}".format),
         *([Column("stability", _stability)] if verdicts else []),
@@ -279,7 +279,8 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
                     data=detail(own, verdicts) if own else None)  # fmt: skip
 
 
-def _shaky(row: Mapping) -> bool:
+def shaky(row: Mapping) -> bool:
+    """Whether a row with `stability_columns` is of unstable times."""
     return bool(row.get("unstable_by"))
 
 
