@@ -2,6 +2,9 @@
 # make test    install with the dev extra and run the tests           make clean   remove the virtual environment
 # make check   ruff, and the tests that are quick: no processes, no simulator, no real graphs; for after each change
 # make faults  what tries to break it, at the length of a night, about an hour: the programs of tests/faults
+# make docs    the documentation into build/docs, strictly; EXPLORE=1 puts the site over the recorded runs under it
+# make words   the words of the documentation, its long sentences and paragraphs
+# make news    VERSION=1.1.0: put newsfragments/ into CHANGELOG.md
 # make lock    resolve the newest releases that are a week old into locks/, from which the others install
 #
 # LOCKED   0 installs any releases that pyproject.toml allows, where those of locks/ cannot be had
@@ -24,12 +27,14 @@ ifeq ($(LOCKED),0)
 BASE = $(PIP) --editable .
 DEV = $(PIP) --editable '.[dev]'
 PEERS = $(PIP) --editable '.[dev,peers]'
+DOCS = $(PIP) --editable '.[docs,release]'
 else
 LOCK = $(PIP) --require-hashes --only-binary :all: -r
 ITSELF = $(PIP) --no-deps --no-build-isolation --editable .
 BASE = $(LOCK) locks/base.txt && $(ITSELF)
 DEV = $(LOCK) locks/dev.txt && $(ITSELF)
 PEERS = $(PIP) --require-hashes -r locks/peers.txt
+DOCS = $(LOCK) locks/docs.txt && $(ITSELF)
 endif
 UNLOCKED = { echo "the releases named in locks/ did not install here, as pip says above; to take any that pyproject.toml allows:" \
 	"the same command with LOCKED=0, as in make LOCKED=0 bench" >&2; exit 1; }
@@ -42,7 +47,7 @@ endif
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help install dev bench test check faults lint lock clean
+.PHONY: help install dev bench test check faults lint docs words news lock clean
 
 help:
 	@sed -n '/^[^#]/q;/^$$/q;s/^# \{0,1\}//p' Makefile
@@ -65,6 +70,11 @@ $(VENV)/.dev: pyproject.toml locks/base.txt locks/dev.txt locks/peers.txt | $(BI
 	@$(PEERS) || echo "the peers extra did not install; going on without it" >&2
 	@touch $(VENV)/.base $@
 
+$(VENV)/.docs: pyproject.toml locks/docs.txt | $(BIN)/python
+	@echo "installing grailbench and what makes its documentation into $(VENV)"
+	@$(DOCS) || $(UNLOCKED)
+	@touch $@
+
 install: $(VENV)/.base
 
 dev: $(VENV)/.dev
@@ -83,6 +93,15 @@ check: lint
 # Each takes its share of the hour; one that ends with 4 lacks something here, and says what.
 faults: $(VENV)/.dev
 	$(BIN)/python tests/faults/night.py $(if $(RECORD),--record)
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+words:
+	@$(PYTHON) tests/words.py
+
+news: $(VENV)/.docs
+	$(BIN)/towncrier build --yes --version $(VERSION)
 
 lock: | $(BIN)/python
 	@$(PIP) $(UV)

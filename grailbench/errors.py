@@ -6,13 +6,28 @@ Exit codes: 0 done, 1 a check or regression gate failed, 2 usage or bad input, o
 
 import errno
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from grailbench.util import DOCS
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 #: limits of the shell that have these errors, by their option of `ulimit`
 _LIMITS = {errno.EMFILE: "-n", errno.ENFILE: "-n", errno.EAGAIN: "-u", errno.ENOMEM: "-v"}
 _ELSEWHERE = "GRAILBENCH_CACHE names another cache, --out another folder"
+
+
+def install(extra: str) -> str:
+    """The command that installs what an extra of grailbench brings, which needs no index that has grailbench."""
+    from importlib.metadata import PackageNotFoundError, requires  # of no error but these
+
+    try:
+        found = [re.split(r"\s*;", each) for each in requires("grailbench") or ()]
+    except PackageNotFoundError:  # a checkout on the path, which was never installed
+        found = []
+    needed = [f"'{each}'" for each, *markers in found if re.search(rf"extra == .{extra}['\"]", "".join(markers))]
+    return f"pip install {' '.join(needed)}" if needed else f"install its extra '{extra}', see {DOCS}install/"
 
 
 class GrailbenchError(Exception):

@@ -2,7 +2,8 @@
 
 A lock names one release of everything that is installed, what is needed by what is needed included, with the SHA-256 of
 each of its files for all platforms. `base.txt` is what `make bench` installs, `dev.txt` what `make test` installs,
-`peers.txt` the base with the peers; a release in two of them is the same. What builds grailbench itself is in each.
+`peers.txt` the base with the peers, `docs.txt` what `make docs` needs; a release in two of them is the same. What
+builds grailbench itself is in each.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 
 LOCKS = Path(__file__).resolve().parent
 PROJECT = LOCKS.parent / "pyproject.toml"
-EXTRAS = {"base": (), "dev": ("dev",), "peers": ("peers",)}
+EXTRAS = {"base": (), "dev": ("dev",), "peers": ("peers",), "docs": ("docs", "release")}
 OLDEST = "3.11"
 # A release with something harmful in it is mostly found, and taken away, within days.
 AGE = "7 days"

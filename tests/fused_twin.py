@@ -1,4 +1,4 @@
-"""The labels of `gpu-fused` in plain numpy, step by step as docs/algorithms.md has them; slow, and of one mind."""
+"""The labels of `gpu-fused` in plain numpy, step by step as the page has them; slow, and of one mind."""
 
 import numpy as np
 

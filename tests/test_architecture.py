@@ -1,4 +1,4 @@
-"""The code is laid out as docs/architecture.md says: who imports whom, who imports CUDA, which files a walk touches."""
+"""The code is laid out as the page "architecture" says: imports, CUDA, the files that a walk touches."""
 
 import ast
 import functools
@@ -10,7 +10,7 @@ from commands import ROOT, in_python
 
 from grailbench.problems.contract import MORE
 
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in (ROOT / "grailbench").rglob("*.py")

@@ -16,7 +16,6 @@ from grailbench.harness.environment import code_hash
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"
 MANIFEST = provenance.manifest()
-PAGE = (HOME / "h200" / "README.md").read_text(encoding="utf-8")
 #: recorded before commits were carried into copies, from code that no commit has
 NOT_TO_BE_FOUND = {"h200/limits"}
 

@@ -27,7 +27,7 @@ REPLACED = (
     (r"^run --problem \w+.*", "run --problem bfs --dataset kegg-like --impl sequential --count 2 --trials 1"),
     (r"^verify --.*", "verify --dataset kegg-like --no-fetch --count 200 --impl dfs"),
     (r"^advise .*", "advise kegg-like --impl dfs --budget 1 --process shared"),
-    (r"^plot results/\S+ .*", "plot made --figure edges --out {outside}"),
+    (r"^plot cpu-\S+ .*", "plot made --figure edges --out {outside}"),
     (r"^site /tmp/site$", "site {outside}/site made"),
     (r"--vertices \d+ --degree \S+", "--vertices 300 --degree 3"),
     (r"--window \d+", "--window 50"),
@@ -39,6 +39,9 @@ REPLACED = (
     (r"\b(edges\.(?:txt|parquet|index))\b", r"{outside}/\1"),
     (r"/tmp/", "{outside}/"),
 )
+#: the pages of docs whose commands are tried
+HOW_TO = [f"{page}.md" for page in ("install", "how-to/graphs", "how-to/ask", "how-to/measure", "how-to/read-results",
+                                    "how-to/choose", "how-to/compare", "how-to/gpu", "how-to/problems")]  # fmt: skip
 SKIPPED = ("ab ",)  # minutes; tests/test_ab.py has its worktrees, which lie in a temporary folder
 
 
@@ -89,7 +92,7 @@ def test_no_command_of_the_readme_or_the_guide_leaves_a_change(clone, tmp_path, 
     (tmp_path / "edges.txt").write_text("0 1\n1 2\n0 3\n")
     assert call(capfd, "run", *SMALL.split(), "--impl", "dfs", "--out", "results/runs/made")[0] == 0
     done, kinds = [], set()
-    for line in [*shown(clone / "README.md"), *shown(clone / "docs" / "guide.md")]:
+    for line in [*shown(clone / "README.md"), *(line for page in HOW_TO for line in shown(clone / "docs" / page))]:
         kind = tuple(re.findall(r"^\w+|(?<= )--\w+", line)[:2])  # the command and its first option
         if line.startswith(SKIPPED) or kind in kinds:
             continue

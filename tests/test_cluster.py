@@ -361,7 +361,7 @@ def test_wrong_workers_are_one_line(toys, diamond, capsys, flags, code, said):
 def test_without_dask_one_line_says_what_to_install(monkeypatch, capsys, diamond):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, _, err = call(capsys, *RUN, "--workers", "1")
-    assert (code, "pip install 'grailbench[dask]'" in err) == (4, True)
+    assert (code, "pip install 'dask[distributed]" in err) == (4, True)
 
 
 # ------------------------------------------------------------------ seats and machines

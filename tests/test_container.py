@@ -16,7 +16,7 @@ def instructions():
 
 
 def test_its_two_lines_are_the_commands_of_the_readme():
-    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Two commands")[2]
+    text = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Install")[2]
     block = re.search(r"```sh\n(.*?)```", text, re.DOTALL)[1]
     commands = [line.partition("#")[0].strip() for line in block.splitlines()]
     ran = [" ".join(json.loads(what)) if name == "CMD" else what for name, what in instructions()

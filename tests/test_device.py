@@ -50,7 +50,7 @@ def test_what_loads_cuda_or_the_simulator(name):
 @pytest.mark.parametrize(
     ("error", "simulate", "remedy"),
     [
-        ("ImportError('NVIDIA CUDA Python bindings not found')", "0", "grailbench[gpu]"),
+        ("ImportError('NVIDIA CUDA Python bindings not found')", "0", "numba-cuda"),
         ("AttributeError('numpy')", "1", "(pip install numba-cuda)"),
     ],
 )

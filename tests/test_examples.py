@@ -50,6 +50,7 @@ REPLACED = (
     (r"^plot (?=--)", "plot RUN-A "),
     (r"^compare \S+ \S+", "compare RUN-A RUN-B"),
     (r"results/baselines/(\S+\.(?:toml|json|md))", rf"{ROOT}/results/baselines/\1"),
+    (r"docs/results/(\S+\.md)", rf"{ROOT}/docs/results/\1"),
 )
 COMMIT = b"commit refs/heads/main\ncommitter A <a@b> 1 +0000\ndata 0\n\n"  #: what git fast-import takes
 #: exit codes that are right here: no graph is held, nothing is faster twice, no GPU

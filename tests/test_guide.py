@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from commands import ROOT, call
 
-from grailbench.api.reference import page
 from grailbench.data.imported import import_graph
 
 
 def section(heading):
-    """The blocks of a section of the guide: language and text."""
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
-    found = text.partition(f"\n### {heading}\n")[2]
+    """The blocks of a section of the page 'Ask': language and text."""
+    text = (ROOT / "docs" / "how-to" / "ask.md").read_text(encoding="utf-8")
+    found = text.partition(f"\n## {heading}\n")[2]
     return re.findall(r"^```(\w*)\n(.*?)^```$", re.split(r"^##+ ", found, maxsplit=1, flags=re.M)[0], re.M | re.S)
 
 
@@ -31,7 +30,7 @@ def test_from_a_table_to_an_answer(tmp_path, monkeypatch, capsys):
         assert code == 0
         assert shown in ("...\n", out)
     assert len(program.strip().splitlines()) < 10
-    exec(compile(program, "docs/guide.md", "exec"), {})
+    exec(compile(program, "docs/how-to/ask.md", "exec"), {})
     assert capsys.readouterr().out == printed
     assert (tmp_path / "parts.index").exists()
 
@@ -68,7 +67,3 @@ def test_ask_agrees_with_git_on_this_repositorys_history(tmp_path, capsys):
     assert len(commits) < 10 or len({line[-1] for line in expected}) == 2
     code, out, _ = call(capsys, "ask", "history", "HEAD", "HEAD")
     assert (code, out.split("\t")[-1]) == (0, "1\n")
-
-
-def test_the_reference_of_the_library_is_what_its_docstrings_say():
-    assert (ROOT / "docs" / "library.md").read_text(encoding="utf-8") == page()

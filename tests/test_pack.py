@@ -18,6 +18,7 @@ from commands import call
 from outcomes import succeeds, tells
 from stored import ENVIRONMENT, HOSTILE, lost, row, trials
 
+from grailbench import __version__
 from grailbench.errors import CheckFailed, InputError
 from grailbench.harness import axes, pack, submission
 from grailbench.harness import folder as results
@@ -195,7 +196,7 @@ def sealed(files, /, **lies):
     """The members of a pack, with what its manifest says replaced."""
     listed = {name: {"bytes": len(each), "sha256": hashlib.sha256(each).hexdigest()} for name, each in files.items()}
     cells = len({repr(key) for key in map(_cell, files[results.ROWS].splitlines())})
-    said = {"format": pack.FORMAT, "grailbench": "0.1.0", "clean": True, "cells": cells, "redacted": []}
+    said = {"format": pack.FORMAT, "grailbench": __version__, "clean": True, "cells": cells, "redacted": []}
     manifest = (json.dumps(records.sealed(said | {"files": listed} | lies), indent=1) + "\n").encode()
     return [(pack.MANIFEST, manifest), *files.items()]
 

@@ -21,9 +21,9 @@ def text_of(path):
 #: every page with marked blocks
 PAGES = {
     path.relative_to(ROOT).as_posix(): path
-    for folder in (ROOT, ROOT / "docs", *sorted((ROOT / "results" / "baselines").rglob("")))
+    for folder in (ROOT, *sorted((ROOT / "docs").rglob("")))
     for path in sorted(folder.glob("*.md"))
-    if "<!-- grailbench\n" in text_of(path)
+    if "<!-- grailbench " in text_of(path)
 }
 
 
@@ -37,8 +37,13 @@ def test_making_a_page_anew_changes_nothing(name):
 
 def test_no_mark_of_a_page_is_misspelled():
     for name, path in PAGES.items():
-        marks = re.findall(r"<!-- (?:grailbench|end).*$", text_of(path), re.MULTILINE)
-        assert marks == ["<!-- grailbench", "<!-- end -->"] * (len(marks) // 2), name
+        marks = re.findall(r"<!-- (?:grailbench [\w-]+ -->$|end -->$|.*$)", text_of(path), re.MULTILINE)
+        assert [mark.split()[1] for mark in marks] == ["grailbench", "end"] * (len(marks) // 2), name
+
+
+def described(path, body):
+    """Writes the file beside a page that describes its one block, `it`."""
+    path.with_suffix(".toml").write_text("[it]\n" + body.replace("[columns]", "[it.columns]"))
 
 
 @pytest.fixture
@@ -59,7 +64,8 @@ def page(tmp_path):
 
     def make(body, where="where = {dim = 2}"):
         path = tmp_path / "page.md"
-        path.write_text(f'# Page\n\n<!-- grailbench\nrun = "run"\n{where}\n{body}\n-->\nold\n<!-- end -->\n\nEnd.\n')
+        path.write_text("# Page\n\n<!-- grailbench it -->\nold\n<!-- end -->\n\nEnd.\n")
+        described(path, f'run = "run"\n{where}\n{body}\n')
         return path
 
     return make
@@ -67,7 +73,7 @@ def page(tmp_path):
 
 def made(path):
     """What stands in the one block of a page."""
-    return re.search(r"-->\n(.*?)\n<!-- end -->", Page(path).renewed, re.DOTALL)[1]
+    return re.search(r" -->\n(.*?)\n<!-- end -->", Page(path).renewed, re.DOTALL)[1]
 
 
 def lines(path):
@@ -157,7 +163,6 @@ def test_sentences_have_the_span_the_mean_and_single_graphs(page):
 @pytest.mark.parametrize(
     ("body", "where", "said"),
     [
-        ("[columns", "", "not TOML"),
         ("", "", "one of 'columns', 'table' and 'runs'"),
         ('columns = {a = "sequential label"}\nrows = 1', "", "key 'rows': unknown key, did you mean 'groups'?"),
         ('columns = {a = "sequentail label"}', "", "did you mean 'sequential'?"),
@@ -212,7 +217,8 @@ def core(query, **fields):
 def test_a_table_of_several_runs_has_what_the_first_lacks_and_says_where_it_is_from(page, tmp_path, environment, said):
     path = page('table = "2.4"', "")
     store(tmp_path / "later", [*core(0.5), *trials(label=4.0, query=99.0)], environment)
-    path.write_text(path.read_text().replace('run = "run"', 'run = ["run", "later"]'))
+    specification = path.with_suffix(".toml")
+    specification.write_text(specification.read_text().replace('run = "run"', 'run = ["run", "later"]'))
     found = lines(path)
     names = [cell.strip() for cell in found[0].split("|")]
     kegg = [cell.strip() for cell in next(line for line in found if line.startswith("| Kegg |")).split("|")]
@@ -252,7 +258,8 @@ def test_records_are_drawn_as_bars_of_their_parts(tmp_path, capsys):
     path = tmp_path / "page.md"
     columns = '"graph" = "name"\n"on the left" = "left"\n"on the right" = "right"\n"size" = "some_bytes"\n'
     words = 'records = "kept.jsonl"\nfigure = "bars"\ntitle = "Bars"\ncaption = "How to read them."\n'
-    path.write_text(f"<!-- grailbench\n{words}[columns]\n{columns}-->\n<!-- end -->\n")
+    path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
+    described(path, f"{words}[columns]\n{columns}")
     assert call(capsys, "report", "--into", path)[0] == 0
     assert made(path) == "![Bars](bars.svg)"
     text = (tmp_path / "bars.svg").read_text()
@@ -271,7 +278,7 @@ def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):
     assert call(capsys, "report", "--into", path)[0] == 0
     drawing = path.with_name("label.svg")
     text = drawing.read_text()
-    assert "-->\n![Labels <x>](label.svg)\n<!-- end -->" in path.read_text()
+    assert "it -->\n![Labels <x>](label.svg)\n<!-- end -->" in path.read_text()
     assert "Labels &lt;x&gt;" in text
     assert "How to read it." in text
     assert "human, device alone: 18.0×" in text
@@ -304,11 +311,26 @@ def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
         made(page('[columns]\nfloor = "gpu-fused floor"'))
 
 
-@pytest.mark.parametrize("text", ["# Page\n", "```\n<!-- grailbench\nx\n-->\n<!-- end -->\n```\n"])
+@pytest.mark.parametrize("text", ["# Page\n", "```\n<!-- grailbench x -->\n<!-- end -->\n```\n"])
 def test_a_page_without_a_block_is_an_error_whatever_its_code_shows(tmp_path, text):
     (tmp_path / "page.md").write_text(text)
     with pytest.raises(InputError, match="no marked block"):
         _ = Page(tmp_path / "page.md").renewed
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "page.toml: there is no such file"),
+        ("[it", "page.toml: not TOML"),
+        ("[other]", "page.md: it, other: only in one of the page and page.toml"),
+    ],
+)
+def test_the_file_beside_a_page_has_its_blocks_and_no_others(page, text, said):
+    path = page(TABLE)
+    path.with_suffix(".toml").unlink() if text is None else path.with_suffix(".toml").write_text(text)
+    with pytest.raises(InputError, match=re.escape(said)):
+        _ = Page(path).renewed
 
 
 def test_the_command_writes_a_page_and_checks_it(page, capsys):
@@ -317,7 +339,7 @@ def test_the_command_writes_a_page_and_checks_it(page, capsys):
     assert "old" in path.read_text()
     assert call(capsys, "report", "--into", path)[0] == 0
     good = path.read_text()
-    assert good.startswith("# Page\n\n<!-- grailbench\n")
+    assert good.startswith("# Page\n\n<!-- grailbench it -->\n")
     assert good.endswith("<!-- end -->\n\nEnd.\n")
     assert call(capsys, "report", "--into", path, "--check")[0] == 0
     path.write_text(good.replace("| kegg | 4.02", "| kegg | 4.03"))
@@ -352,11 +374,12 @@ def test_records_beside_a_page_are_a_table(tmp_path):
     (tmp_path / "costs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     path = tmp_path / "page.md"
     body = 'records = "costs.jsonl"\nwhere = {part = "one"}\n[columns]\n"" = "what"\npairs = "pairs"\n"ns" = "ns"\n'
-    path.write_text(f"<!-- grailbench\n{body}-->\n<!-- end -->\n")
+    path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
+    described(path, body)
     assert made(path).splitlines() == [
         "|  | pairs | ns |", "| --- | ---: | ---: |", "| reaches \\| x | 100,000 | 251 |", "| query | 1,000 | 0.0123 |",
     ]  # fmt: skip
-    path.write_text(path.read_text().replace('"ns"\n', '"us"\n'))
+    described(path, body.replace('"ns"\n', '"us"\n'))
     with pytest.raises(InputError, match=r"costs.jsonl: a record without 'us'"):
         _ = Page(path).renewed
     (tmp_path / "costs.jsonl").unlink()

@@ -231,7 +231,7 @@ def test_command_prints_tables_and_one_object_and_draws(capsys, tmp_path, monkey
 
 
 def test_the_guide_shows_what_the_command_prints(capsys):
-    text = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how-to" / "graphs.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^\$ grailbench profile kegg-like\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     out, _ = succeeds(capsys, "profile", "kegg-like")
     parts = [part for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE) if part]
@@ -316,7 +316,7 @@ def test_recorded_outlines_are_those_of_the_graphs(recorded, mirror):
 
 
 def test_recorded_trees_and_cores_are_those_of_the_graphs(real_graphs):
-    text = (ROOT / "docs" / "benchmark-graphs.jsonl").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "results" / "benchmark-graphs.jsonl").read_text(encoding="utf-8")
     lines = {each["name"]: each for each in map(json.loads, text.splitlines())}
     small = [name for name in real_graphs if name in lines and lines[name]["vertices"] < 50_000]
     assert len(small) >= 15

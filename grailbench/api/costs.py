@@ -22,7 +22,7 @@ import numpy as np
 
 from grailbench.api.build import build, load
 from grailbench.api.graph import Graph
-from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks
+from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, install
 from grailbench.problems.contract import NoTimer
 from grailbench.report.render import terminal
 from grailbench.report.table import Table
@@ -96,7 +96,7 @@ def networkx(name: str, pairs: int, rounds: int) -> Costs:
     try:
         import networkx as nx
     except ModuleNotFoundError as error:
-        raise MachineLacks(f"NetworkX is not installed ({error}): pip install 'grailbench[networkx]'") from None
+        raise MachineLacks(f"NetworkX is not installed ({error}): {install('networkx')}") from None
 
     from grailbench.api.nx import convert
     from grailbench.data.library import open_graph

@@ -46,7 +46,8 @@ class Run:
     def cells(self) -> pandas.DataFrame:
         """A row a cell and phase: the columns `problem`, `dataset`, `impl`, the configuration, `phase`, `trials`,
         `median` with the bounds of its 95 % interval `median_low` and `median_high` (ms), `stability`, `status`, and so
-        on, as in docs/data-dictionary.md. A cell without times has one row with an empty phase and a `reason`."""
+        on, as in the page of columns of CSV files. A cell without times has one row with an empty phase and a `reason`.
+        """
         from grailbench.report.measured import detail
 
         found = detail(self._run.cells, self._report.verdicts)

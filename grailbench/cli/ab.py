@@ -33,7 +33,7 @@ def ab(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, o
     Examples:
       grailbench ab main HEAD --config ci
       grailbench ab HEAD~3 my-branch --dataset kegg-like --impl sequential --trials 30 --rounds 10
-      grailbench ab v0.1.0 HEAD --config ci --format markdown
+      grailbench ab v1.0.0 HEAD --config ci --format markdown
     """
     from grailbench.cli.compare import put
     from grailbench.compare import runs

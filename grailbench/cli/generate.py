@@ -29,7 +29,7 @@ def generate(names, seed, vertices, degree, window, name, compared, listed, stre
     Graphs of the closure report are NAMES too: KIND-VERTICES, where KIND is path, cycle, star, complete, random-tree or
     scale-free, and KIND-VERTICES-DENSITY for custom and erdos-renyi. Runs make them when they need them.
 
-    Graphs on which an index is needed are NAMES too, as dense-1m-8: docs/datasets.md lists them and their sets.
+    Graphs on which an index is needed are NAMES too, as dense-1m-8: 'grailbench list' shows their sets.
 
     A look-alike has its graph's vertices, edges, levels and degrees exactly; how near the rest comes is printed.
     The same name and seed give the same graph on every machine.

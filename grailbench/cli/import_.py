@@ -64,7 +64,7 @@ def import_(path, name, format, replace, as_json, no_header, **how):
     A file that is cut off, or that disagrees with its own header, is refused, with its line. So is an edge list whose
     greatest id makes many times more vertices than edges, unless a header or --vertices states the count. Query files
     and messages use the ids of the file, which are numbers or names. Weights that are whole and positive are used for
-    shortest paths; a message says so where others are not. parquet and dot need 'grailbench[formats]'.
+    shortest paths; a message says so where others are not. parquet and dot need the extra 'formats'.
 
     \b
     Examples:

@@ -56,17 +56,18 @@ def report(
     With --into, a Markdown page keeps its numbers from runs: what is marked is made again, the rest stays.
 
     \b
-    A marked place:
-      <!-- grailbench
+    A marked place of PAGE.md, and its table in PAGE.toml:
+      <!-- grailbench labels -->
+      <!-- end -->
+    
+      [labels]
       run = "fused"                                 # beside the page; else a path or name
       where = {dim = 2, queries = "random-100000"}  # of all cells; also filters, threads, ...
       graphs = ["small-sparse", "uniprotenc_22"]    # sets and names; else those of the run
-      [columns]                                     # header = "IMPLEMENTATION PHASE key=value ..."
+      [labels.columns]                              # header = "IMPLEMENTATION PHASE key=value ..."
       "one core" = "sequential ready filters=none"
       "GPU" = "gpu-fused ready"
       "ratio" = "one core / GPU"
-      -->
-      <!-- end -->
 
     A column may also be of best-one-core, best-all-cores or best-cpu, the fastest of the run there, a sum of phases
     (label+transfer), a field (vertices, index_bytes, ...), a counter, or 'printed COLUMN table=6': the
@@ -91,7 +92,7 @@ def report(
       grailbench report --format latex --out paper
       grailbench report --limit=results/baselines/cpu-2core/limits/limits.json
       grailbench report results/runs/2025-01-31-quickstart --out reports
-      grailbench report --into results/baselines/cpu-2core/README.md --check
+      grailbench report --into docs/results/energy.md --check
       grailbench report --json | jq 'select(.table == "2.4" and .column == "Pure DFS")'
     """
     from grailbench.compare.answer import next_steps

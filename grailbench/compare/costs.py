@@ -1,7 +1,7 @@
 """What is worth its price: Pareto fronts, and from how many queries a longer build pays.
 
 A configuration costs a straight line: its build once, and so much for each query (`Cost`). From how many queries one
-pays against another is where two lines cross; its interval is a bootstrap of the four medians (docs/measuring.md,
+pays against another is where two lines cross; its interval is a bootstrap of the four medians (the page 'statistics',
 'From how many queries an index pays'). Only what one machine answered of one query set of one graph is compared.
 """
 

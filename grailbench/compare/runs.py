@@ -1,7 +1,7 @@
 """Comparison of two runs: exact counters, times with their intervals, and lost cells.
 
 Cells are matched by configuration, query set and graph, not by code or machine. The verdict and the means use the cells
-that both runs have; the other cells are listed apart. docs/measuring.md ('Statistics and gates') says what a regression
+that both runs have; the other cells are listed apart. 'Statistics and gates' of the docs says what a regression
 is.
 """
 

@@ -1,5 +1,5 @@
 """Whether the times of a cell can be trusted: the verdict, by stated rules, and what is said of unstable times, with
-the commands that help. docs/measuring.md ('Stability') has the rates of false alarms and the power of each.
+the commands that help. 'Stability' of the docs has the rates of false alarms and the power of each.
 
 load       other programs, or a hypervisor, took more than a tenth of the cores while the cell was timed
            (`harness.load`); of older runs: the load average was high when a session of it began (`environment.busy`)

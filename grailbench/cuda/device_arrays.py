@@ -14,7 +14,7 @@ import numpy as np
 from grailbench.cuda import describe
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import array_words, check, prepared_copy
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, install
 
 _ALIGNMENT = 512  # bytes, the alignment of rows by cudaMallocPitch
 
@@ -115,7 +115,7 @@ def require_library() -> None:
     try:
         import cupy  # noqa: F401
     except ImportError:
-        raise MachineLacks("CuPy is not installed (pip install 'grailbench[cupy]')") from None
+        raise MachineLacks(f"CuPy is not installed ({install('cupy')})") from None
 
 
 class Managed:

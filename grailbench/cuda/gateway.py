@@ -6,7 +6,7 @@ import threading
 import warnings
 
 from grailbench.cuda import allocator, simulator
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, install
 from grailbench.util import faults, kernelcache
 
 
@@ -25,7 +25,7 @@ def load_one_at_a_time(library: type) -> None:
 
 def _lacks(reason: str) -> MachineLacks:
     return MachineLacks(
-        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and an extra: pip install 'grailbench[gpu]'; "
+        f"no CUDA here: {reason} (GPU runs need an NVIDIA GPU, its driver and libraries: {install('gpu')}; "
         "--simulate checks answers without them and records no time)"
     )
 

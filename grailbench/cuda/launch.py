@@ -2,7 +2,7 @@
 
 A kernel with barriers of the whole grid calls `grid = cuda.cg.this_grid()` once and `grid.sync()` in its loops; numba
 then launches it cooperatively. Calling `this_grid` for each barrier makes barriers 1.4 to 2.3 times as slow
-(docs/notebook.md). All threads must reach every barrier.
+(docs/notes). All threads must reach every barrier.
 """
 
 import ctypes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from grailbench.distributed import liveness
 from grailbench.distributed.workers import visible_gpus
-from grailbench.errors import InputError, MachineLacks
+from grailbench.errors import InputError, MachineLacks, install
 from grailbench.util.cores import usable_cores
 from grailbench.util.memory import available
 from grailbench.util.words import count
@@ -40,7 +40,7 @@ def require_dask() -> None:
     try:
         import distributed  # noqa: F401
     except ImportError as error:
-        raise MachineLacks(f"workers need dask ({error}): pip install 'grailbench[dask]'") from None
+        raise MachineLacks(f"workers need dask ({error}): {install('dask')}") from None
 
 
 def named() -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.errors import InputError, MachineLacks, in_file
+from grailbench.errors import InputError, MachineLacks, in_file, install
 from grailbench.graph import npy
 from grailbench.graph.arguments import check_path, id_column, id_columns, shown, whole_number
 from grailbench.graph.readers.cells import ends_of, unrecognised
@@ -194,7 +194,7 @@ def _of_parquet(path: Path, size: int, columns: tuple[str, str] | None) -> Itera
         import pyarrow
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise MachineLacks(f"parquet files need pyarrow ({error}): pip install 'grailbench[formats]'") from None
+        raise MachineLacks(f"parquet files need pyarrow ({error}): {install('formats')}") from None
     try:
         with in_file(path), ParquetFile(path) as file:
             names = _names(path, file, columns)

@@ -20,7 +20,7 @@ from grailbench.harness import folder as results
 from grailbench.harness import pack
 from grailbench.harness.cells import read
 from grailbench.harness.environment import write_stamp
-from grailbench.util import outputs, paths, temporary
+from grailbench.util import DOCS, outputs, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.visible import quoted
 
@@ -84,7 +84,7 @@ def accept(base: Path, new: Path) -> list[str]:
     if base == new:
         raise InputError("is the baseline already", path=new, remedy="name another run to accept")
     if is_recorded(base):
-        name = base.relative_to(baselines().resolve()).as_posix()
+        name = recorded_name(base)
         record(str(new), name, replace=True)
         return [f"accepted: {new} is recorded as {name} and entered in the manifest"]
     if same(base, new):  # or the old one, which is kept, would be this one
@@ -112,9 +112,13 @@ def manifest() -> dict[str, dict]:
 
 def entry(folder: Path) -> dict | None:
     """The entry of a recorded run in the manifest; None for other runs."""
-    if not is_recorded(folder):
-        return None
-    return manifest().get(folder.resolve().relative_to(baselines().resolve()).as_posix())
+    name = recorded_name(folder)
+    return None if name is None else manifest().get(name)
+
+
+def recorded_name(folder: Path) -> str | None:
+    """The name of a recorded run, its folder below `results/baselines`; None for other runs."""
+    return folder.resolve().relative_to(baselines().resolve()).as_posix() if is_recorded(folder) else None
 
 
 def _clean_commits(folder: Path) -> dict[str, list[str]]:
@@ -123,7 +127,8 @@ def _clean_commits(folder: Path) -> dict[str, list[str]]:
     codes: dict[str, list[str]] = {}
     for session in pack.every_session(environment):
         if which := pack.doubt(session):
-            remedy = "commit, then run again; a copy without git data needs COMMIT.json, see docs/measuring.md"
+            page = f"{DOCS}explanation/measuring/"
+            remedy = f"commit, then run again; a copy without git data needs COMMIT.json, see {page}"
             raise InputError(f"was measured with {which}, so nobody can repeat it", path=folder, remedy=remedy)
         known = codes.setdefault(session["code"], [])
         if session["commit"] not in known:

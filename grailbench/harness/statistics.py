@@ -1,6 +1,6 @@
 """Statistics of trials: bootstrap intervals, outliers, drift and means of ratios, as pure functions of arrays.
 
-docs/measuring.md ('Statistics and gates') explains them. Random numbers are seeded, so the same times give the same
+'Statistics and gates' of the docs explains them. Random numbers are seeded, so the same times give the same
 interval on every machine. Times are in ms, one for each trial, in the order of the trials.
 """
 

@@ -1,7 +1,7 @@
 """What the columns of all CSV files mean: `columns.csv` beside this module has each with its type, unit and meaning,
 but for counters that an implementation explains (`meaning`).
 
-`python -m grailbench.report.dictionary > docs/data-dictionary.md` writes the page; a test checks that it is current.
+`make docs` makes a page of them (`page`).
 
 A name is looked up for its file first, then for all: `value` of rivals.csv is not `value` of a figure. A `*` stands for
 anything. A unit '=' is that of what the column's name or another column says.
@@ -9,7 +9,6 @@ anything. A unit '=' is that of what the column's name or another column says.
 
 import csv
 import re
-import sys
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files as resources
@@ -19,8 +18,6 @@ from grailbench.problems import contract
 
 HEAD = """\
 # The columns of CSV files
-
-Made by `python -m grailbench.report.dictionary > docs/data-dictionary.md`.
 
 Files have a line of headers, commas, UTF-8, decimal points and numbers in full precision. A missing value is an empty
 cell. A `*` stands for any name. Unit 1 is a plain number, B are bytes; with = it is that of what the header says, which
@@ -81,7 +78,3 @@ def page() -> str:
                   for each in columns() if each.group == group]  # fmt: skip
         parts.append("")
     return "\n".join(parts).rstrip("\n") + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

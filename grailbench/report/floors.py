@@ -45,7 +45,7 @@ def least_ms(counters: dict[str, int], phase: str, ceilings: Ceilings) -> tuple[
 def edges_ms(cell: Cell, ceilings: Ceilings) -> float | None:
     """The floor of a GPU from edges in the memory of the host to labels of `cell.dim` pairs, in milliseconds: the
     larger of the times of the edges on their way to the device, and of the least bytes through its memory
-    (docs/algorithms.md). None for a cell without label pairs."""
+    (docs/explanation/gpu-fused.md). None for a cell without label pairs."""
     if cell.dim is None or not ceilings.inward:
         return None
     edges = cell.edges - (cell.roots or 0) if cell.raw_edges is None else cell.raw_edges

@@ -1,18 +1,16 @@
 """Markdown pages with numbers from runs: `grailbench report --into PAGE.md` renews every marked block.
 
-A block begins with a comment that describes its content in TOML, and ends with `<!-- end -->`:
+A block begins with a comment that names it, `<!-- grailbench labels -->`, and ends with `<!-- end -->`; between them is
+what is renewed. PAGE.toml beside the page has a table of each name, which describes the content:
 
-    <!-- grailbench
+    [labels]
     run = "fused"                        # a run in the page's folder, or any other by path or name; or several
     where = {dim = 2, queries = "random-100000"}      # required of all cells; of a list, the first that exists
     graphs = ["small-sparse", "uniprotenc_22"]        # sets and names; without it, those of the run
-    [columns]                            # headers, and expressions of `grailbench.report.values`
+    [labels.columns]                     # headers, and expressions of `grailbench.report.values`
     "one core" = "sequential ready"
     "GPU" = "gpu-fused ready"
     "ratio" = "one core / GPU"
-    -->
-    (the table)
-    <!-- end -->
 
 With `say` the block is that text instead of a table; `{ratio}` (least to most over the graphs), `{ratio.least}`,
 `{ratio.most}`, `{ratio.mean}` (geometric), `{ratio.least_graph}`, `{ratio.most_graph}`, `{ratio.count}` and
@@ -33,7 +31,6 @@ first column names them, the last is what stands at their ends, and those betwee
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
@@ -61,8 +58,8 @@ from grailbench.util import settings
 from grailbench.util.files import read_text
 from grailbench.util.words import BLANK, MARK, count, did_you_mean, listing
 
-#: a code block, whose content is left alone, or a marked block; its groups are the opening mark and the TOML in it
-_MARKED = re.compile(r"^```.*?^```|^(<!-- grailbench\n(.*?)-->\n).*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
+#: a code block, whose content is left alone, or a marked block; its group is the name
+_MARKED = re.compile(r"^```.*?^```|^<!-- grailbench ([\w-]+) -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 Form = tuple[pandas.DataFrame, Marks | Bars]  #: the data of a figure, and what is drawn
 _THREADS = re.compile(r"(one|\d+) (?:core|thread)s?\b")
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
@@ -109,6 +106,12 @@ class Block(BaseModel):
         return [self.run] if isinstance(self.run, str) else self.run
 
 
+class _Blocks(BaseModel):
+    """PAGE.toml: tables of any names."""
+
+    model_config = ConfigDict(extra="allow")
+
+
 class Page:
     """A Markdown page and the runs that its blocks name.
 
@@ -133,10 +136,14 @@ class Page:
 
     @cached_property
     def renewed(self) -> str:
-        """The page with every block renewed. Raises InputError if there is no block, or, with its line, for a block
-        that cannot be made."""
-        if not any(found[1] for found in _MARKED.finditer(self.text)):
+        """The page with every block renewed. Raises InputError if there is no block, if the page and PAGE.toml do not
+        have the same ones, or, with its line, for a block that cannot be made."""
+        names = [found[1] for found in _MARKED.finditer(self.text) if found[1]]
+        if not names:
             raise InputError("no marked block", path=self.path, remedy="'grailbench report --help' shows one")
+        if other := {*names} ^ {*self.blocks}:
+            said = f"{listing(sorted(other))}: only in one of the page and {self.path.with_suffix('.toml').name}"
+            raise InputError(said, path=self.path)
         return _MARKED.sub(self._again, self.text)
 
     def write(self) -> bool:
@@ -159,18 +166,21 @@ class Page:
         """True if the page and its figures agree with the runs."""
         return self.renewed == self.text and not self.figures
 
+    @cached_property
+    def blocks(self) -> dict[str, object]:
+        """The tables of PAGE.toml, not checked yet. Raises InputError if it cannot be read."""
+        return settings.read(self.path.with_suffix(".toml"), _Blocks).model_extra or {}
+
     def _again(self, found: re.Match) -> str:
-        if found[1] is None:
+        if (name := found[1]) is None:
             return found[0]
         line = self.text.count("\n", 0, found.start()) + 1
         try:
-            body = self._made(settings.check(Block, tomllib.loads(found[2])))
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"the block is not TOML: {error}", path=self.path, line=line) from None
+            body = self._made(settings.check(Block, self.blocks[name]))
         except InputError as error:
-            raise InputError(str(error), path=self.path, line=line) from None
+            raise InputError(f"{name}: {error}", path=self.path, line=line) from None
         self._shaky += [line] if MARK in body else []
-        return f"{found[1]}{body.rstrip()}\n<!-- end -->"
+        return f"<!-- grailbench {name} -->\n{body.rstrip()}\n<!-- end -->"
 
     def _made(self, block: Block) -> str:
         if block.runs:

@@ -43,7 +43,8 @@ def overview(runs: Iterable[Run]) -> Table:
         named, notes = commits(folder, environment)
         commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
         command, notes = repeated(folder, environment)
-        lines.append([f"`{folder.name}/`", machine, counted(run.cells), day, commit, f"`{command}`{foot.mark(notes)}"])
+        name = provenance.recorded_name(folder) or f"{folder.name}/"
+        lines.append([f"`{name}`", machine, counted(run.cells), day, commit, f"`{command}`{foot.mark(notes)}"])
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
 

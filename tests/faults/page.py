@@ -1,6 +1,7 @@
-"""docs/reliability.md, made from the records in results/reliability: what is promised, and what was tried to break it.
+"""The page "reliability", made from the records in results/reliability: each promise, and what was tried to break
+it.
 
-    python tests/faults/page.py > docs/reliability.md
+    python tests/faults/page.py > docs/explanation/reliability.md
 
 Exit code 1, with a line for each fault on stderr, if a record is incomplete, its program or an option of its command
 does not exist, or its promise was broken.
@@ -19,20 +20,16 @@ import click
 import record
 from record import AREAS
 
-from grailbench.util.words import BLANK, clock, grouped
-
 START = """\
 # Reliability
 
 What grailbench promises when disks fill, processes die, input is hostile and runs are long, and what was tried to
-break each promise. This page is made from the files in results/reliability, which the programs themselves wrote
-(`python tests/faults/page.py > docs/reliability.md`); a promise that was broken when it was last tried says so.
+break each promise. The page is made from the files in `results/reliability`, which the programs themselves wrote: each
+has the command, commit, machine, duration and counts of its try. A promise that broke when it was last tried says so.
 
-`make faults` in a checkout with the dev extra runs every program below that needs no GPU, at the length of a night, two
-at a time; `make faults RECORD=1` has them write new records, but for fuzz.py and soak.py, which are recorded by hand.
-The command of a line repeats that line; its `--help` has shorter and longer forms. Where a machine below names a GPU,
-the command needs one. Each has a short form in the ordinary tests (`make test`). Where the line links a test of another
-name than the command, the program is gone: the commit below has it, and the linked test holds the promise now.
+`make faults` runs every program below that needs no GPU, at the length of a night; `make faults RECORD=1` has them
+write new records. Each has a short form in the ordinary tests (`make test`). Tests are in `tests/` and `tests/faults/`.
+What is taken from others without trust, and what is trusted, is in `SECURITY.md` of the repository.
 """
 #: programs that are gone: the tests that hold their promises now
 GONE = {
@@ -62,7 +59,7 @@ def page(found: list[tuple[str, dict]]) -> str:
     for area in AREAS:
         here = [(name, each) for name, each in found if each["area"] == area]
         if here:
-            parts.append(f"\n## {area}\n\n{_promises(here)}\n{_details(here)}")
+            parts.append(f"\n## {area}\n\n{_promises(here)}")
     return "".join(parts)
 
 
@@ -75,44 +72,14 @@ def _promises(found: list[tuple[str, dict]]) -> str:
     lines = [
         (
             escaped(each["promise"]),
-            f"[{escaped(Path(test_of(each)).name)}](../{test_of(each)})",
             ("" if each["kept"] else "**broken**: ") + escaped(each["figure"]),
+            f"`{Path(test_of(each)).name}`",
             each["date"],
-            f"`{each['command']}`".replace("|", "\\|"),
         )
         for _, each in found
     ]
-    return _table(("promise", "test", "figure", "date", "command"), lines)
-
-
-def _details(found: list[tuple[str, dict]]) -> str:
-    lines = [
-        (
-            f"[{escaped(name)}](../results/reliability/{name}.json)",
-            clock(each["seconds"]),
-            (each["commit"] or BLANK)[:12],
-            escaped(each["machine"]),
-            escaped("; ".join(f"{_spaced(key)}: {_text(value)}" for key, value in each["details"].items())),
-        )
-        for name, each in found
-    ]
-    return _table(("record", "took", "commit", "machine", "details"), lines)
-
-
-def _table(headers: tuple[str, ...], lines: list[tuple[str, ...]]) -> str:
+    headers = ("promise", "what was tried", "test", "date")
     return "".join(f"| {' | '.join(line)} |\n" for line in (headers, ["---"] * len(headers), *lines))
-
-
-def _spaced(key: str) -> str:
-    return key.replace("_", " ")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{_spaced(key)} {_text(each)}" for key, each in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_text, value))
-    return BLANK if value is None else str(value) if isinstance(value, bool) else grouped(value)
 
 
 def escaped(text: str) -> str:

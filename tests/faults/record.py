@@ -1,4 +1,5 @@
-"""What was tried to break a promise: one JSON file each under `results/reliability/`, which docs/reliability.md shows.
+"""What was tried to break a promise: one JSON file each under `results/reliability/`, which the page
+`explanation/reliability` of the documentation shows.
 
 A program of this folder is a function with the decorator `record.program`, and writes its file when it is given
 `--record NAME`; the file is committed as it is.
@@ -21,7 +22,7 @@ from click.core import ParameterSource
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [path for path in (str(ROOT / "tests"),) if path not in sys.path]  # what all tests share
 FOLDER = ROOT / "results" / "reliability"
-#: the sections of docs/reliability.md, in their order
+#: the sections of docs/explanation/reliability.md, in their order
 AREAS = (
     "Kills, power loss and full disks", "Many processes, clocks and folders", "Sources of downloads",
     "Caches and temporary files", "Inputs", "Answers", "Determinism and threads", "Numbers", "Names in outputs", "GPU",

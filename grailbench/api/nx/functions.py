@@ -15,7 +15,7 @@ import numpy as np
 from grailbench.api.nx.graph import Converted, Search
 from grailbench.util.guard import interruptible_but
 
-#: nodes from which NetworkX is left to answer itself where it may choose, see docs/networkx.md
+#: nodes from which NetworkX is left to answer itself where it may choose, see docs/how-to/networkx.md
 FEW = 100
 
 

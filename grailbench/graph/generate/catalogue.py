@@ -3,7 +3,7 @@
 A file states what a set stands for, its sources, and for each graph the generator, its parameters, and what was
 measured. The set `hard` has no graphs of its own; its members are those of the other sets whose core has `HARD`
 vertices or more, so that its closure does not fit the memory of an ordinary machine, not even without chains
-(`docs/reductions.jsonl`).
+(`docs/results/reductions.jsonl`).
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 A name has the form KIND-VERTICES, or KIND-VERTICES-DENSITY for `custom` and `erdos-renyi`, with `-seedS` for a seed
 other than 1: `path-100`, `erdos-renyi-10000-0.1`, `random-tree-1000-seed7`. The report does not define the kinds
-completely; docs/decisions.md explains the definitions here.
+completely; docs/explanation/decisions.md explains the definitions here.
 
     path         0 -> 1 -> ... -> n-1
     cycle        a path, and n-1 -> 0

@@ -18,7 +18,7 @@ from types import ModuleType
 
 import numpy as np
 
-from grailbench.errors import GrailbenchError, InputError, MachineLacks
+from grailbench.errors import GrailbenchError, InputError, MachineLacks, install
 from grailbench.graph.csr import VERTEX, Graph
 from grailbench.graph.ids import Ids, Named, ids_from, is_number
 from grailbench.graph.readers.text import Found, check_memory, check_vertices
@@ -241,7 +241,7 @@ def needed(module: str, format: str) -> ModuleType:
             return importlib.import_module(module)
     except ImportError as error:
         raise MachineLacks(f"{format} is read by {module}, which cannot be imported ({error}): "
-                           "pip install 'grailbench[formats]'") from error  # fmt: skip
+                           f"{install('formats')}") from error  # fmt: skip
 
 
 @contextmanager

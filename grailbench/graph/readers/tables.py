@@ -1,7 +1,7 @@
 """Reads edges between names: word lists `source target [weight]`, and tables (CSV, TSV, Parquet), an edge a line.
 
 The columns of source and target of a table are those that the caller names; else those whose names are recognised
-(`cells.readings`); docs/formats.md has the rules. If all ids are numbers they stay numbers, otherwise they are names.
+(`cells.readings`); 'Formats' in docs has the rules. If all ids are numbers they stay numbers, else they are names.
 The vertices are the ids that occur. What may be read in several ways is an error.
 """
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import numpy as np
 from numba import njit
 
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, install
 from grailbench.graph.threads import ThreadPool
 from grailbench.problems.counts import sketch
 from grailbench.problems.counts.index import Counted, Implementation, Params, Solver, Task, Timer, register
@@ -188,7 +188,7 @@ class NetworkX(_ByLibrary):
         try:
             import_module("networkx")
         except ImportError as error:
-            raise MachineLacks(f"NetworkX is not installed ({error}): pip install 'grailbench[peers]'") from error
+            raise MachineLacks(f"NetworkX is not installed ({error}): {install('peers')}") from error
 
     def __init__(self, task: Task, params: Params):
         super().__init__(task, params)

@@ -106,7 +106,7 @@ def _subtree_weights(order, parent, sizes):
 def _numbered(offsets, children, roots):
     """The numbers of vertices, int32[k], in the order in which a depth-first search from the roots leaves them, -1 for
     others; and how many have one. Last roots and last children come first: rows then share more than the other way
-    round (docs/notebook.md)."""
+    round (docs/notes)."""
     k = offsets.shape[0] - 1
     place, met = np.full(k, -1, np.int32), np.zeros(k, np.bool_)
     stack, rest = np.empty(k, np.int32), np.empty(k, np.int64)

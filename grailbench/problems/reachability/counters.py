@@ -1,7 +1,7 @@
 """Work counters: the exact work of an implementation for (graph, parameters, seed), without times.
 
 A counting kernel takes an int64 array; the build that is timed takes None instead, and the compiler removes the
-counting. The constants are positions in the array. docs/measuring.md has the meaning of each counter.
+counting. The constants are positions in the array. docs/explanation/machine.md has the meaning of each counter.
 """
 
 import numpy as np

@@ -115,7 +115,7 @@ def other_queries(cell: Cell) -> bool:
     return cell.queries not in (None, PRINTED_QUERIES)
 
 
-#: the columns of tables 2.4-2.6; the thesis uses two label pairs there. Which order fits print: docs/decisions.md
+#: the columns of tables 2.4-2.6; the thesis uses two label pairs there. Which order fits print: 'Decisions' of the docs
 LEXICOGRAPHIC = "lexicographic"
 CPU = {
     "Positive Queries": Feed("sequential", "positives", 2, "dfs"),
@@ -272,7 +272,7 @@ def our_columns(feeds: Mapping[str, Feed], cells: Iterable[Cell]) -> tuple[dict[
         "Columns after the printed ones are this run's alone: sequential / X is the time of the sequential "
         f"{'DFS ' * searching}{over}.": found,
         f"{' and '.join(exact)}: no label pairs and, where the closure of the core fits, no search, on one thread "
-        "of the CPU unless more are named (docs/benchmark-graphs.md).": exact,
+        "of the CPU unless more are named.": exact,
     }  # fmt: skip
     return columns, [note for note, holds in notes.items() if holds]
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from grailbench.errors import InputError
-from grailbench.util import settings
+from grailbench.util import DOCS, settings
 
 _AT_ONCE = 1 << 16  # lines in memory
 
@@ -214,7 +214,7 @@ class Answers(_Table):
 
 
 class Description(_Table):
-    """The whole file. docs/adding-a-program.md explains it.
+    """The whole file. docs/how-to/adding-a-program.md explains it.
 
     name      of the implementation, which is 'program:NAME'; the name of the file by default
     about     a line, then what it does; `grailbench info` shows it
@@ -259,4 +259,4 @@ def read(path: Path) -> Description:
         if "experiment" in raw:
             raise InputError("describes a run, not a program", path=path, remedy="give it with --config")
 
-    return settings.read(path, Description, prepare, remedy="docs/adding-a-program.md explains these files")
+    return settings.read(path, Description, prepare, remedy=f"{DOCS}how-to/adding-a-program/ explains these files")

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from grailbench.errors import MachineLacks
+from grailbench.errors import MachineLacks, install
 from grailbench.graph.csr import Dag, Graph
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
 
@@ -29,7 +29,7 @@ def installed(project: str, *modules: str) -> ModuleType:
     try:
         return [import_module(name) for name in modules][0]
     except ImportError as error:
-        raise MachineLacks(f"{project} is not installed ({error}): pip install 'grailbench[peers]'") from error
+        raise MachineLacks(f"{project} is not installed ({error}): {install('peers')}") from error
 
 
 class Searched(Index):

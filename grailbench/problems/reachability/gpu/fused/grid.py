@@ -1,6 +1,6 @@
 """All label pairs of a DAG, and the words of its hubs, in one cooperative launch.
 
-Any spanning tree gives labels if containment is repaired (docs/algorithms.md). In the tree of pair p, the parent of a
+Any spanning tree gives labels if containment is repaired (the page 'gpu-fused'). In the tree of pair p, the parent of a
 vertex is the first of its deepest parents by a hash of (seed, p, parent). Siblings are ordered affinely, by row and
 pair. The labels depend on graph and seed alone. Steps:
 
