@@ -112,7 +112,9 @@ _OURS = """html head meta title style script body header h1 h2 h3 h4 p a nav ul 
 thead tbody tr th td button details summary footer figure figcaption dl dt dd select option label span small bdi input
 noscript em q svg g path use defs rect text tspan clippath pattern desc line circle polygon code pre strong link br"""
 _ELEMENTS = frozenset(_OURS.split())
-_ADDRESS = re.compile(r"(?!\w+:|//|/)[\w./#%-]*|data:text/csv;charset=utf-8;base64,[\w+/=]*|#[\w.-]*|https://[\w./#-]+")
+_ADDRESS = re.compile(
+    r"(?!\w+:|//|/)[\w./#%-]*|data:(?:text/csv|image/svg\+xml);charset=utf-8;base64,[\w+/=]*|#[\w.-]*|https://[\w./#-]+"
+)
 
 
 class _Markup(HTMLParser):
@@ -141,7 +143,9 @@ class _Markup(HTMLParser):
 
     def handle_data(self, data):
         self.wrong += hidden(data, "\n")
-        self.wrong += ["code that is a name's"] * (self._raw != "" and "alert(" in data and data[:1] != "{")
+        self.wrong += ["code that is a name's"] * (
+            self._raw != "" and re.search(r"alert\([\"'\d]", data) is not None and data[:1] != "{"
+        )
 
     def handle_comment(self, data):
         self.wrong.append(f"a comment {data!r}")

@@ -22,9 +22,9 @@ def source(rows, environment=None, name="1", origin=OWN) -> Source:
 def page(entries: list[Entry], path: Path) -> Path:
     """A page in the layout of a site that has the leaderboard alone."""
     text = rendered(
-        "site/layout.html", [asset("site/site.css"), asset("site/board.css")], [board.script()], site="A site", up="",
+        "site/layout.html", [asset("site/site.css"), *board.styles()], board.scripts(), site="A site", up="",
         nav=[("Leaderboard", "index.html")], crumbs=[], address="index.html", under="", title="Leaderboard",
-        description="Every cell.", sections=[], runs="1 run", data="data.csv",
+        description="Every cell.", sections=[], runs="1 run", data="data.csv", icon="data:,", papers=[],
     )  # fmt: skip
     path.write_text(text.replace("</main>", f"{board.block(entries)}</main>"), "utf-8", "surrogatepass")
     return path
@@ -66,22 +66,10 @@ def _time(draw: random.Random, phase: tuple[str, str]) -> float:
 
 
 def decoded(data: dict) -> list[dict]:
-    """The cells of `board.encoded`, with the names and addresses that its dictionaries stand for."""
-    graphs, impls, runs, asked = data["graphs"], data["impls"], data["runs"], data["queries"]
-    cells = {name: values for name, values in data["cells"].items() if name != "anchors"}
-    found = []
-    for n, values in enumerate(zip(*cells.values(), strict=True)):
-        at = dict(zip(cells, values, strict=True))
-        digits = data["cells"]["anchors"][12 * n : 12 * n + 12]
-        found.append(at | {
-            "problem": data["problems"][at["problem"]]["name"], "graph": graphs["name"][at["graph"]],
-            "set": data["sets"][graphs["set"][at["graph"]]][0], "impl": impls["name"][at["impl"]],
-            "config": data["configs"][at["config"]], "queries": asked["name"][at["queries"]],
-            "kind": asked["kind"][at["queries"]], "status": data["statuses"][at["status"]][0],
-            "note": data["notes"][at["note"]], "run": runs["name"][at["run"]],
-            "machine": data["machines"][runs["machine"][at["run"]]]["id"],
-            "address": f"runs/{runs['page'][at['run']]}.html#c{digits}",
-            "graph_address": f"graphs/{graphs['page'][at['graph']]}.html",
-            "impl_address": f"implementations/{impls['page'][at['impl']]}.html",
-        })  # fmt: skip
-    return found
+    """The cells of `board.encoded` by header, with the names and addresses that its dictionaries stand for."""
+    pages, page, anchors = data["rows"]
+    return [
+        {header: texts[at[n]] for header, (texts, at) in data["names"].items()}
+        | {header: values[n] for header, values in data["numbers"].items()}
+        | {"address": f"{pages[page[n]]}#{anchor}"} for n, anchor in enumerate(anchors)
+    ]  # fmt: skip

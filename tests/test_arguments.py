@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from commands import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
@@ -163,6 +164,8 @@ def right_values(kind, tmp_path):
         "search": "dfs", "order": "random", "devices": 1, "memory": None, "build.pairs": None, "client": None,
         "folder": None, "build.vertices": None, "resume": False, "load.path": str(tmp_path / "saved.index"),
         "load.graph": None, "sha256": None, "mmap": True, "load.implementation": None,
+        "read_run.path": str(ROOT / "results" / "baselines" / "ci"), "machine": None,
+        "graphs": "path-5", "implementations": "dfs", "config": None, "out": str(tmp_path / "run"), "progress": True,
     }  # fmt: skip
 
 
@@ -172,7 +175,7 @@ def calls_of(index, kind, tmp_path):
     index.save(tmp_path / "saved.index")
     right = right_values(kind, tmp_path)
     public = [(name, getattr(thing, name)) for thing in (index, index.graph) for name in dir(type(thing))]
-    for name, called in [*public, ("build", gb.build), ("load", gb.load)]:
+    for name, called in [*public, *((name, getattr(gb, name)) for name in ("build", "load", "read_run", "run"))]:
         if name.startswith("_") or name in UNRELATED or not callable(called):
             continue
         kinds = inspect.signature(called).parameters.values()
@@ -197,7 +200,9 @@ def test_every_public_method_is_called_with_right_arguments(indexes, tmp_path):
     for name, called, arguments in calls_of(index, "names", tmp_path):
         plain(called(**arguments))
         names.append(name)
-    assert {"reaches", "reaches_many_vertices", "stream", "from_networkx", "ids_of", "build", "load"} <= set(names)
+    assert {"reaches", "reaches_many_vertices", "stream", "from_networkx", "ids_of", "build", "load", "run"} <= set(
+        names
+    )
 
 
 def outcome(called, arguments):

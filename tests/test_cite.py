@@ -54,6 +54,7 @@ def test_the_software_is_cited_as_its_file_says(capsys):
     ((key, (kind, fields)),) = parsed(out).items()
     assert (key, kind, fields["version"]) == ("grailbench", "software", __version__)
     assert "commit" in fields["note"]
+    assert re.fullmatch(r"20\d\d", fields["year"])
     assert "The grailbench authors" in fields["author"]
 
 
@@ -74,6 +75,20 @@ def test_a_run_is_cited_with_what_finds_it_again(run, capsys):
     assert "https://" in found["graphs-small-sparse"][1]["howpublished"]
     assert "with changes" in found["grailbench"][1]["note"]
     assert f"% sha256 {SHA} kegg" in out
+
+
+def test_a_record_has_the_authors_that_measured_it(run, capsys):
+    fields = parsed(call(capsys, "cite", run, "--author", "Rossi, Ada", "--author", "Blau, Otto")[1])
+    assert fields["grailbench-run-run-1-x"][1]["author"] == "Rossi, Ada and Blau, Otto"
+    assert "grailbench authors" in fields["grailbench"][1]["author"]
+    assert call(capsys, "cite", "--author", "Rossi, Ada")[0] == 2
+
+
+def test_papers_have_a_doi_or_an_address_where_one_is_known():
+    entries = {entry.key: entry.fields for entry in cite.of_run("h200/thesis-gpu-32").entries}
+    assert entries["quer2020b"]["url"].startswith("https://www.scitepress.org/")
+    assert entries["naumov2017"]["doi"] == "10.1145/3149704.3149764"
+    assert ("Quer and Calabrese, 2020", "https://doi.org/10.3390/computation8040103") in cite.links()
 
 
 def test_only_papers_whose_tables_the_run_has_are_cited(tmp_path):
@@ -98,7 +113,8 @@ def test_problems_and_pipelines_name_their_papers(name, papers):
 def test_the_paragraph_has_machine_versions_settings_and_load(run):
     said = cite.of_run(run).environment
     for part in ("Test CPU", "2 cores", "8 GiB", "NVIDIA H200", "driver 580.1", "Linux-6", "CPython 3.12", "numba 0.1",
-                 "governor performance", "OMP_NUM_THREADS=2", "Pinned to cores 0, 1", "1.90 (disturbed)",
+                 "governor performance", "OMP_NUM_THREADS=2", "Pinned to cores 0, 1",
+                 "other work: load average 1.9 on 2 cores",
                  "cccccccccccc WITH CHANGES"):  # fmt: skip
         assert part in said
     assert "NUMBA_OPT" not in said

@@ -123,21 +123,37 @@ def run(tmp_path):
     return store(tmp_path / "run", rows, {"cpu": "Test CPU", "cores": 2})
 
 
-def test_report_shows_measured_beside_printed_and_writes_its_files(capsys, run):
+def test_report_shows_measured_beside_printed_and_writes_nothing_unless_told(capsys, run):
+    before = sorted(run.rglob("*"))
     code, out, _ = call(capsys, "report", run)
     assert (code, "Table 2.4" in out, "209.85" in out, "2.50" in out) == (0, True, True, True)
-    files = {path.name for path in (run / "report").iterdir()}
-    assert {"report.md", "table-2.4.csv", "cells.csv"} <= files
-    whole = (run / "report" / "report.md").read_bytes()
-    code, out, _ = call(capsys, "report", run, "--table", "2.6", "--format", "csv")
-    assert (code, "Table 2.6" in out, "Table 2.4" in out) == (0, True, False)
-    assert {path.name for path in (run / "report").iterdir()} == files | {"table-2.6.csv"}
-    assert (run / "report" / "report.md").read_bytes() == whole
+    code, printed, err = call(capsys, "report", run, "--table", "2.6", "--format", "csv")
+    assert (code, err, printed.splitlines()[0][:8]) == (0, "", "dataset,")
+    markdown, latex = (call(capsys, "report", run, "--format", form)[1] for form in ("markdown", "latex"))
+    assert markdown.startswith("# Run run\n")
+    assert latex.count(r"\toprule") > 1
+    assert sorted(run.rglob("*")) == before
+    assert call(capsys, "report", run, "--table", "2.6", "--format", "csv", "--out", run / "report")[0] == 0
+    assert (run / "report" / "table-2.6.csv").read_text() == printed
+    assert call(capsys, "report", run, "--out", run / "report")[0] == 0
+    assert {"report.md", "table-2.4.csv", "cells.csv"} <= {path.name for path in (run / "report").iterdir()}
+    assert (run / "report" / "report.md").read_text() == markdown
     found = {(r["dataset"], r["column"]): r for r in records(capsys, "report", run, "--table", "2.4")}
     assert len(found) == 10 * 7
     assert found["kegg", "Pure DFS"]["measured"] == 2.5
     assert found["kegg", "Pure DFS"]["ratio"] == pytest.approx(2.5 / 209.85)
     assert found["amaze", "Pure DFS"]["status"] == "missing"
+
+
+def test_report_names_long_tables_and_shows_them_with_all(capsys, tmp_path):
+    graphs = [f"graph-{i}" for i in range(50)]
+    rows = [row(phase="query", trial=0, ms=2.0, impl="dfs", planned=1, dataset=name) for name in graphs]
+    run = store(tmp_path / "run", rows, {"cpu": "Test CPU", "cores": 2})
+    _, out, _ = call(capsys, "report", run)
+    assert "What was measured: medians of the trials: 50 lines (--all shows them, --table cells these alone)" in out
+    for more in (["--all"], ["--table", "cells"]):
+        shown = call(capsys, "report", run, *more)[1]
+        assert all(f"{name} " in shown for name in graphs)
 
 
 def test_report_of_a_run_without_times_exits_with_3(capsys, run):

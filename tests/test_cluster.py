@@ -32,7 +32,7 @@ from grailbench.problems.contract import Checks
 pytestmark = pytest.mark.processes
 TOYS = Path(__file__).with_name("toys.py")
 RUN = ("run", "--dataset", "diamond", "--count", "50", "--warmup", "0", "--no-fetch")
-VARYING = {"run", "ms", "rate", "at", "key", "worker", "trial"}  #: what differs between two runs of one plan
+VARYING = {"others", "run", "ms", "rate", "at", "key", "worker", "trial"}  #: what differs between two runs of one plan
 
 
 @pytest.fixture(scope="module")
@@ -412,8 +412,8 @@ def unlike(tmp_path):
     """The folder of a run whose cells two unlike workers measured."""
     workers = {"aaaa": {**ENVIRONMENT, "fingerprint": "1111111122222222", "cpu": "Small"},
                "bbbb": {**ENVIRONMENT, "fingerprint": "3333333344444444", "cpu": "Large"}}  # fmt: skip
-    rows = [*unguided(query=40.0, worker="aaaa"), *trials(query=20.0, worker="aaaa", dim=1),
-            *trials(query=8.0, worker="bbbb")]  # fmt: skip
+    three = {"count": 3, "planned": 3, "worker": "aaaa"}
+    rows = [*unguided(query=40.0, **three), *trials(query=20.0, dim=1, **three), *trials(query=8.0, worker="bbbb")]
     return store(tmp_path / "run", rows, {**ENVIRONMENT, "client": True, "workers": workers})
 
 

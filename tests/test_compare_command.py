@@ -47,7 +47,7 @@ def test_a_gate_file_gives_every_key_and_a_busy_machine_is_said(tmp_path, capsys
     assert (found.ratio, found.reference, found.times, found.across) == (1.5, "dfs", "none", 2.0)
     run = stored("a", cell(), load_average=[3.1, 2.0, 2.0])
     lines = call(capsys, "compare", run, run)[1].splitlines()
-    assert lines[2].startswith("the base run began at load average 3.1 on 2 cores")
+    assert lines[2].startswith("the base run: load average 3.1 on 2 cores, which disturbs its times")
 
 
 def test_bad_runs_and_files_exit_with_2(capsys, stored, tmp_path):

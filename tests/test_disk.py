@@ -124,7 +124,7 @@ def test_a_run_onto_a_full_disk_keeps_its_finished_rows_and_goes_on_later(diamon
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
-    [(("export", "diamond", "{gra}/below"), ""), (("report", "{run}"), ""), (("plot", "{run}"), ""),
+    [(("export", "diamond", "{gra}/below"), ""), (("report", "--html", "{run}"), ""), (("plot", "{run}"), ""),
      ((*RUN, "--out", "{gra}/run"), "{gra}/run: it is no folder")],
 )  # fmt: skip
 def test_what_cannot_be_written_is_named(capsys, diamond, gra, tmp_path, words, said):

@@ -91,8 +91,11 @@ def test_speedup_is_the_median_of_the_reference_over_that_of_a_cell_on_the_same_
     assert frame[frame.queries == "balanced"].speedup.isna().all()
 
 
-def test_reference_is_the_usual_one_else_the_one_with_most_times_or_meant_by_words_that_only_it_has():
-    assert frames.choose_reference(made(unguided(), trials())) == "sequential d=2 dfs"
+def test_reference_is_the_fastest_on_a_cpu_of_those_with_most_times_or_meant_by_words_that_only_it_has():
+    assert frames.choose_reference(made(unguided(query=9.0), trials(), trials(impl="gpu-fused", query=0.1))) == (
+        "sequential d=2 dfs"
+    )
+    assert frames.choose_reference(made(unguided(query=1.0), trials())) == "dfs"
     assert frames.choose_reference(made(unguided(), lost("failed", "x"), trials(dim=5))) == "dfs"
     found = made(unguided(), trials(), trials(filters="level,tree"), trials(dim=5))
     assert frames.choose_reference(found, "D=5") == "sequential d=5 dfs"

@@ -210,6 +210,7 @@ CALLS = {
     "cluster": ["--dataset N"],
     "limits": ["--out N.edges/x --quick --only N", "--only N"],
     "report": ["+ R --details --counters --html=out/N.html --out out", "+ R --format latex --out out", "+ R --json",
+               "+ R --all --format markdown",
                "N/x", "R --table N", "--into N.md", "R --reference N --html=out/y.html", "R --machine N"],
     "plot": ["+ R --out out/plots --figure edges --format svg", "R --figure N"],
     "site": ["+ out/site R other", "N.edges", "out/s N/x"],

@@ -15,6 +15,7 @@ from stored import HOSTILE, everything, lost, row, store, trials, unguided
 
 from grailbench.errors import InputError
 from grailbench.report import document
+from grailbench.report import page as page_module
 from grailbench.report.captions import CAPTIONS
 from grailbench.report.draw import style
 from grailbench.report.page import COLOURS, write
@@ -63,6 +64,30 @@ def test_lines_of_a_graph_stay_together():
     assert len(found.attributes("tbody")) == 2
     assert [a["rowspan"] for a in found.attributes("th", scope="row")] == ["3", "3"]
     assert len(found.attributes("table", **{"class": "sortable stacked"})) == 1
+    one = Page(html(Table("t", "t", ["Data set", "", "ms"], lines[:3], frozenset({"ms"}))))
+    assert len(one.attributes("th", scope="row")) == 1  # the graph: 'printed' is no heading
+    assert len(one.attributes("table", **{"class": "sortable stacked"})) == 1
+
+
+@pytest.mark.parametrize(("means", "last"), [(True, 1), (False, 0)])
+def test_only_means_over_the_other_lines_are_set_apart(means, last):
+    lines = [["kegg", "1"], ["human", "2"], ["go", "3"]]
+    shown = Table("t", "t", ["graph", "ms"], lines, frozenset({"ms"}), ends=frozenset({0, 1}), means=means)
+    assert len(Page(html(shown)).attributes("tbody", **{"class": "last"})) == last
+
+
+def test_a_title_stands_once_and_a_long_page_says_what_it_leaves_out(text, run, monkeypatch):
+    headings = re.findall(r"<h2>(.*?)</h2>", text)
+    captions = re.findall(r"<caption>(.*?)</caption>", text)
+    assert not {*headings} & {*captions}
+    report = document.of_run(str(run))
+    monkeypatch.setattr(page_module, "MOST", 150_000)
+    short = page_of(report, everything=False)
+    assert len(short.encode()) < 160_000 < len(text.encode())
+    assert f"grailbench plot {run} --figure strips" in short
+    assert "data:text/csv" not in short
+    monkeypatch.setattr(page_module, "MOST", 10_000_000)
+    assert page_of(report, everything=False).split() == text.split()
 
 
 def test_cells_lead_to_addresses_of_the_same_site_alone():

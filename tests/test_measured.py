@@ -180,13 +180,13 @@ def test_a_lost_graph_counts_and_one_that_was_not_asked_does_not():
 
 
 def test_labels_are_ranked_where_nothing_was_timed_from_edges():
-    group = [row for row in timed() + timed(impl=BFL, dim=None) if row["phase"] != "ready"]
+    group = [row for row in timed() + timed(impl=BFL, dim=None, index_bytes=9) if row["phase"] != "ready"]
     last = ranking.rankings(cells(frame(group)))[-1]
     assert last.phase == "label"
 
 
 def test_a_sound_cell_that_was_not_timed_from_edges_is_not_ranked_by_ready():
     group = [row for row in timed(impl="parallel", threads=2) if row["phase"] != "ready"]
-    last = ranking.rankings(cells(frame(timed(), timed(impl=BFL, dim=None, search=None), group)))[-1]
+    last = ranking.rankings(cells(frame(timed(), timed(impl=BFL, dim=None, search=None, index_bytes=9), group)))[-1]
     assert last.phase == "ready"
     assert [place.name for place in last.places] == [BFL, "sequential d=2 dfs"]

@@ -186,7 +186,7 @@ def test_a_link_in_a_folder_that_somebody_sent_is_replaced(capsys):
     store(Path("run"), everything())
     Path("run/report").mkdir()
     Path("run/report/report.md").symlink_to("../../g.edges")
-    assert call(capsys, "report", "run")[0] == 0
+    assert call(capsys, "report", "run", "--out", "run/report")[0] == 0
     assert Path("g.edges").read_text() == EDGES
     assert not Path("run/report/report.md").is_symlink()
 

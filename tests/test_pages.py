@@ -106,6 +106,20 @@ def test_a_name_that_says_other_threads_than_its_values_have_is_refused(page):
             made(page(f'graphs = ["kegg"]\n[columns]\n"{said}" = "parallel label threads=16"'))
 
 
+def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
+    columns = (
+        '"one core" = "best-one-core label"\n"all cores" = "best-all-cores label"\n"ratio" = "all cores / one core"\n'
+    )
+    assert lines(page(f'graphs = ["human", "kegg"]\n[columns]\n{columns}')) == [
+        "| graph | one core | all cores | ratio |",
+        "| human [1,2] | 9.04 | – | – |",
+        "| kegg | 4.02 [2] | 2.01 [3] | 0.50× [3,2] |",
+        "- [1] sampled: not every answer was checked",
+        "- [2] sequential d=2 dfs",
+        "- [3] parallel d=2 dfs 16 threads",
+    ]
+
+
 def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
     body = 'mean = true\n[columns]\nlabel = "sequential label"\nratio = "label / gpu-fused label"'
     assert lines(page(body))[1:5] == [
@@ -212,6 +226,27 @@ def test_a_table_of_several_runs_has_what_the_first_lacks_and_says_where_it_is_f
     assert (shown["core"], shown["sequential / core"], shown["core, index"]) == ("0.50", "40.00", "0.25")
     assert shown["Sequential DFS"] == "20.10"  # the later run's own is left out
     assert f"- {said}" in found
+
+
+def test_numbers_of_unstable_times_are_marked_and_written_only_if_that_is_said(page, tmp_path, capsys):
+    path = page(TABLE)
+    before, stable = path.read_text(), lines(path)
+    rows = [json.loads(line) for line in (tmp_path / "run" / "trials.jsonl").read_text().splitlines()]
+    store(
+        tmp_path / "run", [{k: v for k, v in row.items() if k != "sum"} | {"others": 1.5} for row in rows], {"cores": 2}
+    )
+    code, _, err = call(capsys, "report", "--into", path)
+    assert (code, path.read_text()) == (2, before)
+    assert "page.md, line 3: 1 block with numbers of unstable times" in err
+    assert call(capsys, "report", "--into", path, "--unstable")[0] == 0
+    *found, note = lines(path)
+    assert note == "- † of unstable times: measure again on a quiet machine."
+    assert found[2] == "| kegg | 4.02† | 0.251† | 16.0×† | 0.20×† |"
+    assert [line.replace("†", "") for line in found] == stable
+    assert call(capsys, "report", "--into", path, "--check")[0] == 0
+    for form in ("markdown", "latex"):
+        text = call(capsys, "report", tmp_path / "run", "--format", form)[1]
+        assert {"markdown": "4.02†", "latex": "4.02\\dag{}"}[form] in text
 
 
 def test_records_are_drawn_as_bars_of_their_parts(tmp_path, capsys):

@@ -16,7 +16,7 @@ def run(tmp_path):
 
 @pytest.mark.slow
 def test_every_figure_is_written_as_svg_with_its_data(capsys, run):
-    out, _ = succeeds(capsys, "plot", run, "--format", "svg")
+    out, _ = succeeds(capsys, "plot", run, "--all", "--format", "svg")
     names = {path.name for path in (run / "figures").iterdir()}
     others = ("computation", "closure", "traversal", "reading", "tradeoff-memory", "tradeoff-energy")
     usual = [name for name in CAPTIONS if not name.startswith(others)]
@@ -25,6 +25,16 @@ def test_every_figure_is_written_as_svg_with_its_data(capsys, run):
     for path in (run / "figures").iterdir():
         start = path.read_bytes()[:200]
         assert {".svg": b"<?xml", ".csv": b""}[path.suffix] in start
+
+
+@pytest.mark.slow
+def test_four_figures_are_drawn_unless_some_are_named_also_as_pdf(capsys, run, tmp_path):
+    paths = succeeds(capsys, "plot", run, "--format", "pdf")[0].split()
+    drawn = [path for path in (run / "figures").glob("*.pdf") if path.read_bytes().startswith(b"%PDF")]
+    assert {path.stem.removesuffix("-2") for path in drawn} == {"speedup", "edges", "tradeoff-build", "printed"}
+    assert len(paths) == len(drawn) + 4
+    succeeds(capsys, "plot", run, "--format", "pdf", "--out", tmp_path / "again")
+    assert all((tmp_path / "again" / path.name).read_bytes() == path.read_bytes() for path in drawn)
 
 
 @pytest.mark.slow

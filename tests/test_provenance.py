@@ -144,6 +144,16 @@ def session(commit="c1", dirty=False, code="0.1.0+aaa"):
     return {"commit": commit, "dirty": dirty, "code": code}
 
 
+def test_unstable_times_are_recorded_only_if_that_is_said(checkout, a_run, capsys):
+    rows = [row | {"others": 1.5} for row in trials()]
+    folder = a_run(session() | {"cores": 2}, rows=rows)
+    code, _, err = call(capsys, "record", folder, "here/mine")
+    assert (code, provenance.manifest()) == (2, {})
+    assert "the times of 1 of 1 cell are unstable: load (1) (measure again on a quiet machine, or --unstable" in err
+    assert call(capsys, "record", folder, "here/mine", "--unstable")[0] == 0
+    assert list(provenance.manifest()) == ["here/mine"]
+
+
 def test_recording_copies_a_clean_run_and_enters_it_in_the_manifest(checkout, a_run, capsys):
     folder = a_run(session("c1"), session("c2"), session("c3", code="0.1.0+bbb"))
     code, out, _ = call(capsys, "record", folder, "here/mine")

@@ -74,7 +74,7 @@ def parsed(text):
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text)
     depth, opened, commands = 0, [], Counter()
     body = "\n".join(line for line in text.splitlines() if not line.startswith("% needs"))
-    for token in re.findall(r"\\(?:begin|end)\{\w+\}|\\[A-Za-z]+|\\.|[{}$&%#_^~]", body, re.DOTALL):
+    for token in re.findall(r"\\(?:begin|end)\{\w+\*?\}|\\[A-Za-z]+|\\.|[{}$&%#_^~]", body, re.DOTALL):
         commands[token] += 1
         if token == "{":
             depth += 1
@@ -100,7 +100,7 @@ def test_latex_has_as_many_cells_a_line_as_columns_and_space_between_groups():
     commands = parsed(text)
     rules = ("\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace")
     assert [commands[name] for name in rules] == [1, 1, 1, 1]
-    assert text.startswith("% needs \\usepackage{booktabs}\n")
+    assert text.startswith("% needs \\usepackage{adjustbox,booktabs,rotating}\n")
     title = "Title of 100 \\%"
     assert f"\\caption[{title}]{{{title}. Run 1 \\& 2, on a machine, commit 123.}}\\label{{tab:mine}}" in text
     assert "{[}1{]} a\\_b" in text
@@ -142,28 +142,39 @@ def test_no_line_begins_with_what_the_end_of_the_one_before_takes_for_its_own(na
     shutil.which("pdflatex") is None, reason="NOT COMPILED: no pdflatex here, the emitted LaTeX is only parsed"
 )
 @pytest.mark.slow
-def test_every_table_of_a_report_and_every_hostile_name_compiles(tmp_path):
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_every_table_of_a_report_and_every_hostile_name_compiles_and_fits_the_page(tmp_path, columns):
     report = document.make(made(everything()))
     long = [[name, "x", f"{at}.5", "ok [1]"] for at, name in enumerate(HOSTILE_NAMES * 2)]
     tables = [*report.shown, report.details, table(lines=long, notes=list(HOSTILE_NAMES)), table()]
     texts = [latex(each, f"{report.title}, on {HOSTILE}") for each in tables]
     body = "\n\\clearpage\n".join(texts)
     (tmp_path / "all.tex").write_text(
-        "\\documentclass{article}\\usepackage{booktabs,longtable}\\begin{document}\n" + body + "\\end{document}\n"
+        f"\\documentclass[{columns}]{{article}}\\usepackage{{adjustbox,booktabs,rotating}}\\begin{{document}}\n"
+        f"{body}\\end{{document}}\n"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
     assert (tmp_path / "all.pdf").stat().st_size > 10_000
+    assert (
+        re.findall(r"Overfull \\hbox \(\d{2,}.*|Float too large.*", (tmp_path / "all.log").read_text("latin-1")) == []
+    )
 
 
-@pytest.mark.parametrize(("count", "environment"), [(PAGE, "tabular"), (PAGE + 1, "longtable")])
-def test_a_table_longer_than_a_page_breaks_across_pages_and_repeats_its_header(count, environment):
-    text = latex(table(lines=[["a", "b", "1", "ok"]] * count, ends=frozenset()))
-    parsed(text)
-    assert text.startswith(f"% needs \\usepackage{{booktabs{',longtable' * (environment == 'longtable')}}}\n")
-    assert f"\\begin{{{environment}}}" in text
-    assert ("\\endhead" in text) == (environment == "longtable")
+@pytest.mark.parametrize(("lines", "floats"), [(PAGE, 1), (PAGE + 1, 2), (3 * PAGE, 3)])
+def test_a_table_longer_than_a_page_goes_on_in_further_floats_with_its_header(lines, floats):
+    text = latex(table(lines=[["a", "b", "1", "ok"]] * lines, ends=frozenset()), of="a run")
+    commands = parsed(text)
+    assert (commands["\\begin{table*}"], commands["\\midrule"], commands["\\label"]) == (floats, floats, 1)
+    assert text.count("continued.") == floats - 1
+    assert "\\label{tab:a-run-mine}" in text
+
+
+def test_a_wide_table_lies_on_its_side():
+    wide = [["a" * 40, "b" * 40, "1", "ok"]]
+    assert "\\begin{sidewaystable*}" in latex(table(lines=wide))
+    assert "\\begin{table*}" in latex(table(lines=[["a", "b", "1", "ok"]]))
 
 
 @pytest.mark.slow
@@ -184,7 +195,7 @@ def test_every_renderer_takes_every_table_of_a_report():
 
 def test_report_writes_latex_files_alone(capsys, tmp_path):
     run = store(tmp_path / "run", everything())
-    succeeds(capsys, "report", run, "--format", "latex")
+    succeeds(capsys, "report", run, "--format", "latex", "--out", run / "report")
     names = {path.name for path in (run / "report").iterdir()}
     assert {"cells.tex", "table-2.4.tex"} <= names
     assert {name.rpartition(".")[2] for name in names} == {"tex"}

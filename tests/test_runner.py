@@ -30,10 +30,10 @@ from grailbench.harness.tasks import cell_key
 def measured(toys, diamond, tmp_path):
     """Runs toys on the diamond in tmp_path/run; returns what came of it and the watcher."""
 
-    def measure(*impls, resume=None, action=run, **block):
+    def measure(*impls, resume=None, action=run, out="run", **block):
         whole = {"datasets": [diamond], "implementations": [f"toy:{i}" for i in impls], "count": 50, "trials": 3}
         plan, notes = planned(whole | block), Notes()
-        where = {} if action is verify else {"resume": resume, "out": None if resume else tmp_path / "run"}
+        where = {} if action is verify else {"resume": resume, "out": None if resume else tmp_path / out}
         return action(plan, notes, fetch=False, **where), notes
 
     return measure
@@ -313,15 +313,29 @@ def test_every_session_of_a_resumed_run_counts_in_its_verdict(measured, monkeypa
     """A first session under load was dropped by --resume on the same machine, and the verdict 'UNSTABLE' with it."""
     monkeypatch.setattr(environment.os, "getloadavg", lambda: (640.0, 640.0, 640.0))
     monkeypatch.setattr(environment, "usable_cores", lambda: 8)
+    monkeypatch.setattr(environment.load, "now", lambda: None)  # as where it is not known
+    monkeypatch.setattr(session.Others, "read", lambda self: None)
     done, _ = measured("right", trials=2)
     monkeypatch.setattr(environment.os, "getloadavg", lambda: (0.0, 0.0, 0.0))
     for trials in (3, 4):
         again, _ = measured("right", trials=trials, resume=done.folder)
     run = load(done.folder)
     assert [each["load_average"][0] for each in run.environment["earlier"]] == [640.0, 0.0]
-    assert stability.loads(run.environment) == ["load average 640.0 on 8 cores"]
-    for found in (run.environment, again.by_machine[0][0]):
-        assert stability.verdict(run.cells[0], found).rules == ("load",)
+    assert environment.loads(run.environment) == ["load average 640.0 on 8 cores"]
+    for found in (run.cells[0], again.by_machine[0][1][0]):
+        assert found.load == "load average 640.0 on 8 cores"
+        assert stability.verdict(found).rules == ("load",)
+
+
+def test_the_work_of_others_while_a_cell_is_timed_decides_and_not_what_came_before(measured, monkeypatch):
+    """With a load average of 1.5 of its own on two cores, the harness called every cell of its runs unstable."""
+    monkeypatch.setattr(environment.os, "getloadavg", lambda: (640.0, 640.0, 640.0))
+    monkeypatch.setattr(environment, "usable_cores", lambda: 8)
+    for name, others, said in (("a", 0.7, ""), ("b", 1.26, "other work took 1.3 of 8 cores")):
+        monkeypatch.setattr(session.Others, "read", lambda self, others=others: others)
+        done, _ = measured("right", trials=2, out=name)
+        assert {row["others"] for row in done.rows if row["ms"] is not None} == {others}
+        assert done.cells[0].load == said
 
 
 def test_plan_of_a_resumed_run_is_its_own_with_the_flags_given(measured, monkeypatch):

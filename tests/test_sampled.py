@@ -62,7 +62,7 @@ def test_cell_is_sampled_when_a_row_is_and_says_its_trials_too():
 
 
 def test_every_line_with_a_time_says_sampled_in_markdown_csv_and_the_terminal(run, capsys):
-    out, _ = succeeds(capsys, "report", run, "--details")
+    out, _ = succeeds(capsys, "report", run, "--details", "--all", "--out", run / "report")
     assert unsaid(out.splitlines()) == []
     tables = (run / "report" / "report.md").read_text()
     assert "6 ok, 18 sampled" in tables

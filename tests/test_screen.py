@@ -60,15 +60,36 @@ def test_headers_are_folded_before_texts_and_texts_before_a_table_is_parted():
     assert [line.split()[0] for line in text.splitlines() if line.startswith((" a ", " b "))] == ["a", "b"]
 
 
-def test_what_a_line_is_about_stands_above_it_when_the_window_is_narrow():
-    heads = ["graph", "d", "filters", *(f"milliseconds{i}" for i in range(5))]
-    lines = [[graph, "2", "", *("1.00" for _ in range(5))] for graph in ("kegg", "kegg", "human")]
-    table = Grid("", heads, lines, frozenset(heads) - {"graph", "filters"}, keys=3)
-    text = shown(table, width=60)
-    assert text.count("kegg, d 2\n") == 2  # once a table, of two, and not once a line
-    assert text.count("human, d 2\n") == 2
-    assert text.count("1.00") == 15
+def timed(graphs, name="graph"):
+    heads = [name, "d", "filters", *(f"milliseconds{i}" for i in range(5))]
+    lines = [[graph, "2", "", *(f"{at}.0{i}" for i in range(5))] for at, graph in enumerate(graphs)]
+    return Grid("Times", heads, lines, frozenset(heads) - {name, "filters"}, keys=3)
+
+
+def test_what_is_the_same_in_every_line_goes_to_the_title_and_a_row_stays_a_line():
+    text = shown(timed(["kegg", "kegg", "human"]), width=60)
+    assert text.startswith("Times (d 2)\n")
+    assert [line.split()[0] for line in text.splitlines() if "0." in line or "1." in line] == ["kegg", "kegg"] * 2
     assert text.index("milliseconds0") < text.index("milliseconds3")
+
+
+def test_what_a_line_is_about_stands_above_it_when_its_name_takes_half_of_the_window():
+    text = shown(timed(["a-graph-of-a-very-long-name-indeed"] * 2 + ["human"]), width=60)
+    assert text.count("a-graph-of-a-very-long-name-indeed\n") == 2  # once a table, of two, and not once a line
+    assert text.count("human\n") == 2
+
+
+@pytest.mark.parametrize(("none", "coloured"), [("", True), ("1", False)])
+def test_verdicts_have_colours_unless_no_color_is_set(monkeypatch, none, coloured):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if none:
+        monkeypatch.setenv("NO_COLOR", none)
+    out = io.StringIO()
+    table = Grid("", ["graph", "status"], [["kegg", "ok"], ["human", "wrong [1]"], ["go", "timeout"]])
+    put(["UNSTABLE: run again.", table], Console(file=out, width=80, force_terminal=True, color_system="standard"))
+    codes = {"UNSTABLE": "31", "ok": "32", "wrong": "31", "timeout": "33"}
+    found = {word: f"\x1b[{code}m{word}" in out.getvalue() for word, code in codes.items()}
+    assert found == dict.fromkeys(codes, coloured)
 
 
 def test_a_first_column_without_a_name_is_in_every_part_and_an_empty_one_in_none():
@@ -165,4 +186,4 @@ def test_a_terminal_has_its_own_width(run, tmp_path):
     lines = said.replace("\r", "").replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[3m", "")
     assert max(map(len, lines.splitlines())) <= 80
     assert "citations-n3800000-k4.6-w500000-s1, sequential, d 2, level,tree,hubs" in lines
-    assert Path(run / "report" / "report.md").is_file()
+    assert not Path(run / "report").exists()

@@ -155,7 +155,7 @@ def closed(session_cache, tmp_path_factory):
 
 
 def test_report_prints_and_writes_the_table(capsys, closed):
-    out, _ = succeeds(capsys, "report", closed)
+    out, _ = succeeds(capsys, "report", closed, "--out", closed / "report")
     assert "held" in out
     assert "floyd-warshall (0)" in out
     assert {"report.md", "closure.csv"} <= {path.name for path in (closed / "report").iterdir()}

@@ -293,7 +293,7 @@ def test_written_csv_holds_measured_printed_and_ratio_by_column(report, tmp_path
 @pytest.mark.parametrize(("form", "names"), [
     ("markdown", {"report.md"}), ("csv", {"table-2.1.csv", "table-2.4.csv", "rivals.csv", "cells.csv"})])  # fmt: skip
 def test_only_the_files_of_the_format_are_written(report, tmp_path, form, names):
-    assert {p.name for p in document.write(report, form, tmp_path / "report")} == names
+    assert {p.name for p in document.write(report, tmp_path / "report", form)} == names
     assert {p.name for p in (tmp_path / "report").iterdir()} == names
 
 

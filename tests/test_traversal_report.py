@@ -135,7 +135,7 @@ def test_report_and_plot_write_tables_and_figures_of_all_problems_once(rows, tmp
     writer = Writer(run)
     writer.append(rows)
     writer.close()
-    for words in (["report", run], ["plot", run, "--format", "svg"]):
+    for words in (["report", run, "--out", run / "report"], ["plot", run, "--all", "--format", "svg"]):
         succeeds(capfd, *words)
     assert {path.name for path in (run / "report").iterdir()} == {"report.md", "traversal.csv"}
     names = {path.stem for path in (run / "figures").iterdir()}

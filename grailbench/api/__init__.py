@@ -1,14 +1,16 @@
 """The library: `import grailbench as gb` hands out what is listed here.
 
-A graph of the user's own ids, an index of any implementation on it, and questions in those ids.
+A graph of the user's own ids, an index of any implementation on it, questions in those ids, and runs of benchmarks.
 """
 
 from grailbench.api.build import build, load
 from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
+from grailbench.api.runs import Run, read_run, run
 from grailbench.errors import ClusterLost, GrailbenchError, InputError, MachineLacks
 
 __all__ = [
-    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "build", "load",
+    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "Run", "build",
+    "load", "read_run", "run",
 ]  # fmt: skip

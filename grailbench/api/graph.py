@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from grailbench.api.notebook import card
 from grailbench.errors import InputError
 from grailbench.graph import csr
 from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
@@ -381,6 +382,11 @@ class Graph:
         more = ", ..." if self.vertices > len(known) else ""
         ids = f", ids {', '.join(known)}{more}" if known else ""
         return f"<grailbench.Graph: {self.vertices:,} vertices, {self.edges:,} edges{ids}>"
+
+    def _repr_html_(self) -> str:
+        ids = [repr(self.ids.label_of(vertex)) for vertex in range(min(self.vertices, 5))]
+        facts = {"vertices": f"{self.vertices:,}", "edges": f"{self.edges:,}", "first ids": ", ".join(ids)}
+        return card("grailbench.Graph", facts.items())
 
 
 def whole() -> None:

@@ -18,6 +18,7 @@ from grailbench.api.engine import Engine, packed, unpacked, write
 from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
+from grailbench.api.notebook import card
 from grailbench.distributed import shards
 from grailbench.errors import InputError, of_system
 from grailbench.graph.arguments import check_path, flag, id_columns, shown, whole_number
@@ -30,6 +31,7 @@ from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.sweep import count_all
 from grailbench.problems.reachability.index import Decision, OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
+from grailbench.util.words import size
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
@@ -387,6 +389,11 @@ class Index:
 
     def __repr__(self) -> str:
         return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
+
+    def _repr_html_(self) -> str:
+        of = f"{self.graph.vertices:,} vertices, {self.graph.edges:,} edges"
+        facts = {"implementation": self.implementation, "size": size(self.nbytes), "of a graph of": of}
+        return card("grailbench.Index", facts.items())
 
     # ------------------------------------------------------------------ inside
 

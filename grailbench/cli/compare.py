@@ -13,7 +13,7 @@ import click
 from grailbench.cli import options, printing
 from grailbench.cli.printing import note, put_json
 from grailbench.report.table import Table
-from grailbench.util.words import brief, count, fine_ratio, grouped
+from grailbench.util.words import brief, count, fine_ratio, grouped, listing
 
 if TYPE_CHECKING:
     from grailbench.compare.runs import Comparison, CounterChange, Side, TimeChange
@@ -72,9 +72,12 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
     if settled := provenance.settle(base):
         note(f"{settled}: its new baseline, accepted before, is in its place now")
     found = runs.of_runs(base, new, gate)
-    put(found, "json" if as_json else form, everything)
+    try:
+        put(found, "json" if as_json else form, everything)
+    finally:  # also where nobody reads on
+        if not accept:
+            found.check()
     if not accept:
-        found.check()
         return
     for line in runs.accept(found):
         note(line)
@@ -106,13 +109,12 @@ def verdict(found: Comparison) -> str:
 def header(found: Comparison) -> Iterator[str]:
     """Lines that say what was compared, how, and how many cells, counters and times differ."""
     from grailbench.compare.runs import ABSENT
-    from grailbench.compare.stability import loads
 
     yield f"base: {found.base.name} ({found.base.machine})"
     yield f"new: {found.new.name} ({found.new.machine})"
     for side, run in (("base", found.base), ("new", found.new)):
-        if found.times and (busy := loads(run.environment)):
-            yield f"the {side} run began at {', later '.join(busy)}: other work disturbs its times"
+        if found.times and (busy := dict.fromkeys(cell.load for cell in run.cells if cell.load)):
+            yield f"the {side} run: {listing(busy, 3)}, which disturbs its times"
     parts = [f"{count(found.matched, 'cell')} in both"]
     parts += [f"{n} only in {side}, not compared" for side in ("base", "new") if (n := len(found.only(side)))]
     if other := sum(ABSENT not in (each.base, each.new) for each in found.one_sided):

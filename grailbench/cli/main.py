@@ -111,14 +111,16 @@ def cli(ctx):
 def main(argv: list[str] | None = None) -> None:
     """Runs the command line and exits; an expected error becomes one line on stderr and its exit code.
 
-    If the reader of stdout stops early (`| head`), the command goes on to its end. It also does so if stdout cannot be
-    written (a full disk), and then prints an error and exits with 2.
+    If the reader of stdout stops early (`| head`), the command ends. If stdout cannot be written (a full disk), it goes
+    on to its end, prints an error and exits with 2.
     """
     with streams.guarded() as failure:
         try:
             code = _run(argv)
         except KeyboardInterrupt:  # a second one, while the first was reported
             code = INTERRUPTED
+        except streams.ReaderLeft:
+            code = 0
         if (error := failure()) is not None:
             note(f"error: the output cannot be written: {error.strerror}")
             code = code or InputError.exit_code

@@ -280,8 +280,8 @@ comparison = _bundle(
     click.option("--require-all", is_flag=True,
                  help="A cell or counter that only one of the runs has is a regression."),
 )  # fmt: skip
-drawn = click.option("--format", "form", type=click.Choice(("svg", "png", "both")), default="both", show_default=True,
-                     help="Kind of the figures' files.")  # fmt: skip
+drawn = click.option("--format", "form", type=click.Choice(("svg", "png", "pdf", "both")), default="both",
+                     show_default=True, help="Kind of the figures' files; both are SVG and PNG.")  # fmt: skip
 #: of what a run on unlike workers is shown
 machine = click.option(
     "--machine", metavar="NAME",

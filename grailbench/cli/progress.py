@@ -26,6 +26,7 @@ from grailbench.problems.contract import USUAL, Input, Workload
 from grailbench.report import measured
 from grailbench.report.table import Table
 from grailbench.util import paths
+from grailbench.util.cores import usable_cores
 from grailbench.util.screen import error_console, fold
 from grailbench.util.visible import visible
 from grailbench.util.words import brief, count, listing
@@ -79,7 +80,7 @@ class RunView:
 
     def timed(self, graph: Input) -> None:
         took = monotonic() - self._began
-        verdicts = [(cell, verdict(cell)) for cell in cells(self._rows)]
+        verdicts = [(cell, verdict(cell)) for cell in cells(self._rows, environment={"cores": usable_cores()})]
         names = [f"{cell.name} ({', '.join(found.rules)})" for cell, found in verdicts if not found.stable]
         self.note(f"  done in {took:.1f} s" + (f"; unstable: {listing(names)}" if names else ""))
 
@@ -107,7 +108,7 @@ def summary(found: list[Measured]) -> list[Table]:
 
 def unstable(done: Finished) -> list[str]:
     """Warnings of times that are unstable, machine by machine, with the remedy."""
-    return [line for own, found in done.by_machine for line in warnings(found, own, spoken(done.folder))]
+    return [line for _, found in done.by_machine for line in warnings(found, spoken(done.folder))]
 
 
 # ------------------------------------------------------------------ the live view

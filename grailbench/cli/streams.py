@@ -7,18 +7,23 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from grailbench.util.visible import visible
 
 KEEP = "\n\t"  #: what text of several lines and columns has
 
 
+class ReaderLeft(BaseException):
+    """Nobody reads what the command says any more, as after `| head`."""
+
+
 class _Descriptor(io.FileIO):
-    """A file descriptor whose writes never raise. After an error all output is dropped; `failure` is the error, or None
-    if only the reader left early (`| head`)."""
+    """A file descriptor whose writes raise nothing but ReaderLeft, once. After an error all output is dropped;
+    `failure` is the error, or None if only the reader left early (`| head`)."""
 
     failure: OSError | None = None
+    ends = False  #: whether the work ends with its reader
     _lost = False
 
     def write(self, data) -> int | None:
@@ -27,6 +32,8 @@ class _Descriptor(io.FileIO):
                 return super().write(data)
             except BrokenPipeError:
                 self._lost = True
+                if self.ends:
+                    raise ReaderLeft from None
             except OSError as error:
                 self.failure, self._lost = error, True
         return memoryview(data).nbytes
@@ -47,25 +54,30 @@ class _Shown(io.TextIOWrapper):
 
 @contextmanager
 def guarded() -> Iterator[Callable[[], OSError | None]]:
-    """In the block, writes to stdout and stderr do not raise, so that the work goes on to its end; gives a function
-    that returns the error because of which output was lost, or None.
+    """In the block, a write to stdout that nobody reads any more raises ReaderLeft; other errors of writes to stdout
+    and stderr do not raise, so that the work goes on to its end. Gives a function that returns the error because of
+    which output was lost, or None.
 
     Characters that cannot be encoded are replaced. A closed stream acts as /dev/null. Streams that are not those of
     the process, as in tests, are not changed.
     """
     before = sys.stdout, sys.stderr
     sys.stdout, stdout = _wrapped(sys.stdout, sys.__stdout__)
+    if stdout is not None:
+        stdout.ends = True
     sys.stderr, _ = _wrapped(sys.stderr, sys.__stderr__)
 
     def failure() -> OSError | None:
-        sys.stdout.flush()
+        with suppress(ReaderLeft):
+            sys.stdout.flush()
         return None if stdout is None else stdout.failure
 
     try:
         yield failure
     finally:
         for stream in (sys.stdout, sys.stderr):
-            stream.flush()
+            with suppress(ReaderLeft):
+                stream.flush()
         sys.stdout, sys.stderr = before
 
 

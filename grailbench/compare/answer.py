@@ -12,7 +12,6 @@ from grailbench.compare.ranking import Place, Ranking, rankings
 from grailbench.compare.ratios import EQUAL, UNCLEAR, Ratio
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.problems import contract
-from grailbench.problems.contract import USUAL
 from grailbench.util.visible import quoted
 from grailbench.util.words import count, listing
 
@@ -22,7 +21,7 @@ GRAPHS = 5  #: up to this many graphs have a line each; of more graphs, only the
 RIVALS = 4  #: lines of other configurations that are the fastest on some graphs
 _NONE_IS_FASTER = {
     EQUAL: f"The first two are {EQUAL}",
-    UNCLEAR: f"Which of the first two is faster is {UNCLEAR}, by unstable times,",
+    UNCLEAR: f"Which of the first two is faster is {UNCLEAR}",
 }
 LONGEST = 30  #: lines; a longer answer has none on single graphs
 
@@ -50,10 +49,6 @@ def _ends(found: Mapping[str, Ratio]) -> str:
 def _of(ranking: Ranking) -> Iterator[str]:
     """The sentences of one ranking."""
     indexed = ranking.places
-    if ranking.problem == USUAL and ranking.phase != "query":  # what has no index has nothing to build
-        indexed = [
-            place for place in indexed if any(c.dim or c.index_bytes or not c.ours for c in place.cells.values())
-        ]
     timed = [place for place in indexed if place.mean is not None]
     if len(indexed) < 2 or not timed:
         return

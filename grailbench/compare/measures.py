@@ -86,9 +86,14 @@ def of_value(value: Callable[[Cell], float | None]) -> Measure:
     return Measure(lambda cell: {0: found} if cell.sound and (found := value(cell)) else {}, exact=True)
 
 
+def keeps_index(cell: Cell) -> bool:
+    """False for a search, whose index has 0 bytes; rows that do not say how many have one if they have labels."""
+    return bool(cell.index_bytes or (cell.index_bytes is None and cell.dim))
+
+
 def of_index(measure: Measure) -> Measure:
-    """The same of cells that keep an index: what has none (0 bytes) has no time to build one."""
-    return measure._replace(trials=lambda cell: measure.trials(cell) if cell.index_bytes else {})
+    """The same of cells that keep an index: what has none has no time to build one."""
+    return measure._replace(trials=lambda cell: measure.trials(cell) if keeps_index(cell) else {})
 
 
 def median(cell: Cell, phase: str) -> float | None:

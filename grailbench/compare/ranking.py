@@ -9,20 +9,22 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from grailbench.compare import ratios
-from grailbench.compare.measures import Best, Measure, best, named, of_phase
+from grailbench.compare.measures import Best, Measure, best, keeps_index, named, of_index, of_phase
 from grailbench.compare.ratios import Ratio
 from grailbench.graph.generate import catalogue
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import STATUSES, grouped
 from grailbench.harness.statistics import Interval, Mean, geometric_mean
-from grailbench.problems.contract import problem
+from grailbench.problems.contract import USUAL, problem
 
 
 class Over(NamedTuple):
-    """A geometric mean over graphs of values / the best value there, and its 95 % interval, None without one."""
+    """A geometric mean over graphs of values / the best value there, its 95 % interval, None without one, and the
+    ratio that this is of."""
 
     mean: Mean
     interval: Interval | None
+    ratio: Ratio | None = None
 
     @property
     def value(self) -> float:
@@ -38,9 +40,9 @@ def over(own: Mapping[str, Best | None], base: Mapping[str, Best], measure: Meas
         return None
     ratio = ratios.of_cells([(one.cell, base[graph].cell) for graph, one in own.items() if one], measure)
     if ratio is None or ratio.interval is None:
-        return Over(mean, None)
+        return Over(mean, None, ratio)
     part = mean.measured / (mean.measured + mean.missing)  # missing graphs have the same ratio in every draw
-    return Over(mean, Interval(*(bound**part * mean.penalty ** (1 - part) for bound in ratio.interval)))
+    return Over(mean, Interval(*(bound**part * mean.penalty ** (1 - part) for bound in ratio.interval)), ratio)
 
 
 # ------------------------------------------------------------------ rankings by a phase
@@ -92,7 +94,7 @@ class Ranking:
     @property
     def measure(self) -> Measure:
         """What it compares."""
-        return of_phase(self.phase)
+        return _measure(self.problem, self.phase)
 
     def ratio(self, place: Place, graph: str) -> float | None:
         """A configuration's time on a graph / the best time there; None if it has no time."""
@@ -113,12 +115,20 @@ def rankings(cells: Iterable[Cell]) -> list[Ranking]:
         last, *rest = problem(solved).ranked
         for dim in sorted({cell.dim for cell in group if cell.dim}) or [None]:
             part = [cell for cell in group if cell.dim in (None, dim)]
-            other = next((phase for phase in rest if any(map(of_phase(phase).value, part))), None)
+            other = next((phase for phase in rest if any(map(_measure(solved, phase).value, part))), None)
             for phase in filter(None, (last, other)):
-                best_of, places = _places(part, of_phase(phase))
+                built = phase != last and solved == USUAL  # what keeps no index has none to build
+                own = [cell for cell in part if keeps_index(cell) or not cell.sound] if built else part
+                best_of, places = _places(own, _measure(solved, phase))
                 if len(places) > 1 and best_of:
                     out.append(Ranking(solved, phase, dim, query_set, like, best_of, places))
     return out
+
+
+def _measure(solved: str, phase: str) -> Measure:
+    """What a ranking by a phase compares: of the building of an index only cells that keep one."""
+    measure = of_phase(phase)
+    return of_index(measure) if solved == USUAL and phase != problem(solved).phases[-1] else measure
 
 
 def _places(cells: list[Cell], measure: Measure) -> tuple[dict[str, Best], list[Place]]:

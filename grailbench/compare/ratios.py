@@ -1,8 +1,9 @@
 """Ratios of what two cells took, with the interval and the verdict: the one rule of who is faster.
 
 A ratio is one of medians, over several graphs the geometric mean of these, and is shown as its 95 % bootstrap interval,
-from low to high. Where 1 lies in the interval the two are `EQUAL`. Where a side is unstable (`compare.stability`) and
-trials of the two overlap, so that its interval says less than it seems to, the verdict is `UNCLEAR`.
+from low to high. Where 1 lies in the interval the two are `EQUAL`. The verdict is `UNCLEAR` where there is no interval,
+as of one or two trials, and above unstable cells (`compare.stability`): of one graph, or where every graph has one, or
+where 1 may lie in the interval because of some. A ratio with an unstable cell carries `words.MARK`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from grailbench.compare.measures import Measure, Trials
-from grailbench.compare.stability import verdict
+from grailbench.compare.stability import is_unstable
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Interval, interval_of, resampled
-from grailbench.util.words import BLANK, multiple
+from grailbench.util.words import BLANK, MARK, multiple
 
 EQUAL, UNCLEAR = "about equal", "unclear"
 FEW = 3  #: with fewer trials of one side there is no interval
@@ -29,24 +30,29 @@ class Ratio(NamedTuple):
 
     interval  the 95 % bootstrap interval; None with fewer than `FEW` trials of one side
     sampled   True if not every answer of both was checked
-    unstable  True if the times of a side are unstable, and 1 may lie in the interval for that
+    marked    True if a cell is unstable
+    unstable  True if no verdict can be given for that
+    exact     True of sizes, which have no interval and need none
     """
 
     value: float
     interval: Interval | None = None
     sampled: bool = False
+    marked: bool = False
     unstable: bool = False
+    exact: bool = False
 
     @property
     def order(self) -> int:
-        """1 if it is above 1, -1 if below, 0 if 1 is in the interval or may be; by the value alone without an
-        interval."""
-        return 0 if self.unstable else order(self.interval or Interval(self.value, self.value))
+        """1 if it is above 1, -1 if below, 0 without a verdict, as where 1 is in the interval."""
+        if self.exact:
+            return order(Interval(self.value, self.value))
+        return 0 if self.unstable or self.interval is None else order(self.interval)
 
     @property
     def equal(self) -> str:
         """Why there is no order: `EQUAL` or `UNCLEAR`."""
-        return UNCLEAR if self.unstable and self.interval and order(self.interval) else EQUAL
+        return UNCLEAR if self.unstable or (self.interval is None and not self.exact) else EQUAL
 
     @property
     def inverse(self) -> Ratio:
@@ -55,16 +61,17 @@ class Ratio(NamedTuple):
         return self._replace(value=1 / self.value, interval=turned)
 
     def __str__(self) -> str:
-        notes = ["no interval"] * (self.interval is None) + ["sampled"] * self.sampled
+        notes = ["no interval"] * (self.interval is None and not self.exact) + ["sampled"] * self.sampled
         shown = _bound(self.value) if self.interval is None else span(self.interval, _bound)
-        return f"{shown} ({', '.join(notes)})" if notes else shown
+        return shown + MARK * self.marked + (f" ({', '.join(notes)})" if notes else "")
 
     def as_fast_as(self, other: str) -> str:
         """'2.95 to 3.10 times as fast as dfs', 'about equal to dfs (0.93 to 1.10 times as fast)'."""
         if self.order:
             return f"{self} times as fast as {other}"
         if self.equal == UNCLEAR:
-            return f"not clearly faster or slower than {other} ({self} times as fast, by unstable times)"
+            why = "unstable times" if self.unstable else "too few trials"
+            return f"not clearly faster or slower than {other} ({self} times as fast, by {why})"
         return f"{EQUAL} to {other} ({self} times as fast)"
 
 
@@ -87,14 +94,17 @@ def of_cells(pairs: Iterable[tuple[Cell, Cell]], measure: Measure, paired: bool 
     values = [_median(one) / _median(other) for one, other in trials]
     value = values[0] if len(values) == 1 else math.exp(math.fsum(map(math.log, values)) / len(values))
     sampled = any(cell.status == "sampled" for pair in pairs for cell in pair)
-    if measure.exact or any(min(map(len, both)) < FEW for both in trials):
-        return Ratio(value, None, sampled)
+    if measure.exact:
+        return Ratio(value, sampled=sampled, exact=True)
+    shaky = [any(is_unstable(cell, measure.phases) for cell in pair) for pair in pairs]
+    if any(min(map(len, both)) < FEW for both in trials):
+        return Ratio(value, None, sampled, any(shaky), any(shaky))
     draws = []
     for at, (one, other) in enumerate(trials, 1):
         same = paired and one.keys() == other.keys()
         draws.append(_draws(tuple(one.values()), 2 * at) / _draws(tuple(other.values()), 2 * at + (not same)))
     interval = interval_of(np.exp(np.mean(np.log(draws), axis=0)))
-    return Ratio(value, interval, sampled, bool(order(interval)) and _unstable(pairs, trials, draws, measure))
+    return Ratio(value, interval, sampled, any(shaky), all(shaky) or (any(shaky) and _may_be_1(trials, draws, shaky)))
 
 
 def _median(trials: Trials) -> float:
@@ -107,26 +117,16 @@ def _draws(times: tuple[float, ...], seed: int) -> np.ndarray:
     return resampled(times, seed=seed)
 
 
-def _unstable(
-    pairs: list[tuple[Cell, Cell]], trials: list[tuple[Trials, Trials]], draws: list, measure: Measure
-) -> bool:
-    """Whether 1 would lie in the interval if each pair with an unstable side whose trials overlap were taken at its
-    least and at its greatest ratio of single trials."""
+def _may_be_1(trials: list[tuple[Trials, Trials]], draws: list, shaky: list[bool]) -> bool:
+    """Whether 1 would lie in the interval if each pair with an unstable side were taken at its least and at its
+    greatest ratio of single trials."""
     least, most = [*map(np.log, draws)], [*map(np.log, draws)]
-    for at, (pair, (one, other)) in enumerate(zip(pairs, trials, strict=True)):
-        low, high = min(one.values()) / max(other.values()), max(one.values()) / min(other.values())
-        if low <= 1 <= high and any(is_unstable(cell, measure.phases) for cell in pair):
+    for at, (one, other) in enumerate(trials):
+        if shaky[at]:
+            low, high = min(one.values()) / max(other.values()), max(one.values()) / min(other.values())
             least[at], most[at] = np.full_like(draws[at], math.log(low)), np.full_like(draws[at], math.log(high))
     bounds = Interval(interval_of(np.exp(np.mean(least, axis=0))).low, interval_of(np.exp(np.mean(most, axis=0))).high)
     return order(bounds) == 0
-
-
-@lru_cache(maxsize=1024)
-def is_unstable(cell: Cell, phases: tuple[str, ...]) -> bool:
-    """Whether the trials of a cell's phases drift, have two modes or vary too much; other work on the machine
-    does not count here."""
-    found = verdict(cell)
-    return any(found.of(phase) for phase in phases)
 
 
 # ------------------------------------------------------------------ texts

@@ -16,7 +16,8 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from grailbench.compare.ratios import is_unstable, order
+from grailbench.compare.ratios import order
+from grailbench.compare.stability import is_unstable
 from grailbench.errors import CheckFailed, InputError, NothingMeasured
 from grailbench.harness import pack, provenance, statistics
 from grailbench.harness.cells import Cell, Run, load
@@ -390,7 +391,7 @@ class Clock:
         shuffled = np.random.default_rng(2).permutation(new.draws)  # draws with equal seeds are not independent
         least, bounds = new.side.least / base.side.least, statistics.interval_of(shuffled / base.draws)
         overlap = new.scaled.min() <= base.scaled.max() and base.scaled.min() <= new.scaled.max()
-        clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,)) for each in cells))
+        clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,), load=False) for each in cells))
         verdict = "same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most)
         return TimeChange(cells[0].dataset, cells[0].name, phase, base.unit, base.side, new.side, ratio, bounds, least,
                           most, ms, verdict)  # fmt: skip

@@ -1,7 +1,8 @@
 """Whether the times of a cell can be trusted: the verdict, by stated rules, and what is said of unstable times, with
 the commands that help. 'Stability' of the docs has the rates of false alarms and the power of each.
 
-load       the machine had other work when the run, or a session of it, began (`environment.busy`)
+load       other programs, or a hypervisor, took more than a tenth of the cores while the cell was timed
+           (`harness.load`); of older runs: the load average was high when a session of it began (`environment.busy`)
 drift      the last third of the trials differs from the first (`statistics.drift`)
 two modes  the trials fall into groups: Hartigan's dip test (`dip_p_value`), and the groups are `MODES_APART` apart
 wide interval  the interval of the median is wider than `MOST_WIDTH` of it
@@ -24,13 +25,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from grailbench.harness.cells import Cell
-from grailbench.harness.environment import busy
-from grailbench.harness.machines import sessions
+from grailbench.errors import InputError
+from grailbench.harness.cells import Cell, Run
 from grailbench.harness.statistics import Stats
 from grailbench.problems.contract import problem
 from grailbench.util.visible import quoted
-from grailbench.util.words import count, fine_ratio
+from grailbench.util.words import MARK, count, fine_ratio, listing
 
 LEAST_TRIALS = 10  #: fewer are too few to tell
 LEAST_MS = 0.05  #: phases with a shorter median are not judged, as a gate takes smaller differences for noise
@@ -43,8 +43,17 @@ STABLE, UNSTABLE, UNKNOWN = "stable", "unstable", "unknown"
 SAMPLES = 2000  #: uniform samples of which a p-value of the dip is made
 WARNING = "UNSTABLE: run again."  #: how the first line of `warnings` begins
 _LARGEST = 100  # times of a sample that is drawn; dips of larger ones are scaled, as sqrt(n) times the dip converges
-_NAMED = 5  # cells that `warnings` names
+_NAMED, _LOADS = 5, 3  # cells and loads that `warnings` names
 _MOST_TRIALS = 200  # that are proposed
+
+
+@lru_cache(None)
+def is_unstable(cell: Cell, phases: tuple[str, ...] = (), load: bool = True) -> bool:
+    """Whether a rule speaks against the times of some phases of a cell, by default against any; other work counts
+    unless `load` is False."""
+    found = verdict(cell)
+    rules = found.rules if not phases else [rule for phase in phases for rule in found.of(phase)]
+    return any(load or rule != LOAD for rule in rules)
 
 
 class Finding(NamedTuple):
@@ -94,16 +103,15 @@ class Verdict:
         return tuple(dict.fromkeys(each.rule for each in self.findings if each.phase in ("", phase)))
 
 
-def verdict(cell: Cell, environment: Mapping | None = None) -> Verdict:
-    """The verdict on a cell of a run with this environment.
+def verdict(cell: Cell) -> Verdict:
+    """The verdict on a cell.
 
     'unknown' without sound times, with too few trials, and if all its phases are too short.
     """
     judged = {name: found for name in judged_phases(cell) if (found := cell.stats(name)) is not None}
     if not cell.sound or not judged:
         return Verdict(unknown="it has no times")
-    busy_at = ", later ".join(loads(environment or {}))
-    found = [Finding(LOAD, "", f"the machine had other work: {busy_at}")] if busy_at else []
+    found = [Finding(LOAD, "", f"the machine had other work: {cell.load}")] if cell.load else []
     long = {name: stats for name, stats in judged.items() if stats.median >= LEAST_MS}
     if not long:
         return Verdict(tuple(found), f"its phases take less than {LEAST_MS:g} ms, which is noise of the clock")
@@ -119,12 +127,6 @@ def verdict(cell: Cell, environment: Mapping | None = None) -> Verdict:
 def judged_phases(cell: Cell) -> tuple[str, ...]:
     """The phases of a cell that are judged if they are long enough: those of its problem, and `ready`."""
     return (*problem(cell.problem).phases, "ready")
-
-
-def loads(environment: Mapping) -> list[str]:
-    """'load average 3.1 on 2 cores' for each session of a run, also on workers, that began while the machine had other
-    work."""
-    return [load for each in sessions(environment) if (load := busy(each))]
 
 
 def _of_phase(phase: str, stats: Stats, alike: bool) -> Iterator[Finding]:
@@ -272,12 +274,12 @@ def _within(x: list[float], chain: list[int], sign: int) -> float:
 # ------------------------------------------------------------------ what is said of unstable times
 
 
-def verdicts(cells: Iterable[Cell], environment: Mapping) -> dict[tuple, Verdict]:
-    """The verdicts on the cells of a run with this environment, by `Cell.key`."""
-    return {cell.key: verdict(cell, environment) for cell in cells}
+def verdicts(cells: Iterable[Cell]) -> dict[tuple, Verdict]:
+    """The verdicts on the cells of a run, by `Cell.key`."""
+    return {cell.key: verdict(cell) for cell in cells}
 
 
-def warnings(cells: Iterable[Cell], environment: Mapping, run: str = "", found: Mapping | None = None) -> list[str]:
+def warnings(cells: Iterable[Cell], run: str = "", found: Mapping | None = None) -> list[str]:
     """What is said of the cells of a run: which are unstable, why, and the commands that help; those with too few
     trials; nothing if all are stable. Lines that begin with spaces belong to the one above.
 
@@ -285,11 +287,22 @@ def warnings(cells: Iterable[Cell], environment: Mapping, run: str = "", found: 
     found  the verdicts, if they are known already
     """
     cells = list(cells)
-    found = verdicts(cells, environment) if found is None else found
-    return [*_unstable(cells, found, environment, run), *_few(cells, found, run)]
+    found = verdicts(cells) if found is None else found
+    return [*_unstable(cells, found, run), *_few(cells, found, run)]
 
 
-def _unstable(cells: list[Cell], found: Mapping[tuple, Verdict], environment: Mapping, run: str) -> Iterator[str]:
+def require_stable(run: Run) -> None:
+    """Raises InputError if a cell of a run is unstable."""
+    found = {key: each for key, each in verdicts(run.cells).items() if not each.stable}
+    if found:
+        rules = Counter(rule for each in found.values() for rule in each.rules)
+        why = ", ".join(f"{rule} ({rules[rule]})" for rule in RULES if rules[rule])
+        message = f"the times of {len(found)} of {count(len(run.cells), 'cell')} are unstable: {why}"
+        remedy = f"measure again on a quiet machine, or --unstable, which marks each number with {MARK}"
+        raise InputError(message, path=run.folder, remedy=remedy)
+
+
+def _unstable(cells: list[Cell], found: Mapping[tuple, Verdict], run: str) -> Iterator[str]:
     bad = [cell for cell in cells if not found[cell.key].stable]
     if not bad:
         return
@@ -298,7 +311,7 @@ def _unstable(cells: list[Cell], found: Mapping[tuple, Verdict], environment: Ma
     timed = sum(bool(cell.times) and cell.sound for cell in cells)
     yield f"{WARNING} The times of {len(bad)} of {count(timed, 'cell')} cannot be trusted: {found_by}."
     if rules[LOAD]:
-        yield f"  The machine had other work when the run began: {', later '.join(loads(environment))}."
+        yield f"  The machine had other work: {listing(dict.fromkeys(cell.load for cell in bad if cell.load), _LOADS)}."
     named = [cell for cell in bad if found[cell.key].rules != (LOAD,)]
     for cell in named[:_NAMED]:
         why = [each.reason for each in found[cell.key].findings if each.rule != LOAD]

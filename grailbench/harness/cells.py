@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from grailbench.harness import axes, folder, machines, pack
+from grailbench.harness import environment as machine
 from grailbench.harness.energies import Energies
 from grailbench.harness.folder import Damage
 from grailbench.harness.rows import TIMED, cell_of, ends_trial, grouped, part_of, sampled, status_of
@@ -56,6 +57,7 @@ class Cell:
                 has the least and the greatest of each by name
     index_bytes, host_peak_bytes, device_peak_bytes, read_ms, raw_edges, energy  as in `rows.FIELDS`
     distribution  of a plug-in, with its version, 'bitclosure 0.1'
+    load        what other work the machine had: 'other work took 1.2 of 2 cores'; '' for none that is known
     """
 
     key: tuple
@@ -88,6 +90,7 @@ class Cell:
     raw_edges: int | None = None
     energy: Mapping[str, Any] | None = None
     distribution: str | None = None
+    load: str = ""
     spread: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
     dim = _axis("dim")
@@ -227,13 +230,21 @@ _FIRST_VALUES = ("kind", "stands_for", "queries", "positives", "checksum", "grap
          "energy", "distribution")  # fmt: skip
 
 
-def cells(rows: Iterable[Mapping], planned: int | None = None) -> list[Cell]:
+def cells(rows: Iterable[Mapping], planned: int | None = None, environment: Mapping | None = None) -> list[Cell]:
     """The cells of some current rows, in the order of their first rows. Cells with one planned trial each that differ
     in nothing but the seed are one: a trial a seed, as the thesis has them.
 
     `planned` is the number of planned trials for rows that do not have it; cells with fewer trials are 'incomplete'.
+    `environment` is that of the rows, by which those of older versions know what other work the machine had.
     """
-    return [_cell(key, group, planned) for key, group in _over_seeds(grouped(rows, cell_of)).items()]
+    before = ", later ".join(machine.loads(environment or {}))
+    cores = (environment or {}).get("cores")
+    found = []
+    for key, group in _over_seeds(grouped(rows, cell_of)).items():
+        others = [row["others"] for row in group if row.get("others") is not None]
+        load = (machine.said(median(others), cores) or "") if others else before
+        found.append(_cell(key, group, planned, load))
+    return found
 
 
 def without_seed(key: tuple) -> tuple:
@@ -269,7 +280,7 @@ def _spread(rows: list[Mapping]) -> dict[str, list[int]]:
     return {name: [*values.values()] for name, values in found.items()}
 
 
-def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
+def _cell(key: tuple, rows: list[Mapping], planned: int | None, load: str) -> Cell:
     first, (status, reason) = rows[0], status_of(rows, planned)
     values = {name: next((v for row in rows if (v := row.get(name)) is not None), None) for name in _FIRST_VALUES}
     checks = [v for row in rows if (v := row.get("verified")) is not None]
@@ -293,6 +304,7 @@ def _cell(key: tuple, rows: list[Mapping], planned: int | None) -> Cell:
         times={} if status == "wrong" else _times(rows),
         rates={row["trial"]: row["rate"] for row in rows if row.get("rate") is not None and ends_trial(row)},
         verified=next(filter(sampled, checks), checks[0] if checks else None),
+        load=load,
         **values,
     )
 
@@ -335,7 +347,7 @@ class Run:
     @cached_property
     def cells(self) -> list[Cell]:
         """The cells in the order of their first rows."""
-        return cells(self.rows)
+        return cells(self.rows, environment=self.environment)
 
     def rowless(self, **changes: Any) -> Run:
         """The run with its cells and without its rows, which take most of its memory, and with other fields."""

@@ -18,7 +18,9 @@ from pathlib import Path, PurePosixPath
 
 from grailbench.cuda.installed import gpus
 from grailbench.errors import InputError
+from grailbench.harness import load
 from grailbench.harness.folder import write_json
+from grailbench.harness.machines import sessions
 from grailbench.util import __version__, commands, paths
 from grailbench.util.commands import output
 from grailbench.util.cores import quota, usable_cores
@@ -45,8 +47,8 @@ def environment() -> dict:
     Keys: grailbench, code, commit, dirty, cpu, cores (this process may use), cpu_quota (cores that
     a control group allows, if it sets a bound), cores_physical, cores_logical,
     caches, memory_bytes, os, python, packages, threads (settings in the environment, None when unset),
-    governor, gpus, load_average, command. A run adds `implementations` (`plugins.facts`). Nothing here imports a CUDA
-    module.
+    governor, gpus, load_average, others (cores that other programs take: `harness.load`), command. A run adds
+    `implementations` (`plugins.facts`). Nothing here imports a CUDA module.
     """
     import psutil
 
@@ -70,17 +72,31 @@ def environment() -> dict:
         "governor": _first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "gpus": gpus(),
         "load_average": list(os.getloadavg()),
+        "others": load.now(),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
     }
 
 
 def busy(env: Mapping) -> str | None:
-    """'load average 3.1 on 2 cores' if the machine had other work when the run started, else None. The load is that of
-    the whole machine, also where a worker is pinned to a part of its cores."""
+    """'other work took 1.2 of 2 cores' if the machine had other work when the run started, else None. Older runs know
+    the load average alone, which has the work of the run before too: that of the whole machine, also where a worker is
+    pinned to a part of its cores."""
+    if (others := env.get("others")) is not None:
+        return said(others, env.get("cores"))
     loads, cores = env.get("load_average"), env.get("cores_logical" if env.get("pinned") else "cores")
     load = loads[0] if isinstance(loads, list) and loads else None
     known = isinstance(load, int | float) and isinstance(cores, int) and cores > 0
     return f"load average {load:.1f} on {cores} cores" if known and load > BUSY * cores else None
+
+
+def said(others: float | None, cores: int | None) -> str | None:
+    """'other work took 1.2 of 2 cores' if that disturbs times, else None."""
+    return f"other work took {others:.1f} of {cores or '?'} cores" if load.disturbs(others, cores) else None
+
+
+def loads(env: Mapping) -> list[str]:
+    """What `busy` says of each session of a run, also on workers."""
+    return [found for each in sessions(env) if (found := busy(each))]
 
 
 def fingerprint(env: dict) -> str:

@@ -123,6 +123,7 @@ class _Environment(BaseModel):
     threads: dict[str, str | None] | None = None
     gpus: list[dict[str, str | _Count | None]] | None = None
     load_average: list[FiniteFloat] | None = None
+    others: FiniteFloat | None = None
     command: list[str] | None = None
     implementations: dict[str, _Implementation] | None = None
     earlier: list[_Environment] = []

@@ -23,11 +23,13 @@ _CELL = ("dataset", "impl", *EARLY, "seed", "query_set")  # fields of rows of ev
 #: the fields of a row; None where one does not apply. host_peak_bytes: peak resident memory of a cell with its own
 #: process; device_peak_bytes: peak memory of device arrays (`harness.peaks`); roots: without the super-root; read_ms:
 #: time from the graph in the cache to arrays in memory, for a cell with its own process; raw_edges: those of the file,
-#: for a cell timed from edges; energy: in a row after the trials of a cell of which it was asked, see `energies`
+#: for a cell timed from edges; others: cores that other programs took meanwhile (`harness.load`); energy: in a row
+#: after the trials of a cell of which it was asked, see `energies`
 FIELDS = (
     "run", "dataset", "kind", "stands_for", "impl", *EARLY, "seed", "query_set", "phase", "under", "trial", "planned",
     "ms", "positives", "queries", "status", "reason", "verified", "checksum", "index_bytes", "counters", "vertices",
     "edges", "graph_sha256", "key", "at", *MEMORY, "problem", "rate", "roots", "read_ms", "raw_edges", *LATE, "energy",
+    "others",
 )  # fmt: skip
 WORKER = "worker"  #: a field of rows that were measured on a worker: a key of `workers` in the environment of their run
 DISTRIBUTION = "distribution"  #: a field of rows of plug-ins: distribution and version, 'bitclosure 0.1'
@@ -41,7 +43,7 @@ _PART = re.compile(r"(.+)-first-(\d+)")  # names of the first pairs of a query s
 _ALWAYS = (*_CELL, "status", "key", "phase")  # in every row
 _REQUIRED = ("dataset", "impl", "key", "status")  # and never None
 _BLANK = dict.fromkeys(FIELDS) | {"under": ""}
-_NUMBERS = ("ms", "rate", "read_ms")
+_NUMBERS = ("ms", "rate", "read_ms", "others")
 _INTEGERS = (*(axis.name for axis in axes.AXES if axis.number), "seed", "trial", "planned", "positives", "queries",
              "index_bytes", "vertices", "edges", "roots", "raw_edges", *MEMORY)  # fmt: skip
 #: phases that all trials of a cell have if one of them has it

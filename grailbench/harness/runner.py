@@ -54,7 +54,7 @@ class Finished:
     @cached_property
     def cells(self) -> list[measured.Cell]:
         """The cells of all rows."""
-        return measured.cells(self.rows)
+        return measured.cells(self.rows, environment=self.environment)
 
     @cached_property
     def by_machine(self) -> list[tuple[Mapping, list[measured.Cell]]]:
@@ -62,7 +62,7 @@ class Finished:
         found = list(by_machine(self.environment, self.rows).values())
         if len(found) == 1:
             return [(found[0][0], self.cells)]
-        return [(environment, measured.cells(rows)) for environment, rows in found]
+        return [(environment, measured.cells(rows, environment=environment)) for environment, rows in found]
 
     @property
     def statuses(self) -> Counter:

@@ -25,6 +25,7 @@ import numpy as np
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.harness import passes
+from grailbench.harness.load import Others
 from grailbench.harness.plan import Cell
 from grailbench.harness.processes import LARGE, GraphProcess
 from grailbench.harness.rows import MEMORY
@@ -50,6 +51,7 @@ class Session:
         """answered: called once, with the answers of the first cell that is verified as right."""
         self.progress, self.watcher, self.checks = progress, progress.watcher, checks
         self._answered, self.opened = answered, opened
+        self._others = Others(progress.env.get("others"))
         self._primed: set[tuple] = set()  # configurations on the CPU whose kernels this process has
 
     def run(self, solved: Problem, name: str, cells: list[Cell]) -> None:
@@ -193,6 +195,7 @@ class Session:
                 self._measure(executor, task, "warming up")
 
     def _time(self, executor: Executor, tasks: list[Task]) -> None:
+        self._others.read()  # of what came before
         for trial in range(max((task.cell.trials for task in tasks), default=0)):
             turn = [t for t in tasks if not t.over and trial < t.cell.trials and trial not in t.done]
             if not turn:
@@ -204,7 +207,8 @@ class Session:
                     self._give_up(task, Outcome("wrong", f"trial {trial}: answers differ from the verified ones"))
                 elif found is not None:
                     run, graph = self.progress.name, self.opened.graph
-                    self.progress.append(task.trial_rows(run, graph, self._workload(task), trial, found))
+                    rows, others = task.trial_rows(run, graph, self._workload(task), trial, found), self._others.read()
+                    self.progress.append([row | {"others": others} for row in rows])
 
     def _measure(self, executor: Executor, task: Task, doing: str) -> passes.Measured | None:
         """Make a timed pass. None if it failed, and the cell is given up."""

@@ -9,10 +9,11 @@ from grailbench.compare import costs
 from grailbench.compare.costs import BUILDS, NEVER, THREADS, AgainstSweep, BreakEven, Front, Group, Point, Timed
 from grailbench.compare.measures import GPU, NS, grouped, median, named, place
 from grailbench.compare.ranking import generated_kind
+from grailbench.compare.stability import is_unstable
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report import frames
 from grailbench.report.table import Column, Table, of_rows, tabulate
-from grailbench.util.words import BLANK, count, short, size
+from grailbench.util.words import BLANK, MARK, count, short, size
 
 NAME, SWEPT = "tradeoffs", "pays"
 TITLE = "The front of build and query, and from how many queries a build pays"
@@ -62,8 +63,11 @@ def table(found: list[Front]) -> Table:
         Column("graph", "dataset"),
         Column("queries", lambda each: each.front.group.queries or each.point.cell.whole_set),
         Column("configuration", lambda each: each.point.name),
-        Column("build", lambda each: BUILDS[each.front.group.build]), Column("build ms", "build_ms", short),
-        Column("ns a query", "query_ns", short), Column("index size", "index_bytes", size),
+        Column("build", lambda each: BUILDS[each.front.group.build]),
+        Column("build ms", "build_ms", short,
+               shaky=lambda each: is_unstable(each.point.cell, (each.front.group.build,))),
+        Column("ns a query", "query_ns", short, shaky=lambda each: is_unstable(each.point.cell, ("query",))),
+        Column("index size", "index_bytes", size),
         *_break_even_columns("pays from", "95 %", lambda each: each.over_previous),
         *_break_even_columns("over searching from", "95 % of it", lambda each: each.over_search),
         Column("cheapest for", lambda each: each.cheapest[0]),
@@ -77,7 +81,8 @@ def _break_even_columns(header: str, interval: str, of: Callable[[Line], BreakEv
     """The number of queries from which it pays, and its interval."""
     return [
         Column(header, lambda line: (one := of(line)) and (one.queries if one.queries < math.inf else NEVER),
-               lambda value: value if value == NEVER else costs.number(value)),
+               lambda value: value if value == NEVER else costs.number(value),
+               shaky=lambda line: is_unstable(line.point.cell) or is_unstable(of(line).against.cell)),
         Column(interval, lambda line: (one := of(line)) and one.interval, costs.between),
     ]  # fmt: skip
 
@@ -135,7 +140,7 @@ def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table
     """A line per graph: for each number of threads the time of a swept pair, and whose index pays first, ours and of
     others; records of every index."""
     graphs = list(dict.fromkeys(one.swept.dataset for one in found))
-    swept = {(one.swept.dataset, one.threads): short(_pair_ns(one.swept)) for one in reversed(found)}
+    swept = {(one.swept.dataset, one.threads): _swept_ns(one.swept) for one in reversed(found)}
     latest_first = sorted(found, key=lambda one: one.pairs)[::-1]
     first = {(one.swept.dataset, one.threads, _whose(one)): one for one in latest_first}
     columns = [Column("graph", lambda graph: graph)]
@@ -147,7 +152,11 @@ def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table
             if any((graph, threads, who) in first for graph in graphs):
                 of = {graph: first.get((graph, threads, who)) for graph in graphs}
                 columns += [
-                    Column(f"{who}, {threads}: pays from", lambda graph, of=of: of[graph] and of[graph].text),
+                    Column(
+                        f"{who}, {threads}: pays from",
+                        lambda graph, of=of: of[graph] and of[graph].text,
+                        shaky=lambda graph, of=of: is_unstable(of[graph].cell) or is_unstable(of[graph].swept),
+                    ),
                     Column(f"{who}, {threads}", lambda graph, of=of: of[graph] and named(of[graph].cell)),
                 ]
     records = [{
@@ -168,6 +177,10 @@ def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table
 
 def _whose(one: AgainstSweep) -> str:
     return OURS if one.cell.ours else OTHERS
+
+
+def _swept_ns(cell: Cell) -> str:
+    return short(_pair_ns(cell)) + MARK * is_unstable(cell, ("query",))
 
 
 def _pair_ns(cell: Cell) -> float:

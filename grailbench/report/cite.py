@@ -2,7 +2,7 @@
 the machine in a paragraph for a section on methods."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -77,8 +77,9 @@ def software() -> Citation:
     return Citation([_software(*commit_state())])
 
 
-def of_run(run: str | None = None) -> Citation:
-    """How to cite a run (a folder, a name or a pack; None: the latest). Raises the errors of `runs.cells.load`."""
+def of_run(run: str | None = None, authors: Iterable[str] = ()) -> Citation:
+    """How to cite a run (a folder, a name or a pack; None: the latest), which some people measured; by default it has
+    the authors of grailbench. Raises the errors of `runs.cells.load`."""
     from grailbench.report import document  # here, because the software alone is cited without
 
     found = load(run)
@@ -92,15 +93,25 @@ def of_run(run: str | None = None) -> Citation:
         if cell.graph_sha256:
             graphs.setdefault(cell.dataset, cell.graph_sha256)
     own = _software(environment.get("commit"), environment.get("dirty"), environment.get("grailbench"))
-    entries = [own, _run(found, plan, files), *_papers(tables, found), *_sources(found), *_others(found)]
+    entries = [own, _run(found, plan, files, authors), *_papers(tables, found), *_sources(found), *_others(found)]
     return Citation(entries, paragraph(environment), files, graphs)
+
+
+def links() -> list[tuple[str, str]]:
+    """The papers that are reproduced, and the repository where it is known, with their addresses."""
+    found = [("Repository", _cff().get("repository-code"))]
+    for each in _cff()["references"]:
+        names = " and ".join(person["family-names"] for person in each["authors"][:3])
+        address = f"https://doi.org/{each['doi']}" if "doi" in each else each.get("url")
+        found.append((", ".join(filter(None, (names, str(each.get("year", ""))))), address))
+    return [(name, address) for name, address in found if address]
 
 
 def paragraph(environment: Mapping) -> str:
     """The environment of a run as sentences for a section on methods; what is unknown is left out."""
     drivers = dict.fromkeys(str(gpu["driver"]) for gpu in environment.get("gpus") or [] if gpu.get("driver"))
     settings = [f"{name}={value}" for name, value in (environment.get("threads") or {}).items() if value]
-    loads, commit = environment.get("load_average"), environment.get("commit")
+    commit = environment.get("commit")
     unlike = any(each.get("fingerprint") != environment.get("fingerprint") for each in environment.get("earlier", ()))
     parts = {
         "Measured on {}": words.machine({**environment, "commit": None, "packages": None}),
@@ -109,7 +120,7 @@ def paragraph(environment: Mapping) -> str:
         "Frequency governor {}": environment.get("governor"),
         "Settings of threads: {}": ", ".join(settings),
         "Pinned to cores {}": ", ".join(map(str, environment.get("pinned") or ())),
-        "Load average at the start {}": loads and f"{loads[0]:.2f}" + " (disturbed)" * bool(busy(environment)),
+        "The machine had other work: {}": busy(environment),
         "grailbench {}": (environment.get("grailbench") or "of an unknown version")
         + (f", commit {commit[:12]}" if commit else "") + " WITH CHANGES" * bool(environment.get("dirty")),
         "Plug-in {}": ". Plug-in ".join(plugins.sentences(environment)),
@@ -133,15 +144,17 @@ def _software(commit: str | None, dirty: bool | None, version: str | None = None
     cff = _cff()
     code = f"commit {commit[:12]}{' with changes' if dirty else ''}" if commit else ""
     fields = {"author": _authors(cff["authors"]), "title": f"{cff['title']}: {cff['abstract'].partition(':')[0]}",
-              "version": version or __version__, "note": code, "license": cff["license"]}  # fmt: skip
+              "version": version or __version__, "year": str(cff["date-released"])[:4],
+              "url": cff.get("repository-code"), "note": code, "license": cff["license"]}  # fmt: skip
     return Entry("software", "grailbench", _known(fields))
 
 
-def _run(run: Run, plan: Mapping, files: Mapping[str, str]) -> Entry:
+def _run(run: Run, plan: Mapping, files: Mapping[str, str], authors: Iterable[str]) -> Entry:
     at = (run.environment.get("at") or min((row["at"] for row in run.rows if row.get("at")), default=""))[:10]
     sums = [f"sha256 of {name} {digest}" for name, digest in files.items()]
     what = f"{words.count(len(run.cells), 'cell')}, {words.listing(run.implementations)}"
-    fields = {"author": _authors(_cff()["authors"]), "title": f"{run.title} of grailbench: {what}", "year": at[:4],
+    fields = {"author": " and ".join(authors) or _authors(_cff()["authors"]),
+              "title": f"{run.title} of grailbench: {what}", "year": at[:4],
               "date": at, "howpublished": f"Measured on {run.machine}",
               "note": "; ".join([f"config {plan['name']}", *sums] if plan.get("name") else sums)}  # fmt: skip
     return Entry("misc", f"grailbench-run-{_key(run.name)}", _known(fields))
@@ -166,7 +179,8 @@ _KINDS = {"thesis": ("mastersthesis", "school"), "article": ("article", "school"
           "report": ("techreport", "institution"), "conference-paper": ("inproceedings", "organization")}  # fmt: skip
 #: fields of a paper in BibTeX and in CITATION.cff
 _PAPER = {"title": "title", "journal": "journal", "booktitle": "collection-title", "type": "thesis-type",
-          "volume": "volume", "number": "issue", "pages": "start", "year": "year", "doi": "doi"}  # fmt: skip
+          "volume": "volume", "number": "issue", "pages": "start", "year": "year", "doi": "doi",
+          "url": "url"}  # fmt: skip
 
 
 def _sources(run: Run) -> Iterator[Entry]:
@@ -208,7 +222,7 @@ def _key(name: str) -> str:
 
 def _field(name: str, value: str) -> str:
     """The value of a field of BibTeX: its authors apart, all else in braces that keep capital letters."""
-    text = value if name == "doi" else escape(value)
+    text = value if name in ("doi", "url") else escape(value)
     corporate = name == "author" and "," not in value
     return f"{{{{{text}}}}}" if name == "title" or corporate else f"{{{text}}}"
 

@@ -12,7 +12,7 @@ from grailbench.harness.cells import Cell, Run, load, of_machine
 from grailbench.harness.folder import spoken
 from grailbench.problems.contract import USUAL
 from grailbench.report import break_even, measured, published, rankings
-from grailbench.report.destination import folder_for, recorded, save
+from grailbench.report.destination import recorded, save
 from grailbench.report.papers import Part, Place, parts, thesis
 from grailbench.report.papers.beside import Filled
 from grailbench.report.render import terminal
@@ -23,6 +23,7 @@ from grailbench.report.table import Table
 from grailbench.util.words import count, machine
 
 FOLDER = "report"
+MOST = 40  #: lines of a table that a summary shows
 
 
 #: the parts of a report on reachability that are of no paper, before those of papers
@@ -123,7 +124,7 @@ class Report:
     def unstable(self) -> list[str]:
         """Warnings of times that cannot be trusted, with the remedy; none if all are stable."""
         name = "" if recorded(self.run.folder) else spoken(self.run.folder)
-        return stability.warnings(self.run.cells, self.run.environment, name, self.verdicts or None)
+        return stability.warnings(self.run.cells, name, self.verdicts or None)
 
     def _printed(self) -> list[str]:
         """What the printed numbers are and how to compare with them; nothing if the report shows none."""
@@ -162,7 +163,7 @@ def make(run: Run, names: Iterable[str] = ()) -> Report:
     """
     if not run.cells:
         raise NothingMeasured(f"{run.title}: the run has no rows")
-    report, names = Report(run, verdicts=stability.verdicts(run.cells, run.environment)), tuple(dict.fromkeys(names))
+    report, names = Report(run, verdicts=stability.verdicts(run.cells)), tuple(dict.fromkeys(names))
     if unknown := [name for name in names if name not in thesis.NAMES]:
         known = list(dict.fromkeys([*thesis.NAMES, *(table.name for table in report.shown)]))
         if absent := [name for name in unknown if name not in known]:
@@ -175,18 +176,19 @@ def _all_cells(problem: str, report: Report) -> list[Table]:
     return [measured.table(report.run.of(problem), problem, report.verdicts)]
 
 
-def show(report: Report, details: bool = False) -> Iterator:
+def show(report: Report, details: bool = False, everything: bool = True) -> Iterator:
     """Lines and tables for the screen: the header, the answer, each table with its notes, and with `details` the
-    statistics of every cell."""
+    statistics of every cell. Without `everything`, a table of more than `MOST` lines is named alone."""
     yield from report.header
     if report.answer:
         yield from ("", f"{answer.TITLE}:", *report.answer)
-    for table in report.shown:
+    for table in [*report.shown, *([report.details] if details else [])]:
         yield ""
-        yield from terminal(table)
-    if details:
-        yield ""
-        yield from terminal(report.details)
+        if everything or len(table.lines) <= MOST:
+            yield from terminal(table)
+        else:
+            lines = count(len(table.lines), "line")
+            yield f"{table.title}: {lines} (--all shows them, --table {table.name} these alone)"
 
 
 def as_markdown(report: Report) -> str:
@@ -202,29 +204,31 @@ def _listed(lines: Iterable[str]) -> str:
     return "".join(f"{'  ' * line.startswith(' ')}- {paragraph(line.strip())}\n" for line in lines)
 
 
-def write(report: Report, form: str = "both", out: str | Path | None = None, added: Iterable[Table] = ()) -> list[Path]:
-    """Write the report's files atomically and return their paths.
+def write(report: Report, out: str | Path, form: str = "both", added: Iterable[Table] = ()) -> list[Path]:
+    """Write the report's files into the folder `out`, atomically, and return their paths.
 
-    form   'markdown' (`report.md`), 'csv' (one file per table),
-           'latex' (one file per table), or 'both' (Markdown and CSV)
-    out    the folder, by default `report` in the run's folder; for a recorded run nothing is written without it
+    form   'markdown' (`report.md`), 'csv' or 'latex' (a file a table), or 'both' (Markdown and CSV)
     added  tables that get files too, but are not in `report.md`
     """
-    folder = folder_for(report.run.folder, FOLDER, out)
-    if folder is None:
-        return []
-    files: dict[str, str] = {}
+    return [save(Path(out) / name, text.encode()) for name, text in files(report, form, added).items()]
+
+
+def files(report: Report, form: str = "both", added: Iterable[Table] = ()) -> dict[str, str]:
+    """The text of each file of a report, by its name; see `write`."""
+    found: dict[str, str] = {}
     if form == "markdown" or (form == "both" and report.whole):
-        files["report.md"] = as_markdown(report)
+        found["report.md"] = as_markdown(report)
     if form == "latex":
         source = f"{report.title}, on {machine(report.run.environment, whole=False)}"
-        files |= _files(
-            [*report.shown, *added], "tex", lambda tables: "\n".join(latex(each, source) for each in tables)
+        found |= _files(
+            [*report.shown, *added],
+            "tex",
+            lambda tables: "\n".join(latex(each, source, report.run.name) for each in tables),
         )
     else:
-        shown = [*report.shown, report.details] if form in ("csv", "both") else []
-        files |= _files((table for table in (*shown, *added) if table.data is not None), "csv", csv)
-    return [save(folder / name, text.encode()) for name, text in files.items()]
+        shown = [*report.shown, *([report.details] if report.whole else [])] if form in ("csv", "both") else []
+        found |= _files((table for table in (*shown, *added) if table.data is not None), "csv", csv)
+    return found
 
 
 def _files(tables: Iterable[Table], ending: str, text: Callable[[list[Table]], str]) -> dict[str, str]:

@@ -233,3 +233,19 @@ class Figure:
     def csv(self) -> str:
         """The data as CSV, in full precision."""
         return of_frame(self.frame)
+
+
+OTHERS_NAME = "others"  #: the series of marks that a legend has no room for
+
+
+def fewer(figure: Figure, most: int) -> Figure:
+    """A figure of marks with at most so many series: the first keep their names, the others share one; hints keep
+    what each mark is of. Joined lines and bars stay as they are."""
+    form = figure.form
+    if not isinstance(form, Marks) or form.lines or len(form.names) <= most:
+        return figure
+    kept = form.names[: most - 1]
+    panels = tuple(
+        replace(panel, items=tuple(mark if mark.series in kept else mark._replace(series=OTHERS_NAME)
+                                   for mark in panel.items)) for panel in form.panels)  # fmt: skip
+    return replace(figure, form=replace(form, panels=panels, names=(*kept, OTHERS_NAME)))

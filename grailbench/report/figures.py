@@ -23,6 +23,8 @@ from grailbench.report.papers.beside import Filled
 from grailbench.util.words import clip, count, short
 
 FOLDER = "figures"
+FEW = 4  #: figures that are drawn of a run unless some are named
+_FIRST = ("speedup", "edges", "tradeoff-build", "printed")  #: those of reachability that come first
 TRIALS = "strips"  #: the name of the figure of every trial
 
 
@@ -35,10 +37,12 @@ def write(
     phase: str = "query",
     profile: str | Path | None = None,
     machine: str | None = None,
+    everything: bool = False,
 ) -> list[Path]:
     """Draw figures of a run (None: the latest) into a folder, each file atomically; returns the paths.
 
-    names    which of `captions.CAPTIONS`, all by default; further pages of a long figure are NAME-2 and so on
+    names    which of `captions.CAPTIONS`, by default the `FEW` that say most, or with `everything` all; further pages
+             of a long figure are NAME-2 and so on
     out      the folder, by default `figures` in the run's folder
     profile  the CSV of Nsight Compute for figure 8, by default `ncu.csv` in the run's folder
     machine  of a run on unlike workers, that whose measurements are drawn
@@ -59,6 +63,9 @@ def write(
     if where is None:
         raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
     source = f"{report.title}. {report.machine}"
+    if not names and not everything:
+        rank = {name: at for at, name in enumerate(_FIRST)}
+        names = sorted((name for name in drawn if drawn[name].drawable), key=lambda name: rank.get(name, FEW))[:FEW]
     return draw.save([drawn[name] for name in names or drawn], where, source, form)
 
 

@@ -5,12 +5,14 @@ run has only uniform random pairs), the configuration and its status. A cell wit
 why, without a time. Look-alikes are marked `generated`; they are never compared with printed numbers.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pandas
 
+from grailbench.compare.measures import GPU, median, place
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import TIMED
@@ -20,8 +22,6 @@ from grailbench.util.words import count
 HEAD = ("dataset", "generated", "vertices", "edges", "queries", "config", "status", "reason")
 #: the phases that the runner times itself; `ready` and `label` are two ways to time the building of the index
 TOP_PHASES = ("label", "query", "ready")
-#: the default reference configuration: one thread and two label pairs, as in the thesis's tables
-USUAL_REFERENCE = "sequential d=2 dfs"
 REST = "rest"
 
 
@@ -146,16 +146,20 @@ def edges(cells: Iterable[Cell]) -> pandas.DataFrame:
 def choose_reference(cells: Iterable[Cell], wanted: str | None = None) -> str:
     """The configuration that others are compared with, as `headed` names it.
 
-    `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the
-    configuration with sound times on most graphs; of several, `USUAL_REFERENCE` if it is one of them. Raises InputError
-    if no configuration, or more than one, matches.
+    `wanted` is a configuration, or words that only one configuration contains. Without it the reference is the fastest
+    on a CPU, by the geometric mean of its answers, of those with sound times on most graphs. Raises InputError if no
+    configuration, or more than one, matches.
     """
-    sound: Counter[str] = Counter()
+    times: dict[str, list[float]] = {}
+    on_gpu: dict[str, bool] = {}
     for head, cell in headed(cells):
-        sound[head["config"]] += cell.sound
-    names = list(sound)
+        on_gpu[head["config"]] = place(cell) == GPU
+        found = times.setdefault(head["config"], [])
+        if (ms := median(cell, cell.last_phase)) is not None:
+            found.append(math.log(ms or 1e-6))
+    names = list(times)
     if wanted is None:
-        return min(names, key=lambda name: (-sound[name], name.partition(",")[0] != USUAL_REFERENCE), default="")
+        return min(names, key=lambda name: (on_gpu[name], -len(times[name]), math.fsum(times[name])), default="")
     words = set(wanted.lower().replace(",", " ").split())
     having = [name for name in names if words <= set(name.lower().replace(",", " ").split())]
     fits = [name for name in names if name.lower() == wanted.strip().lower()] or having

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from grailbench.compare.measures import median
-from grailbench.compare.stability import STABLE, UNSTABLE, Verdict
+from grailbench.compare.stability import STABLE, UNSTABLE, Verdict, is_unstable
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
@@ -137,8 +137,9 @@ def table(cells: list[Cell], problem: str = contract.USUAL, verdicts: Mapping[tu
         Column("seed", lambda c: c.seed, key=True, usual=(None, 1)),
         Column("queries", lambda c: c.query_set, key=True, usual=() if usual else ("all",)),
         Column("trials", lambda c: c.trials, usual=(0,)),
-        *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,)) for phase in phases),
-        Column(solved.rate, rate, short, usual=(None,)),
+        *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,),
+                 shaky=lambda c, phase=phase: is_unstable(c, (phase,))) for phase in phases),
+        Column(solved.rate, rate, short, usual=(None,), shaky=lambda c: is_unstable(c, (c.last_phase,))),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
         *size_columns(index_bytes="index size"),
         Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
@@ -264,9 +265,10 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("query set", "query_set", key=True),
         Column("phase", lambda row: "/".join(filter(None, (row["under"], row["phase"]))), key=True),
         Column("n", "trials"),
-        Column("mean", "mean", ms), _bounds("95 % of mean", "mean"),
-        Column("median", "median", ms), _bounds("95 % of median", "median"),
-        Column("min", "min", ms), Column("IQR", "iqr", ms), Column("outliers", "outliers", lambda n: str(n or "")),
+        Column("mean", "mean", ms, shaky=shaky), _bounds("95 % of mean", "mean"),
+        Column("median", "median", ms, shaky=shaky), _bounds("95 % of median", "median"),
+        Column("min", "min", ms, shaky=shaky),
+        Column("IQR", "iqr", ms), Column("outliers", "outliers", lambda n: str(n or "")),
         Column("drift", "drift", "{:+.0%}".format),
         *([Column("stability", _stability)] if verdicts else []),
         Column("positives", "positives"),
@@ -275,6 +277,11 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
     rows = _rows(found, verdicts)
     return tabulate("details", "All cells (ms)", columns, rows, rows=rows, values=None, file="cells",
                     data=detail(own, verdicts) if own else None)  # fmt: skip
+
+
+def shaky(row: Mapping) -> bool:
+    """Whether a row with `stability_columns` is of unstable times."""
+    return bool(row.get("unstable_by"))
 
 
 def _threads(row: Mapping) -> str:

@@ -52,11 +52,11 @@ from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
 from grailbench.report.recorded import additions, overview
 from grailbench.report.render.markdown import compact
-from grailbench.report.table import Footnotes, Table
+from grailbench.report.table import Footnotes, Table, marked
 from grailbench.report.values import Expression, Lines, Source, Value, read_records, together
 from grailbench.util import settings
 from grailbench.util.files import read_text
-from grailbench.util.words import BLANK, did_you_mean, listing
+from grailbench.util.words import BLANK, MARK, count, did_you_mean, listing
 
 #: a code block, whose content is left alone, or a marked block; its group is the name
 _MARKED = re.compile(r"^```.*?^```|^<!-- grailbench ([\w-]+) -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
@@ -113,10 +113,14 @@ class _Blocks(BaseModel):
 
 
 class Page:
-    """A Markdown page and the runs that its blocks name."""
+    """A Markdown page and the runs that its blocks name.
 
-    def __init__(self, path: Path):
-        self.path = path
+    unstable  whether numbers of unstable times may be written, each with `words.MARK`
+    """
+
+    def __init__(self, path: Path, unstable: bool = False):
+        self.path, self.unstable = path, unstable
+        self._shaky: list[int] = []  # lines of the blocks that have such
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
         self._read = lru_cache(2)(lambda folder: of_machine(read(folder)))  # rows take most of the memory of a run
         self._rowless = cache(lambda folder: self._read(folder).rowless())
@@ -143,9 +147,14 @@ class Page:
         return _MARKED.sub(self._again, self.text)
 
     def write(self) -> bool:
-        """Write the renewed page and its figures, each atomically. Returns False if nothing changed."""
+        """Write the renewed page and its figures, each atomically. Returns False if nothing changed. Raises InputError
+        if numbers are of unstable times and `unstable` does not allow it."""
         if self.current:
             return False
+        if self._shaky and not self.unstable:
+            what = f"{count(len(self._shaky), 'block')} with numbers of unstable times"
+            remedy = f"measure again on a quiet machine; --unstable writes them, each with {MARK}"
+            raise InputError(what, path=self.path, line=self._shaky[0], remedy=remedy)
         for path, figure in self.figures.items():
             drawing = next(content for _, content in draw.files(figure, "", "svg"))
             save(path, drawing.rstrip() + b"\n" + stamp(figure) + b"\n")
@@ -165,11 +174,12 @@ class Page:
     def _again(self, found: re.Match) -> str:
         if (name := found[1]) is None:
             return found[0]
+        line = self.text.count("\n", 0, found.start()) + 1
         try:
             body = self._made(settings.check(Block, self.blocks[name]))
         except InputError as error:
-            line = self.text.count("\n", 0, found.start()) + 1
             raise InputError(f"{name}: {error}", path=self.path, line=line) from None
+        self._shaky += [line] if MARK in body else []
         return f"<!-- grailbench {name} -->\n{body.rstrip()}\n<!-- end -->"
 
     def _made(self, block: Block) -> str:
@@ -252,7 +262,8 @@ class _Values:
                 own = [] if value is None else [note for note in value.notes if note not in shared]
                 line.append((BLANK if value is None else str(value)) + foot.mark(own))
             lines.append(line)
-        return Table("values", "", [self.block.head, *self.of], lines, frozenset(self.of), notes=foot.lines())
+        notes = [*foot.lines(), *marked(lines)]
+        return Table("values", "", [self.block.head, *self.of], lines, frozenset(self.of), notes=notes)
 
     def bars(self) -> Form:
         """A stacked bar per graph."""
@@ -275,7 +286,7 @@ class _Values:
         """The text of `say` with its places filled."""
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
-        return text + "".join(f" ({note})" for note in notes)
+        return text + "".join(f" ({note})" for note in [*notes, *[f"{MARK} of unstable times"] * (MARK in text)])
 
     def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:
         if name not in self.of:

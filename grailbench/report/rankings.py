@@ -9,11 +9,12 @@ from grailbench.compare import ranking, ratios
 from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, of_phase, of_value, place
 from grailbench.compare.ranking import Duel, Over, generated_kind
 from grailbench.compare.ratios import Ratio, span
+from grailbench.compare.stability import is_unstable
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import PENALTY, Interval
 from grailbench.report.measured import statuses
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, count, ms, multiple, ratio, short, size
+from grailbench.util.words import BLANK, MARK, count, ms, multiple, ratio, short, size
 
 RIVALS = "rivals"
 SIDES = ("one thread", "all threads")  #: ours; a GPU's threads are all threads
@@ -108,7 +109,9 @@ def _ratio(header: str, of: Callable[[Any], Over | Duel | Ratio | None], text: C
         found = of(thing)
         if found is None or found.value is None:
             return BLANK
-        return text(found.value) + (f" ({span(found.interval)})" if found.interval else "")
+        its = found.ratio if isinstance(found, Duel | Over) else found
+        mark = MARK * bool(its and its.marked)
+        return text(found.value) + mark + (f" ({span(found.interval)})" if found.interval else "")
 
     return Column(header, lambda thing: (found := of(thing)) and found.value, display=shown)
 
@@ -177,7 +180,8 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         def shown(line: _Line) -> str:
             if (least := of(line)) is None:
                 return BLANK if line.graph in duels else ""
-            return by.text(least.value) + (" (sampled)" if least.cell.status == "sampled" else "")
+            shaky = is_unstable(least.cell, by.measure.phases) and not by.measure.exact
+            return by.text(least.value) + MARK * shaky + (" (sampled)" if least.cell.status == "sampled" else "")
 
         return Column(header, lambda line: (least := of(line)) and least.value, display=shown)
 
@@ -204,7 +208,7 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         notes.append(f"A graph that only others finished counts as {PENALTY:g}, or as our largest ratio.")
     title = _named(f"Best of ours against the best of the others, {by.title}", generated, found.graphs)
     return tabulate(f"{RIVALS}-{by.name}", title, columns, lines, notes=notes, words=("graph", "who"),
-                    ends=frozenset([len(found.graphs) - 1]), records=records, file=RIVALS)  # fmt: skip
+                    ends=frozenset([len(found.graphs) - 1]), means=True, records=records, file=RIVALS)  # fmt: skip
 
 
 # ------------------------------------------------------------------ what workers add

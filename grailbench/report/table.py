@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from grailbench.harness import axes
-from grailbench.util.words import BLANK
+from grailbench.util.words import BLANK, MARK
 
 if TYPE_CHECKING:
     import pandas
 
+MARKED = f"{MARK} of unstable times: measure again on a quiet machine."
 #: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",
          *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",
@@ -29,6 +30,7 @@ class Table:
     right    headers of the right-aligned columns, which hold numbers
     keys     number of leading columns that identify a line
     ends     indices of the lines that end a group, such as a graph's measured, printed and ratio lines
+    means    True if the last group is of means over the others
     notes    sentences below it
     values   sort keys of the cells (number, text or None), one list per line; None if the texts are the keys
     links    addresses that the cells lead to, one list per line like `lines`, with None for a cell without; None if no
@@ -45,6 +47,7 @@ class Table:
     right: frozenset[str] = frozenset()
     keys: int = 1
     ends: frozenset[int] = frozenset()
+    means: bool = False
     notes: list[str] = field(default_factory=list)
     values: list[list[object]] | None = None
     records: list[dict] = field(default_factory=list)
@@ -80,6 +83,7 @@ class Column:
     none    the text of None; None for that of the table
     notes   notes on the value of a thing, which stand below the table
     usual   values that need not be shown: a column that has only these is left out
+    shaky   True of a thing whose value comes of unstable times: it is marked with `words.MARK`
     key     True if it identifies a line
     """
 
@@ -92,14 +96,17 @@ class Column:
     notes: Callable[[Any], Iterable[str]] | None = None
     usual: tuple = ()
     key: bool = False
+    shaky: Callable[[Any], bool] | None = None
 
     def word(self, thing: object, value: object, none: str) -> str:
         """The text of a thing that has this value; `none` is that of None in the table."""
         if self.display is not None:
-            return self.display(thing)
-        if value is None:
+            text = self.display(thing)
+        elif value is None:
             return none if self.none is None else self.none
-        return (self.text or str)(value)
+        else:
+            text = (self.text or str)(value)
+        return text + MARK if self.shaky and value is not None and self.shaky(thing) else text
 
 
 def tabulate(
@@ -147,7 +154,12 @@ def tabulate(
         import pandas
 
         more["data"] = pandas.DataFrame(more["records"])
-    return Table(name, title, headers, lines, notes=[*notes, *foot.lines(), *after], **more)
+    return Table(name, title, headers, lines, notes=[*notes, *foot.lines(), *after, *marked(lines)], **more)
+
+
+def marked(lines: Iterable[Iterable[str]]) -> list[str]:
+    """The note of a table with marked values."""
+    return [MARKED] if any(MARK in text for line in lines for text in line) else []
 
 
 def of_rows(

@@ -9,7 +9,8 @@ needs no implementation. `joules/query` are those of one pass of a phase by all 
 that time, and `watts/...` and `idle_watts/...` are powers (`runs.energies`). `floor` is the least time of `ready` on a
 GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
 block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
-`table=`; look-alikes have none.
+`table=`; look-alikes have none. `best-one-core`, `best-all-cores` and `best-cpu` in place of an implementation are the
+fastest of the run there, by the same time on the same graph; a note names it.
 
 A file of records, one JSON object a line, has values too: tables and stacked bars of its fields. A field whose name
 ends in `_bytes` is shown as a size, one that ends in `_share` as a percentage, other numbers with three digits or, if
@@ -28,6 +29,8 @@ from typing import NamedTuple
 
 import pandas
 
+from grailbench.compare.measures import MANY, ONE, place
+from grailbench.compare.stability import is_unstable
 from grailbench.errors import InputError
 from grailbench.harness.axes import AXES
 from grailbench.harness.cells import Cell
@@ -39,6 +42,7 @@ from grailbench.report.floors import floor_ms
 from grailbench.report.table import Table
 from grailbench.util import words
 from grailbench.util.files import read_text
+from grailbench.util.words import MARK
 
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {
@@ -48,6 +52,7 @@ FIELDS = {
 #: keys of a selector and of a block's `where`: the axes of a configuration, and the set of queries
 KEYS = {"queries": None, **{axis.name: axis for axis in AXES}}
 PRINTED = "printed"
+BEST = {"best-one-core": (ONE,), "best-all-cores": (MANY,), "best-cpu": (ONE, MANY)}  #: in place of an implementation
 FLOORS = {"floor": "", "floor/counted": "counted", "floor/solve": "solve"}  #: as `report.floors.floor_ms` names them
 ENERGY = {"joules": "J", "above_idle": "J", "watts": "W", "idle_watts": "W"}  #: of a phase, and their units
 #: units of quotients of unlike units
@@ -77,6 +82,7 @@ class Value:
     times    statistics of the times that it is the sum of
     under    statistics of the times that it was divided by
     threads  of the cells that it is made of, where they have this axis
+    shaky    True if it is of unstable times, which `words.MARK` says
     """
 
     number: float
@@ -85,6 +91,7 @@ class Value:
     times: tuple[Stats, ...] = ()
     under: tuple[Stats, ...] = ()
     threads: frozenset[int] = frozenset()
+    shaky: bool = False
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
@@ -107,9 +114,12 @@ class Value:
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         times = (self.times, other.times) if both else ((), ())
-        return Value(number, unit, notes, *times, self.threads | other.threads)
+        return Value(number, unit, notes, *times, self.threads | other.threads, self.shaky or other.shaky)
 
     def __str__(self) -> str:
+        return self._text() + MARK * self.shaky
+
+    def _text(self) -> str:
         if self.unit == "x":
             return words.times(self.number)
         if self.unit == "count":
@@ -157,6 +167,8 @@ class Selector(NamedTuple):
         found = [cell for cell in source.cells if cell.dataset == dataset and self._fits(cell, source.where)]
         values = [replace(value, threads=frozenset({cell.threads} - {0})) for cell in found
                   if (value := self._value(cell, source)) is not None]  # fmt: skip
+        if self.impl in BEST:
+            return min(values, key=lambda value: value.number, default=None)
         if len(values) > 1 and self.impl is not None:
             differing = [key for key in KEYS if len({_choice(cell, key) for cell in found}) > 1]
             remedy = f"they differ in {', '.join(differing)}: name it, as in {differing[0]}=..." if differing else None
@@ -166,7 +178,7 @@ class Selector(NamedTuple):
     def _fits(self, cell: Cell, where: Mapping[str, str]) -> bool:
         """True for a sound cell with the values. Those of the block do not apply where there is no such choice; a
         query set may be named without its seed."""
-        if not cell.sound or self.impl not in (None, cell.impl):
+        if not cell.sound or (self.impl not in (None, cell.impl) and place(cell) not in BEST.get(self.impl, ())):
             return False
         for key, wanted in {**where, **self.keys}.items():
             value = _choice(cell, key)
@@ -181,10 +193,12 @@ class Selector(NamedTuple):
             number, unit = floor_ms(cell, source.ceilings, FLOORS[self.what]), "ms"
             return None if number is None else Value(number, unit)
         notes = ("sampled: not every answer was checked",) if cell.status == "sampled" else ()
+        notes += (cell.label,) if self.impl in BEST else ()
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
             times = tuple(cell.phases[phase] for phase in phases)
-            return Value(sum(getattr(time, source.statistic) for time in times), "ms", notes, times)
+            shaky = is_unstable(cell, tuple(under or phase for under, phase in phases))
+            return Value(sum(getattr(time, source.statistic) for time in times), "ms", notes, times, shaky=shaky)
         name, _, phase = self.what.partition("/")
         if name in ENERGY and phase:
             phase, _, meter = phase.partition("/")
@@ -192,7 +206,8 @@ class Selector(NamedTuple):
             why = cell.energies.why(phase) if cell.energies and not meter else ""
             return None if number is None else Value(number, ENERGY[name], (why,) if why else ())
         number = getattr(cell, self.what) if self.what in FIELDS else (cell.counters or {}).get(self.what)
-        return None if number is None else Value(number, FIELDS.get(self.what, "count"))
+        shaky = self.what == "rate" and is_unstable(cell, (cell.last_phase,))
+        return None if number is None else Value(number, FIELDS.get(self.what, "count"), shaky=shaky)
 
     def _printed(self, dataset: str) -> Value | None:
         for name in published.CAPTIONS:
@@ -240,7 +255,7 @@ class Expression(NamedTuple):
         """Why no graph has a value, with a near name for an unknown implementation."""
         impls = {cell.impl for cell in cells}
         for part in self.parts:
-            if part.impl not in (None, PRINTED, *impls):
+            if part.impl not in (None, PRINTED, *BEST, *impls):
                 near = words.did_you_mean(part.impl, impls, "", 1, repr)
                 return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
         return "no cell has it"
@@ -254,7 +269,8 @@ def together(values: Iterable[Value | None]) -> Value | None:
     if not all(value.number for value in found):
         raise InputError("there is no geometric mean of 0")
     notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
-    return replace(found[0], number=geometric_mean(value.number for value in found).value, notes=notes, times=())
+    number = geometric_mean(value.number for value in found).value
+    return replace(found[0], number=number, notes=notes, times=(), shaky=any(value.shaky for value in found))
 
 
 # ------------------------------------------------------------------ lines of values, as of a file of records

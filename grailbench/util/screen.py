@@ -24,6 +24,13 @@ _LEAST_WIDTH = 20  #: the width that is assumed for narrower windows
 _EDGE = " "  #: left of a table
 _GAP, _LEAST_GAP = 3, 2  #: spaces between columns of a table, and of a narrow table
 _READABLE = 20  #: the least width of a folded text
+#: colours of verdicts and statuses, by their first word in lower case; the console leaves them out for NO_COLOR
+TONES = {
+    **dict.fromkeys(("ok", "stable", "faster", "less", "improvement"), "green"),
+    **dict.fromkeys(("wrong", "failed", "lost", "slower", "more", "regression", "unstable", "error"), "red"),
+    **dict.fromkeys(("timeout", "out", "skipped", "incomplete", "sampled", "unclear", "changed"), "yellow"),
+}
+_TONED = ("status", "verdict", "stability", "stable")  #: headers of the columns that have them
 
 
 def console() -> Console:
@@ -50,7 +57,9 @@ def put(parts: Iterable[Grid | str], to: Console | None = None) -> None:
     to = to or console()
     for part in parts:
         if isinstance(part, str):
-            part = Text("\n".join(fold(visible(part), to.width)))
+            first = part.partition(":")[0]
+            tone = TONES.get(first.lower(), "") if first.isupper() else ""
+            part = Text("\n".join(fold(visible(part), to.width)), tone)
         to.print(part, soft_wrap=True)  # only lines of one word are longer than the window
 
 
@@ -80,9 +89,9 @@ def paired(pairs: Iterable[tuple[str, str]], width: int = _ANY_WIDTH) -> Iterato
 class Grid:
     """A table for people that fits the window.
 
-    If the window is too narrow for the texts, empty columns are left out, headers and texts are folded. If that is not
-    enough, the first `keys` columns, which say what a line is about, are printed as a line of their own with the
-    other columns below, in several tables if necessary.
+    If the window is too narrow for the texts, empty columns are left out, what is the same in every line goes to the
+    title, headers and texts are folded. If that is not enough, there are several tables: with the first `keys` columns,
+    which say what a line is about, in each; or, where these take more than half of the window, on a line of their own.
 
     title  printed above the table; '' for none
     lines  the cells of each line
@@ -105,15 +114,23 @@ class Grid:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         width = max(options.max_width, _LEAST_WIDTH)
-        for line in fold(self.title, width) if self.title else ():
-            yield Text(line, style="table.title")
-        columns, gap = list(range(len(self.headers))), _GAP
+        columns, gap, title = list(range(len(self.headers))), _GAP, self.title
         if sum(most for _, most in self._sizes) + gap * (len(columns) - 1) >= width:
             columns, gap = [i for i in columns if any(line[i].strip() for line in self.lines)], _LEAST_GAP
-        parts, heads = [columns], [""] * len(self.lines)
+            if alike := [i for i in columns if len({line[i] for line in self.lines}) == 1 < len(self.lines)]:
+                columns = [i for i in columns if i not in alike] or columns
+                title = f"{title} ({self._head(self.lines[0], alike)})".strip()
+        parts, heads, keys = [columns], [""] * len(self.lines), [i for i in columns if i < self.keys]
         if self._fit(columns, width, gap) is None:
-            parts = self._parts([i for i in columns if i >= self.keys], width)
-            heads = [self._head(line) for line in self.lines]
+            rest = [i for i in columns if i >= self.keys]
+            if keys and sum(self._sizes[i][0] + gap for i in keys) <= width // 2:
+                parts = self._parts(rest, width, keys)
+            else:
+                first = rest[:1] if rest and not self.headers[rest[0]] else []
+                parts = self._parts(rest[len(first) :], width, first)
+                heads = [self._head(line, keys) for line in self.lines]
+        for line in fold(title, width) if title else ():
+            yield Text(line, style="table.title")
         for part in parts:
             widths = self._fit(part, width, gap) or [self._sizes[i][0] for i in part]
             yield Text()
@@ -151,21 +168,19 @@ class Grid:
             widths[at] += 1
         return widths
 
-    def _parts(self, columns: list[int], width: int) -> list[list[int]]:
-        """Distributes the columns to tables that fit; a first column without a header is repeated in each."""
-        first = [i for i in columns[:1] if not self.headers[i]]
+    def _parts(self, columns: list[int], width: int, first: list[int]) -> list[list[int]]:
+        """Distributes the columns to tables that fit, each of which begins with those of `first`."""
         parts = [first]
-        for i in columns[len(first) :]:
+        for i in columns:
             if parts[-1] != first and self._fit([*parts[-1], i], width, _LEAST_GAP) is None:
                 parts.append(first)
             parts[-1] = [*parts[-1], i]
         return parts
 
-    def _head(self, line: list[str]) -> str:
-        """The first `keys` cells of a line in words: 'kegg, sequential, d 2'."""
-        named = zip(self.headers[: self.keys], line, strict=False)
-        words = (f"{header} {cell}" if header in self.right else cell for header, cell in named if cell)
-        return ", ".join(word.strip() for word in words)
+    def _head(self, line: list[str], columns: list[int]) -> str:
+        """Some cells of a line in words: 'kegg, sequential, d 2'."""
+        alone = [i < self.keys and header not in self.right for i, header in enumerate(self.headers)]
+        return ", ".join((line[i] if alone[i] else f"{self.headers[i]} {line[i]}").strip() for i in columns if line[i])
 
     def _line(self, cells: list[str], columns: list[int], widths: list[int], gap: int, style="") -> Iterator[Text]:
         """The printed lines of one line of cells; of a header, which has a style, the last lines are aligned."""
@@ -178,9 +193,14 @@ class Grid:
                 text = stack[own] if 0 <= own < len(stack) else ""
                 pad = " " * (width - cell_len(text))
                 text = pad + text if self.headers[column] in self.right else text + pad
-                out.append(text + " " * gap, style)
+                out.append(text + " " * gap, style or self._tone(column, stack))
             out.rstrip()
             yield out
+
+    def _tone(self, column: int, stack: list[str]) -> str:
+        """The colour of a cell."""
+        found = stack[0].lower().rstrip("~:").split() if stack and self.headers[column] in _TONED else []
+        return TONES.get(found[0].rstrip(":"), "") if found else ""
 
 
 def _longest_word(text: str) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral
 
 BLANK = "–"  #: what tables show for a missing value
+MARK = "†"  #: after every number of unstable times
 
 # ------------------------------------------------------------------ numbers
 

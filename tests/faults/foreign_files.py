@@ -41,7 +41,7 @@ NAMES = (".env", ".lock", ".gitignore", "thesis.txt", "holiday.jpg", "report.sql
 TAKEN = ("folder/environment.json", "folder/errors.txt", "folder/limits.json")
 BEFORE = (
     ("import", "graph0.txt", "--name", "mine"), ("fetch", "--all"), (*crowds.RANDOM, "--seed", "7"),
-    ("run", *FLAGS, "--out", "made"), ("run", *FLAGS, "--out", "base"), ("report", "made"), ("plot", "made"),
+    ("run", *FLAGS, "--out", "made"), ("run", *FLAGS, "--out", "base"), ("report", "made", "--html"), ("plot", "made"),
     ("site", "site", "made"), ("verify", *crowds.FLAGS),
 )  # fmt: skip
 COMMANDS = (
@@ -50,7 +50,8 @@ COMMANDS = (
     ("run", *FLAGS, "--resume=made"),
     ("run", *FLAGS, "--out", "new"), ("build", "mine", "--out", "y.index"), (*STREAMED, "y", "--folder", "folder"),
     (*STREAMED, "y", "--folder", "folder", "--resume"), (*STREAMED, "x"), (*STREAMED, "begun", "--resume"),
-    (*STREAMED, "y", "--folder", "empty"), ("site", "folder", "made"), ("site", "site", "made"), ("report", "made"),
+    (*STREAMED, "y", "--folder", "empty"), ("site", "folder", "made"), ("site", "site", "made"),
+    ("report", "made", "--html"),
     ("report", "made", "--out", "folder"), ("plot", "made", "--out", "folder"), ("plot", "made"),
     ("compare", "base", "made", "--accept"), ("compare", "base", "new", "--accept"), ("pack", "made"),
     ("history", "made", "base", "--out", "folder"), ("profile", "mine", "--out", "folder"),

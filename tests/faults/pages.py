@@ -76,10 +76,10 @@ for run in runs:
         continue  # of unlike machines, which have no times together
     call(f"{name}.terminal.txt", "report", run)
     call(f"{name}.json", "report", run, "--json")
-    call(f"{name}.files.txt", "report", run, "--format", "both", "--out", out / f"{name}-files")
+    call(f"{name}.files.txt", "report", run, "--out", out / f"{name}-files")
     call(f"{name}.latex.txt", "report", run, "--format", "latex", "--out", out / f"{name}-latex")
     call(f"{name}.page.txt", "report", run, f"--html={out / name}.html")
-    call(f"{name}.plot.txt", "plot", run, "--format", "svg", "--out", out / f"{name}-figures")
+    call(f"{name}.plot.txt", "plot", run, "--all", "--format", "svg", "--out", out / f"{name}-figures")
 call("site.txt", "site", out / "site", *runs)
 call("compare.txt", "compare", runs[1], runs[1])
 call("list.txt", "list", "implementations")

@@ -30,7 +30,8 @@ COMMANDS = (
     ("list",), ("info", "mine"), ("info", "path-40"), ("cache",), ("cache", "--prune"), ("fetch", "--all"),
     ("import", "graph1.txt", "--name", "other"), (*crowds.RANDOM, "--seed", "7"), ("plan", *FLAGS),
     ("verify", *crowds.FLAGS), ("run", *FLAGS), ("run", *FLAGS, "--out", "run"),
-    ("build", "mine", "--out", "mine.index"), ("export", "mine", "mine.edges"), ("report", "made"), ("pack", "made"),
+    ("build", "mine", "--out", "mine.index"), ("export", "mine", "mine.edges"), ("report", "made", "--html"),
+    ("pack", "made"),
     ("site", "site", "made"), ("profile", "mine"), ("completion", "bash"),
 )  # fmt: skip
 

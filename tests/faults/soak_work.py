@@ -219,7 +219,7 @@ def reports(place: Place) -> None:
     command("report", run, "--out", out / "report", "--html", "--counters", "--details")
     command("report", run, "--format", "latex", "--out", out / "latex")
     command("report", pack, "--json")
-    command("plot", run, "--out", out / "svg", "--format", "svg")
+    command("plot", run, "--all", "--out", out / "svg", "--format", "svg")
     command("plot", run, "--out", out / "png", "--format", "png", "--figure", "strips")
     command("site", out / "site", pack)
     command("pack", run, "--out", out / "again.pack.zip")

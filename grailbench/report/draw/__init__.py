@@ -4,16 +4,22 @@ With the same version of matplotlib a figure always gives the same bytes: there 
 length is in inches.
 """
 
+from __future__ import annotations
+
 import io
 from collections.abc import Iterable, Iterator
 from importlib.resources import files as resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from markupsafe import escape
 
 from grailbench.report import destination
 from grailbench.report.figure import Bars, Figure, seen
 from grailbench.util.visible import visible
+
+if TYPE_CHECKING:
+    from grailbench.report.draw.sheet import Picture, Sheet
 
 DPI = 300
 
@@ -29,7 +35,7 @@ def svg(figure: Figure) -> str:
 
 
 def files(figure: Figure, source: str, form: str = "both") -> Iterator[tuple[str, bytes]]:
-    """Names and contents of a figure's files: each page as SVG, PNG or both (`form`), then the data as CSV.
+    """Names and contents of a figure's files: each page as SVG, PNG, both or PDF (`form`), then the data as CSV.
 
     source  the sentence on the origin of the numbers at the foot of the figure
     """
@@ -64,8 +70,13 @@ def styles() -> str:
     return resources(__name__).joinpath("figures.css").read_text("utf-8")
 
 
-def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
-    """Each page of a figure, and its bytes from matplotlib by kind, without dates."""
+def pictures(figure: Figure, source: str) -> list[Picture]:
+    """The pages of a figure as figures of matplotlib."""
+    return [sheet.picture for _, sheet in _pages(figure, source, words=True)]
+
+
+def _pages(figure: Figure, source: str, words: bool) -> Iterator[tuple[str, Sheet]]:
+    """Each page of a figure, after the name of its style."""
     from grailbench.report.draw import forms
     from grailbench.report.draw.sheet import Sheet, page, styled
 
@@ -73,17 +84,29 @@ def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: boo
     form = figure.form
     with styled(figure.name):
         pages = page(forms.blocks(form)) or [[]]
-    about = {"Title": figure.title, "Description": figure.caption}
-    more = {"svg": {"Date": None, "Creator": "grailbench"}, "png": {"Software": "grailbench"}}
     for number, own in enumerate(pages, 1):
-        with styled(f"{figure.name}-{number}"):
+        name = f"{figure.name}-{number}"
+        with styled(name):
             names = form.names if form.panels else ()
             sheet = Sheet(figure, names, isinstance(form, Bars), sum(block.height for block in own), words, source)
-            top, drawn = 0.0, {}
+            top = 0.0
             for block in own:
                 block.draw(sheet, top)
                 top += block.height
+        yield name, sheet
+
+
+def _sheets(figure: Figure, kinds: tuple[str, ...], source: str = "", words: bool = True) -> Iterator[tuple]:
+    """Each page of a figure, and its bytes from matplotlib by kind, without dates."""
+    from grailbench.report.draw.sheet import styled
+
+    more = {"svg": {"Date": None, "Creator": "grailbench"}, "png": {"Software": "grailbench"},
+            "pdf": {"CreationDate": None, "Creator": "grailbench"}}  # fmt: skip
+    for name, sheet in _pages(figure, source, words):
+        about, drawn = {"Title": sheet.figure.title}, {}
+        with styled(name):
             for kind in kinds:
+                about["Subject" if kind == "pdf" else "Description"] = sheet.figure.caption
                 out = io.BytesIO()
                 sheet.picture.savefig(out, format=kind, dpi=DPI, metadata=about | more[kind])
                 drawn[kind] = out.getvalue()

@@ -6,6 +6,7 @@ the files would differ too.
 
 from __future__ import annotations
 
+import io
 import math
 import textwrap
 import warnings
@@ -18,7 +19,7 @@ import matplotlib
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure as Picture
+from matplotlib.figure import Figure as _Picture
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -61,6 +62,15 @@ class Meaning(NamedTuple):
     hints: tuple[str, ...] = ()
     key: bool = False
     links: tuple[str, ...] = ()
+
+
+class Picture(_Picture):
+    """A figure of matplotlib that notebooks show also where pyplot was not imported."""
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.savefig(out, format="png")
+        return out.getvalue()
 
 
 class Sheet:

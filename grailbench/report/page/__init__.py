@@ -16,15 +16,21 @@ from pathlib import Path
 from markupsafe import Markup
 
 from grailbench.errors import InputError
+from grailbench.harness.folder import spoken
 from grailbench.report import draw, stalls
 from grailbench.report.destination import WHY, folder_for, save
 from grailbench.report.document import FOLDER, Report
 from grailbench.report.draw import style
+from grailbench.report.figure import Figure
 from grailbench.report.page import sections
 from grailbench.report.render.html import templates
 from grailbench.util import __version__
+from grailbench.util.visible import quoted
 
 FILE = "report.html"
+MOST = 1_950_000  #: bytes of a page that is not asked for whole
+#: sections that a large page leaves out first, the last of them before the others
+_LESS = ("phases", "edges", "cells", "counters", "trials")
 COLOURS = {
     "light": {
         "page": "#ffffff", "raised": "#f3f5f7", "ink": "#1a1f24", "soft": "#56606b",
@@ -37,9 +43,12 @@ COLOURS = {
 }  # fmt: skip
 
 
-def write(report: Report, file: str | Path = "", reference: str | None = None, out: str | Path | None = None) -> Path:
+def write(
+    report: Report, file: str | Path = "", reference: str | None = None, out: str | Path | None = None,
+    everything: bool = False,
+) -> Path:  # fmt: skip
     """Write the page of a run to `file`, by default to `report.html` in `out`, by default the run's `report` folder;
-    atomically. Returns its path.
+    atomically. Returns its path. Unless `everything` is asked for, the page has at most 2 MB.
 
     Raises InputError for a recorded run without `file` or `out`, if the name does not end in .html, if the file cannot
     be written, and for an unknown reference.
@@ -49,7 +58,7 @@ def write(report: Report, file: str | Path = "", reference: str | None = None, o
     if not file and where is None:
         raise InputError(WHY, path=folder, remedy="name a folder with --out, or a file: --html=FILE.html")
     path = checked(Path(file) if file else where / FILE)
-    return save(path, page(report, reference, profile=stalls.of_run(folder)).encode())
+    return save(path, page(report, reference, profile=stalls.of_run(folder), everything=everything).encode())
 
 
 def checked(path: Path) -> Path:
@@ -60,12 +69,63 @@ def checked(path: Path) -> Path:
     return path
 
 
-def page(report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None) -> str:
-    """The whole page as text. `profile` is a CSV of Nsight Compute.
+def page(
+    report: Report, reference: str | None = None, phase: str = "query", profile: Path | None = None,
+    everything: bool = True,
+) -> str:  # fmt: skip
+    """The whole page as text, or what fits one of 2 MB. `profile` is a CSV of Nsight Compute.
 
     Raises InputError if the profile cannot be read, and for a reference that `frames.choose_reference` refuses.
     """
-    return whole(report.title, report.status_counts(), sections.of_report(report, reference, phase, profile))
+    parts = sections.of_report(report, reference, phase, profile)
+    if not everything:
+        parts = _fitting(parts, quoted(spoken(report.run.folder)))
+    return whole(report.title, report.status_counts(), parts)
+
+
+def _fitting(parts: list[sections.Section], run: str) -> list[sections.Section]:
+    """The sections, drawn, with as many of their blocks as fit a page: without the data of figures and tables, and then
+    without the blocks that are left out first, in whose place a sentence says where to find them."""
+    draw_block = templates().get_template("blocks.html").module.block
+    order = sorted(
+        range(len(parts)), key=lambda at: (_LESS.index(name) if (name := parts[at].name) in _LESS else -1, at)
+    )
+    found: dict[int, list[sections.Block]] = {}
+    for data in (True, False):
+        left, lost = MOST - len(_style()) - len(_script()), False
+        for at in order:
+            section, blocks = parts[at], []
+            for kind, content in section.blocks:
+                most = left // 2 if kind == "figure" else left  # a drawing takes at least twice the room of its data
+                text = "" if _least(content) > most else draw_block(kind, content, section.title, data)
+                if text and len(text) <= left:
+                    blocks.append(("markup", text))
+                    left -= len(text)
+                elif not text or text.strip():
+                    lost = True
+                    blocks.append(("text", f"Left out, as it is long: {_said(kind, content, run)}"))
+            found[at] = blocks
+            if lost and data:
+                break
+        if not lost:
+            break
+    return [section._replace(blocks=found[at]) for at, section in enumerate(parts)]
+
+
+def _least(content: object) -> int:
+    """Bytes that a block has at least: those of the data of a figure, also of a folded one."""
+    if isinstance(content, sections.Folded):
+        return sum(_least(each) for _, each in content.blocks)
+    return len(content.csv) if isinstance(content, Figure) else 0
+
+
+def _said(kind: str, content: object, run: str) -> str:
+    """The command that shows a block."""
+    if isinstance(content, sections.Folded):
+        return _said(*content.blocks[0], run)
+    if isinstance(content, Figure):
+        return f"grailbench plot {run} --figure {content.name}"
+    return f"grailbench report {run} --all --details"
 
 
 def whole(title: str, lead: str, parts: list[sections.Section]) -> str:
@@ -82,9 +142,8 @@ def rendered(template: str, styles: Iterable[str] = (), scripts: Iterable[str] =
     styles, scripts  further CSS and JavaScript of this page, which its policy allows as well
     """
     sheet, script = "\n".join((_style(), *styles)), "\n".join((_script(), *scripts))
-    policy = (
-        f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
-    )
+    policy = f"default-src 'none'; style-src {_hash(sheet)}; script-src {_hash(script)}; img-src data:; "
+    policy += "base-uri 'none'; form-action 'none'"
     own = {"style": Markup(sheet), "script": Markup(script)}  # noqa: S704 - of the package's files alone
     return templates().get_template(template).render(policy=policy, version=__version__, **own, **words)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import pandas
 
+from grailbench.compare.stability import is_unstable
 from grailbench.harness.cells import Cell
 from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES
-from grailbench.report.table import Footnotes, Table, numbers
-from grailbench.util.words import BLANK, difference, ms, ratio
+from grailbench.report.table import Footnotes, Table, marked, numbers
+from grailbench.util.words import BLANK, MARK, difference, ms, ratio
 
 NOT_RUN = "the graph is not in the run"
 _SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")
@@ -78,7 +79,7 @@ def table(filled: Filled) -> Table:
         blank = notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
         name = row.title + foot.mark(blank)
         measured = [
-            _measured(column, e) + ("" if blank else foot.mark(e.measured_notes))
+            _measured(column, e) + MARK * _shaky(filled, e) + ("" if blank else foot.mark(e.measured_notes))
             for column, e in zip(columns, entries, strict=True)
         ]
         group = [[name, "measured", *measured]]
@@ -87,7 +88,7 @@ def table(filled: Filled) -> Table:
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
                 known = [foot.mark([e.reason] if e.reason else []) for e in entries]
-                ratios = [compare(e.ratio) if e.printed else "" for e in entries]
+                ratios = [compare(e.ratio) + MARK * _shaky(filled, e) if e.printed else "" for e in entries]
                 group.append(["", filled.third, *map("".join, zip(ratios, known, strict=True))])
         lines += group
         values += [[name, "measured", *(e.measured for e in entries)]] * len(group)
@@ -96,9 +97,15 @@ def table(filled: Filled) -> Table:
     of = f"Computation 2020, table {filled.name[-1]}" if filled.name in PAPER_TABLES else f"Table {filled.name}"
     return Table(
         filled.name, f"{of}: {filled.caption}", headers, lines, numbers(headers), ends=frozenset(ends[:-1]),
-        notes=[*filled.notes, *foot.lines()], values=values, records=list(_records(filled)),
+        notes=[*filled.notes, *foot.lines(), *marked(lines)], values=values, records=list(_records(filled)),
         file=f"table-{filled.name}", data=_data(filled),
     )  # fmt: skip
+
+
+def _shaky(filled: Filled, entry: Entry) -> bool:
+    """Whether an entry is of times that are unstable."""
+    counts = filled.name in COUNT_TABLES or isinstance(entry.measured, int)
+    return entry.cell is not None and entry.measured is not None and not counts and is_unstable(entry.cell)
 
 
 def _measured(column: str, entry: Entry) -> str:

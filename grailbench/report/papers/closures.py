@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas
 
 from grailbench.compare.measures import grouped as by_key
-from grailbench.compare.stability import Verdict
+from grailbench.compare.stability import Verdict, is_unstable
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
@@ -221,6 +221,10 @@ class _Graph(NamedTuple):
         found = (cell for cell in self.cells if cell.impl == impl and (cell.threads or None) == threads)
         return next((ms for cell in found if (ms := sum_ms(cell, phases)) is not None), None)
 
+    def shaky(self, impl: str, threads: int | None) -> bool:
+        """Whether a cell with this implementation and these threads is unstable."""
+        return any(is_unstable(each) for each in self.cells if each.impl == impl and (each.threads or None) == threads)
+
 
 def _sizes(graphs: list[_Graph]) -> Table:
     """A line per graph: the size of its closure, whether print agrees, and the times of all cells in ms."""
@@ -253,7 +257,15 @@ def _sizes(graphs: list[_Graph]) -> Table:
         Column("print", lambda graph: graph.word, none=BLANK),
     ]
     for header, which in timed.items():
-        columns.append(Column(header, lambda graph, which=which: graph.ms(*which), short, none=BLANK))
+        columns.append(
+            Column(
+                header,
+                lambda graph, which=which: graph.ms(*which),
+                short,
+                none=BLANK,
+                shaky=lambda graph, which=which: graph.shaky(*which[:2]),
+            )
+        )
         columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
     records = [
         {
@@ -279,7 +291,8 @@ def _print(graphs: list[_Graph]) -> Table:
     line per time, measured or printed."""
 
     def seconds(header: str, impl: str, phases: tuple) -> Column:
-        return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK)
+        return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK,
+                      shaky=lambda graph: graph.shaky(impl, None))  # fmt: skip
 
     def joules(header: str, impl: str) -> Column:
         return measured.joules(header, "solve", "gpu", of=lambda graph: next(

@@ -11,11 +11,12 @@ from markupsafe import Markup
 
 from grailbench.harness.rows import STATUSES, TIMED
 from grailbench.report import draw
-from grailbench.report.figure import Figure
+from grailbench.report.figure import Figure, fewer
 from grailbench.report.table import Table
 from grailbench.util.visible import visible
 
 TALL = 40  #: a table with more lines scrolls in a box of its own
+LEGEND = 8  #: entries of a legend on a page, at most
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE)
 _MARKED = re.compile(r"(.*?)((?: ?\[[\d,]+\])?)", re.DOTALL)
 #: '#id', or a path without protocol, host, root, query or blank, with '#id' after it or not
@@ -45,8 +46,8 @@ def _shown_text(value: object) -> object:
 
 
 def drawing(figure: Figure) -> Markup:
-    """The drawings of a figure for a page."""
-    return Markup(draw.svg(figure))  # noqa: S704 - serialized by ElementTree, which escapes names
+    """The drawings of a figure for a page, with at most `LEGEND` entries in its legend."""
+    return Markup(draw.svg(fewer(figure, LEGEND)))  # noqa: S704 - serialized by ElementTree, which escapes names
 
 
 class Cell(NamedTuple):

@@ -3,31 +3,43 @@
 The same runs give the same bytes. Runs are read one by one, and only their cells stay in memory.
 """
 
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas
 
 from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
-from grailbench.report import history
+from grailbench.report import cite, history
 from grailbench.report.measured import detail
 from grailbench.report.page import asset, rendered
 from grailbench.report.page.sections import Block, Section
 from grailbench.report.render.csv import of_frame
-from grailbench.report.render.html import templates
-from grailbench.report.site import board, folder, graphs, implementations, runs
-from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries
+from grailbench.report.render.html import data_url, templates
+from grailbench.report.site import board, folder, graphs, home, implementations, runs
+from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries, name_machines
+from grailbench.util.cores import usable_cores
 from grailbench.util.words import count
 
 TITLE = "Reachability benchmarks"
 GRAPHS, IMPLEMENTATIONS, RUNS = "graphs/index.html", "implementations/index.html", "runs/index.html"
 #: titles and addresses of the pages that every page leads to
-NAV = (("Leaderboard", "index.html"), ("Graphs", GRAPHS), ("Implementations", IMPLEMENTATIONS), ("Runs", RUNS),
+NAV = (("Home", "index.html"), ("Leaderboard", "leaderboard.html"), ("Graphs", GRAPHS),
+       ("Implementations", IMPLEMENTATIONS), ("Runs", RUNS),
        ("History", "history.html"), ("How it is measured", "about.html"))  # fmt: skip
+#: a mark of two vertices and an edge, for the tab of a browser
+ICON = data_url('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M4 12 12 4" stroke="#14599b" '
+                'stroke-width="2"/><circle cx="4" cy="12" r="3" fill="#14599b"/><circle cx="12" cy="4" r="3" '
+                'fill="#c2500a"/></svg>', "image/svg+xml")  # fmt: skip
 CELLS = "data/cells.csv"  #: the address of the file of all cells
+FEW, CHUNK = 40, 8  #: graphs of a site that one process makes, and those of a task
 Page = tuple[str, bytes]  #: an address and the content
+Task = Callable[[], list[Page]]
+_tasks: list[Task] = []
 
 
 def build(
@@ -56,16 +68,35 @@ def build(
 
 
 def pages(found: list[runs.Described], title: str = TITLE) -> Iterator[Page]:
-    """The files of a site but those of the times of its runs."""
+    """The files of a site but those of the times of its runs; those of many graphs are made by a process a core."""
     sources = [each.source for each in found]
+    name_machines(sources)
     frame, every = Frame(title, count(len(sources), "run")), entries(sources)
-    yield CELLS, _cells(sources)
-    yield _index(frame, sources, every)
-    yield _history(frame, sources)
-    yield _about(frame, sources)
-    yield from _graphs(frame, every)
-    yield from _implementations(frame, every)
-    yield from _runs(frame, found)
+    of_graph = by_graph(every)
+    names = list(of_graph)
+    tasks: list[Task] = [
+        lambda: [(CELLS, _cells(sources))],
+        lambda: [_home(frame, sources, every), _leaderboard(frame, every), _about(frame, sources)],
+        lambda: [_history(frame, sources)],
+        lambda: [_all_graphs(frame, of_graph, every)],
+        *(partial(_graphs, frame, of_graph, names[at : at + CHUNK]) for at in range(0, len(names), CHUNK)),
+        lambda: list(_implementations(frame, every)),
+        lambda: list(_runs(frame, found)),
+    ]
+    cores = usable_cores() if len(names) > FEW and "fork" in multiprocessing.get_all_start_methods() else 1
+    if cores == 1:
+        for task in tasks:
+            yield from task()
+        return
+    _tasks[:] = tasks  # what is forked has them, and all cells
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
+        for made in pool.map(_made, range(len(tasks))):
+            yield from made
+    _tasks.clear()
+
+
+def _made(number: int) -> list[Page]:
+    return _tasks[number]()
 
 
 @dataclass(frozen=True)
@@ -87,11 +118,12 @@ class Frame:
         data             the address of the CSV file of what it shows
         styles, scripts  CSS and JavaScript of this page alone
         """
-        crumbs = [("Leaderboard", "index.html"), *(item for item in NAV if item[1] == under)] if under else []
+        crumbs = [("Home", "index.html"), *(item for item in NAV if item[1] == under)] if under else []
         return address, rendered(
             "site/layout.html", (asset("site/site.css"), *styles), (asset("site/site.js"), *scripts), title=title,
             description=description, sections=[each for each in sections if each.blocks], address=address, under=under,
             up="../" * address.count("/"), nav=NAV, crumbs=crumbs, data=data, site=self.title, runs=self.runs,
+            icon=ICON, papers=cite.links(),
         ).encode("utf-8", "replace")  # fmt: skip
 
 
@@ -111,13 +143,22 @@ def _words(name: str, *values: object) -> list[Block]:
     return [("markup", getattr(templates().get_template("site/words.html").module, name)(*values))]
 
 
-def _index(frame: Frame, sources: list[Source], every: list[Entry]) -> Page:
+def _home(frame: Frame, sources: list[Source], every: list[Entry]) -> Page:
     machines = count(len({source.hardware for source in sources}), "kind")
     lead = _words("lead", "", frame.runs, count(len(every), "cell"), machines)
-    leaderboard = Section("leaderboard", "Leaderboard", [("markup", board.block(every))])
-    description = f"Measured times of {frame.runs}; answers are checked before anything is timed."
-    return frame.page("index.html", frame.title, description, [Section("what", "What this is", lead), leaderboard],
-                      styles=[asset("site/board.css")], scripts=[board.script()])  # fmt: skip
+    first = Section("who", "Who is fastest", [("markup", home.block(every))])
+    description = (
+        "Is there a path from u to v? How fast indexes and searches of directed graphs answer, all of it checked."
+    )
+    return frame.page("index.html", frame.title, description, [first, Section("what", "What this is", lead)],
+                      styles=home.styles(), scripts=home.scripts())  # fmt: skip
+
+
+def _leaderboard(frame: Frame, every: list[Entry]) -> Page:
+    sections = [Section("leaderboard", "Every cell", [("markup", board.block(every))])]
+    description = f"{count(len(every), 'cell')} of {frame.runs}, to filter and sort."
+    return frame.page("leaderboard.html", "Leaderboard", description, sections,
+                      styles=board.styles(), scripts=board.scripts())  # fmt: skip
 
 
 def _about(frame: Frame, sources: list[Source]) -> Page:
@@ -144,13 +185,19 @@ def _history(frame: Frame, sources: list[Source]) -> Page:
     return frame.page("history.html", "History", description, sections_of(blocks))
 
 
-def _graphs(frame: Frame, every: list[Entry]) -> Iterator[Page]:
-    found = by_graph(every)
+def _all_graphs(frame: Frame, found: dict[str, list[Entry]], every: list[Entry]) -> Page:
     description = f"{count(len(found), 'graph')}, each with what was measured on it."
-    yield frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every))])
-    for name, own in found.items():
+    return frame.page(GRAPHS, "Graphs", description, [Section("graphs", "All graphs", graphs.index(every))])
+
+
+def _graphs(frame: Frame, found: dict[str, list[Entry]], names: Iterable[str]) -> list[Page]:
+    pages = []
+    for name in names:
+        own = found[name]
         description = f"{count(len(own), 'cell')} of {count(len({e.cell.impl for e in own}), 'implementation')}."
-        yield frame.page(own[0].graph_address, name, description, sections_of(graphs.page(name, own)), under=GRAPHS)
+        sections = sections_of(graphs.page(name, own), first=graphs.PICTURE)
+        pages.append(frame.page(own[0].graph_address, name, description, sections, under=GRAPHS))
+    return pages
 
 
 def _implementations(frame: Frame, every: list[Entry]) -> Iterator[Page]:

@@ -70,7 +70,7 @@ class Source:
             return None
         if self.run.fingerprint is None:
             return Machine(f"run {self.name}", f"{self.hardware} (run {self.name})")
-        return Machine(self.run.fingerprint, f"{self.hardware} (machine {self.run.fingerprint[:6]})")
+        return Machine(self.run.fingerprint, self.hardware)
 
     @cached_property
     def entries(self) -> list[Entry]:
@@ -97,6 +97,21 @@ class Entry:
     @property
     def implementation_address(self) -> str:
         return implementation_address(self.cell.impl, self.cell.problem)
+
+
+def name_machines(sources: Iterable[Source]) -> None:
+    """Gives the machines of some sources names that people chose: of recorded runs that of their folder, 'h200', of
+    others their hardware. Where several have the same, as where the software differs, the later ones are numbered."""
+    known = grouped((each for each in sources if each.machine), lambda each: each.machine.name)
+    taken: dict[str, int] = {}
+    for own in known.values():
+        folders = [each.name.partition("/")[0] for each in own if each.origin == RECORDED and "/" in each.name]
+        name = max(dict.fromkeys(folders), key=folders.count) if folders else own[0].hardware
+        taken[name] = taken.get(name, 0) + 1
+        number = f", setup {taken[name]}" if taken[name] > 1 else ""
+        title = f"{name}{number}: {own[0].hardware}" if folders else name + number
+        for each in own:
+            each.__dict__["machine"] = Machine(each.machine.name, title)  # in place of what `machine` says
 
 
 def entries(sources: Iterable[Source]) -> list[Entry]:

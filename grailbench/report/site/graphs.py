@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from grailbench.compare.measures import best, by_pair, from_edges, grouped
+from grailbench.compare.stability import is_unstable
 from grailbench.data.registry import registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, profile
@@ -19,13 +20,16 @@ from grailbench.report.table import Column
 from grailbench.util import words
 from grailbench.util.visible import quoted
 
+PICTURE = "Queries against what the index costs"  #: the heading of the first picture of a page
 ANSWERS = 10_000  #: of the time in the table of all graphs
 
 
 def page(name: str, own: list[Entry]) -> list[Block]:
-    """The page of a graph, of its cells: what it is, its figures, and its trade-offs."""
+    """The page of a graph, of its cells: the picture of its answers against the build, what it is, its levels and
+    degrees, and its other trade-offs."""
     recorded = _outline(name, own)
-    return [*_about(name, own, recorded), *_pictures(name, recorded), *_tradeoffs(own)]
+    pictures, tables = _tradeoffs(own)
+    return [*pictures, *_about(name, own, recorded), *_pictures(name, recorded), *tables]
 
 
 def _outline(name: str, own: Iterable[Entry]) -> Outline | None:
@@ -116,21 +120,23 @@ def _pictures(name: str, recorded: Outline | None) -> Iterator[Block]:
 # ------------------------------------------------------------------ trade-offs
 
 
-def _tradeoffs(own: list[Entry]) -> Iterator[Block]:
-    """The trade-offs of the run with most configurations that have both a build and a query on this graph."""
+def _tradeoffs(own: list[Entry]) -> tuple[list[Block], list[Block]]:
+    """The trade-offs of the run with most configurations that have both a build and a query on this graph: the first
+    picture, and what comes later."""
     timed = [e for e in own if e.cell.problem == USUAL and e.cell.sound and e.cell.stats("query") and e.source.machine]
     runs = grouped(timed, lambda entry: entry.source.name)
     if not runs:
-        return
+        return [], []
     name, found = max(sorted(runs.items()), key=lambda each: len({entry.cell.label for entry in each[1]}))
     addresses = {entry.cell.key: link(entry.address) for entry in found}
     cells = [entry.cell for entry in found]
     drawn = [each for each in tradeoffs.figures(cells, lambda cell: addresses[cell.key]) if not each.form.empty]
-    if drawn:
-        yield "heading", "Trade-offs"
-        yield "text", f"Of the run {name}, which has most configurations on this graph. Every mark leads to its rows."
-        yield from (("figure", figure) for figure in drawn)
-        yield from (("table", table) for table in break_even.tables(cells))
+    if not drawn:
+        return [], []
+    first, *others = [("figure", figure) for figure in drawn]
+    text = f"Of the run {name}, which has most configurations on this graph. Every mark leads to its rows."
+    tables = [("table", table) for table in break_even.tables(cells)]
+    return [("text", text), first], [("heading", "Other trade-offs"), *others, *tables] if others or tables else []
 
 
 # ------------------------------------------------------------------ all graphs
@@ -152,7 +158,7 @@ def index(entries: Iterable[Entry]) -> list[Block]:
         Column("positive share", lambda each: each[2] and each[2].rate, "{:.3g}".format),
         Column("cells", lambda each: len(each[1]), words.grouped),
         Column(f"{ANSWERS:,} answers: ms", lambda each: each[3] and each[3].value, words.short,
-               lambda each: link(each[3].item.address)),
+               lambda each: link(each[3].item.address), shaky=lambda each: is_unstable(each[3].cell)),
         Column("configuration", lambda each: each[3] and each[3].cell.label,
                link=lambda each: link(each[3].item.implementation_address)),
         Column("machine", lambda each: each[3] and each[3].item.source.machine.title),

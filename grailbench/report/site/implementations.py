@@ -12,6 +12,7 @@ from grailbench.compare import measures
 from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges, grouped
 from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
+from grailbench.compare.stability import is_unstable
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
@@ -184,12 +185,24 @@ def _against(found: list[Round]) -> Table:
         """The configuration of one side and its time."""
         return [
             Column(name, lambda each: name_of(of(each)), link=lambda each: link(of(each).item.implementation_address)),
-            Column(time, lambda each: of(each) and of(each).value, short, lambda each: link(of(each).item.address)),
+            Column(
+                time,
+                lambda each: of(each) and of(each).value,
+                short,
+                lambda each: link(of(each).item.address),
+                shaky=lambda each: is_unstable(of(each).cell, ANSWERS.phases),
+            ),
         ]
 
     def ratio_of(start: str, of: Callable[[Round], Duel]) -> list[Column]:
         return [
-            Column(f"{start}ratio", lambda each: of(each).value, ratio, rows_of),
+            Column(
+                f"{start}ratio",
+                lambda each: of(each).value,
+                ratio,
+                rows_of,
+                shaky=lambda each: bool(of(each).ratio and of(each).ratio.marked),
+            ),
             Column(f"{start}95 %", lambda each: of(each).interval, lambda bounds: span(bounds, ratio), rows_of),
         ]
 
@@ -207,7 +220,7 @@ def _against(found: list[Round]) -> Table:
     notes = [
         "Ratio: its median over that of the best other on the same machine, graph, queries and place, with a 95 % "
         f"interval; below 1 it is faster. Wins: the interval lies below 1; {EQUAL}: 1 is in it; {UNCLEAR}: the times "
-        "of a side are unstable, and trials of the two overlap.",
+        "of a side are unstable, or there are fewer than three trials.",
         "From edges: the same by the whole way from edges in memory to all answers of the query set. Times that begin "
         "with the graph at hand leave out condensing and, on a GPU, the upload.",
         *([] if any(each.whole.own for each in found) else [f"From edges: {NOT_FROM_EDGES}."]),

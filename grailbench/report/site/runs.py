@@ -23,7 +23,7 @@ from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, link
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util import words
-from grailbench.util.words import BLANK, count, listing, short
+from grailbench.util.words import BLANK, MARK, count, listing, short
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are named in a line
@@ -127,7 +127,7 @@ def _summary(found: Described) -> Iterator[Block]:
         "names of the links below.</p>"
     )
     yield "markup", data.format(link(found.source.data_address))
-    if warned := stability.warnings(run.cells, run.environment):
+    if warned := stability.warnings(run.cells):
         yield "caution", warned
     if sentences := answer.sentences(run.cells):
         yield "heading", answer.TITLE
@@ -136,7 +136,7 @@ def _summary(found: Described) -> Iterator[Block]:
 
 def _cells(run: Run) -> Iterator[Block]:
     macro = templates().get_template("site/cells.html", globals={"short": short, "signs": SIGNS}).module.cells
-    verdicts = stability.verdicts(run.cells, run.environment)
+    verdicts = stability.verdicts(run.cells)
     for problem in run.problems:
         if len(run.problems) > 1:
             yield "heading", problem.capitalize()
@@ -149,8 +149,9 @@ def _cells(run: Run) -> Iterator[Block]:
 def _group(found: list[Cell], verdicts: Mapping[tuple, stability.Verdict]) -> dict[str, object]:
     """The cells of a problem on a graph, with what is known of the graph, as the template takes them."""
     first = found[0]
-    known = [f"{value:,} {name}" for name in ("vertices", "edges")
-             for value in dict.fromkeys(getattr(cell, name) for cell in found) if value is not None]  # fmt: skip
+    sized = dict.fromkeys((cell.vertices, cell.edges) for cell in found if cell.vertices is not None)
+    condensed = " as condensed, with a super-root" if first.problem in (USUAL, "counts") else ""
+    known = [f"{vertices:,} vertices and {edges or 0:,} edges{condensed}" for vertices, edges in sized]
     known += [f"sha256 {value}" for value in dict.fromkeys(cell.graph_sha256 for cell in found) if value]
     lines = []
     for cell in measured.ordered(found):
@@ -159,7 +160,8 @@ def _group(found: list[Cell], verdicts: Mapping[tuple, stability.Verdict]) -> di
             "anchor": anchor(cell), "name": axes.label(cell.impl, cell.axes, long=True, after=queries),
             "address": implementation_address(cell.impl, cell.problem), "status": cell.status,
             "state": state(cell.status), "about": "; ".join(_about(cell, verdicts[cell.key])),
-            "phases": [(f"{under}/{phase}" if under else phase, stats)
+            "phases": [(f"{under}/{phase}" if under else phase, stats,
+                        MARK * bool(verdicts[cell.key].of(under or phase)))
                        for (under, phase), stats in cell.phases.items()],
         })  # fmt: skip
     title = first.dataset if first.problem == USUAL else f"{first.dataset}, {first.problem}"

@@ -1,0 +1,122 @@
+"""The first page of a site: a sentence a class by the one rule of who is faster, the picture, names of machines."""
+
+import json
+
+import pytest
+from boards import DESK, PHONE, source
+from markup import Page
+from stored import trials
+
+from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel, fewer
+from grailbench.report.render.html import LEGEND
+from grailbench.report.site import build, home
+from grailbench.report.site.entries import RECORDED, name_machines
+
+MACHINE = {"cpu": "Test CPU", "cores": 2, "fingerprint": "aaaaaaaa"}
+
+
+def three(**fields):
+    return trials(count=3, parts={("", "ready"): 1.0}, **fields)
+
+
+def entries_of(rows, environment=MACHINE, name="run"):
+    return source([each for group in rows for each in group], environment, name).entries
+
+
+def said(*rows, **more):
+    return {each.title: each.sentence for each in home.classes(entries_of(rows, **more))}
+
+
+def test_a_class_is_won_by_who_is_faster_and_a_tie_by_nobody():
+    found = said(three(query=9.0), three(impl="core", query=3.0), three(impl="dfs", query=30.0),
+                 three(query=9.0, dataset="human"), three(impl="core", query=9.0, dataset="human"),
+                 three(query=1.0, dataset="dense-1m-8"),
+                 three(impl="core", query=8.0, dataset="dense-1m-8"))  # fmt: skip
+    assert found["Published graphs, one core"] == "core is the fastest of 3 on 1 of 2 graphs; about equal on 1."
+    assert found["Hard graphs, one core"] == "sequential is the fastest of 2 on 1 of 1 graph."
+    assert found["Published graphs, GPU"] == "nothing to compare was measured."
+
+
+def test_no_verdict_is_given_above_unstable_times_or_too_few_trials():
+    shaky = [
+        [row | {"others": 1.5} for row in three(impl=impl, query=ms)] for impl, ms in (("core", 1.0), ("dfs", 9.0))
+    ]
+    title = "Published graphs, one core"
+    assert said(*shaky)[title] == "no verdict on 1 of 1, unstable times."
+    few = trials(impl="core", query=1.0), trials(impl="dfs", query=9.0)
+    assert said(*few)[title] == "no verdict on 1 of 1, unstable times or too few trials."
+    text = home.block(entries_of(shaky))
+    assert "†" in text
+    assert "unclear" in text
+
+
+def test_six_columns_say_winner_time_runner_up_ratio_and_stability():
+    page = Page(home.block(entries_of([three(query=9.0), three(impl="core", query=3.0)])))
+    cells = [text for _, text in page.all("td")]
+    assert cells[0] == "core d=2 dfs"
+    assert cells[1].startswith("30.3 ns (30.0 to 30.6)")
+    assert cells[2:] == ["sequential d=2 dfs", "3.00× as long", "yes"]
+
+
+def test_the_picture_has_the_fastest_configuration_of_each_implementation_at_a_place():
+    rows = [three(query=9.0), three(query=5.0, dim=3), three(impl="core", query=3.0, index_bytes=64),
+            three(impl="core", query=2.0, threads=2, index_bytes=64), three(impl="dfs", query=30.0)]  # fmt: skip
+    data = home.points(entries_of(rows))
+    (group,) = data["groups"]
+    marks = {(data["names"][name], data["places"][where]): (rate, build, size)
+             for name, where, rate, build, size, *_ in group["marks"]}  # fmt: skip
+    assert marks["sequential", "one core"][0] == pytest.approx(100_000 / 5.05 * 1e3, rel=1e-3)
+    assert marks["core", "one core"] == (pytest.approx(100_000 / 3.03 * 1e3, rel=1e-3), 1.01, 64)
+    assert {("core", "many cores"), ("dfs", "one core")} < set(marks)
+    assert len(marks) == 4
+
+
+def test_machines_have_the_names_of_their_folders_and_those_of_one_name_are_numbered():
+    made = [source(three(), {**MACHINE, "fingerprint": digit * 16}, name, origin)
+            for digit, name, origin in (("1", "h200/fused", RECORDED), ("1", "h200/roads", RECORDED),
+                                        ("2", "h200/older", RECORDED), ("3", "mine", "own"))]  # fmt: skip
+    name_machines(made)
+    titles = [each.machine.title for each in made]
+    assert titles == ["h200: Test CPU, 2 cores"] * 2 + ["h200, setup 2: Test CPU, 2 cores", "Test CPU, 2 cores"]
+    assert made[0].machine == made[1].machine
+
+
+def test_legends_have_eight_entries_and_the_hints_of_others_stay():
+    marks = tuple(Mark(f"impl-{i}", float(i + 1), 1.0, f"hint {i}") for i in range(12))
+    figure = Figure("edges", None, Marks((Panel("", marks),), tuple(f"impl-{i}" for i in range(12)), Axis(), Axis()))
+    found = fewer(figure, LEGEND).form
+    assert found.names == (*(f"impl-{i}" for i in range(7)), "others")
+    assert [mark.series for mark in found.panels[0].items][6:] == ["impl-6", *["others"] * 5]
+    assert [mark.hint for mark in found.panels[0].items] == [mark.hint for mark in marks]
+
+
+@pytest.mark.processes
+def test_processes_give_the_pages_that_one_gives(tmp_path, monkeypatch):
+    made = source([row for i in range(9) for row in three(dataset=f"graph-{i}")], MACHINE)
+    found = [build.runs.Described(made, [], [], [])]
+    alone = dict(build.pages(found))
+    monkeypatch.setattr(build, "FEW", 2)
+    monkeypatch.setattr(build, "usable_cores", lambda: 2)
+    assert dict(build.pages(found)) == alone
+    assert len(alone) > 15
+
+
+def test_the_picture_is_drawn_and_a_graph_can_be_picked(browser, tmp_path):
+    rows = [three(impl=impl, query=ms, dataset=name) for name in ("kegg", "human")
+            for impl, ms in (("core", 1.0), ("dfs", 9.0), ("sequential", 4.0))]  # fmt: skip
+    made = entries_of(rows)
+    frame = build.Frame("A site", "1 run")
+    address, content = build._home(frame, [made[0].source], made)
+    (tmp_path / address).write_bytes(content)
+    for width in (DESK, PHONE):
+        browser.window(width)
+        browser.open(tmp_path / address)
+        assert browser.run("document.querySelectorAll('.plot canvas').length") == 1
+        assert browser.run("document.documentElement.scrollWidth") <= width
+        options = browser.run("JSON.stringify([...document.querySelectorAll('[data-pick=group] option')]"
+                              ".map((each) => each.textContent.split(' ')[0]))")  # fmt: skip
+        assert json.loads(options) == ["human", "kegg"]
+        browser.run("(() => { const pick = document.querySelector('[data-pick=axis]'); pick.value = '4';"
+                    " pick.dispatchEvent(new Event('change')); })()")  # fmt: skip
+        assert browser.run("document.querySelectorAll('.plot canvas').length") == 1
+    assert browser.errors == []
