@@ -10,6 +10,8 @@ from strategies import dag_of, dags, digraphs
 
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph import threads as sharing
+from grailbench.graph.condense import condense
+from grailbench.graph.csr import Graph
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.index import Params
 from grailbench.problems.reachability.supports import build, index
@@ -130,9 +132,10 @@ def test_supportive_vertices_settle_what_they_lie_between():
 
 
 def test_a_sample_decides_for_halves_on_a_sparse_random_dag_alone():
-    rng = np.random.default_rng(1)
-    ends = np.sort(rng.integers(0, 20_000, (160_000, 2)))
-    assert built((20_000, ends[ends[:, 0] < ends[:, 1]].tolist()))[0].halves
+    ends = np.sort(np.random.default_rng(1).integers(0, 100_000, (700_000, 2)))
+    ends = ends[ends[:, 0] < ends[:, 1]]
+    dag = condense(Graph.from_edges(100_000, ends[:, 0], ends[:, 1]), 1)
+    assert Supports.build(dag, Params(threads=1), NoTimer()).halves
     assert not built(LATTICE)[0].halves
 
 
