@@ -9,8 +9,8 @@ import pytest
 from commands import call
 
 from grailbench.data.imported import import_graph
-from grailbench.graph.ids import Named
-from grailbench.problems.reachability.pairs import read_pairs, write_pairs
+from grailbench.graph.ids import Named, write_pairs
+from grailbench.problems.reachability.pairs import read_pairs
 
 EDGES = "10 20\n20 30\n30 20\n30 40\n50 40\n"  # 20 and 30 are on a cycle
 

@@ -98,7 +98,7 @@ def test_names_are_looked_up_again_when_what_is_kept_is_damaged_or_old(tmp_path)
 def test_a_cache_that_cannot_be_had_completes_nothing_and_says_nothing(tmp_path, monkeypatch, capsys):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GRAILBENCH_CACHE", str(tmp_path / "file"))
-    assert offered("run --dataset ") == []
+    assert offered("cluster --dataset ") == []
     assert capsys.readouterr() == ("", "")
 
 

@@ -19,7 +19,8 @@ from grailbench.cuda import frontier, gateway, primitives
 from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
-from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.csr import Dag
+from grailbench.graph.rows import transpose
 from grailbench.harness.cells import load
 from grailbench.harness.folder import find_run
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows

@@ -119,10 +119,45 @@ def test_a_name_goes_before_a_file_and_an_unknown_one_is_refused(tmp_path, monke
     said = []
     assert named("kegg", said.append) == ("kegg", None)
     assert said == ["kegg: the real graph kegg; ./kegg is the file"]
-    with pytest.raises(InputError, match="name of the dataset kegg"):
-        named("./kegg")
+    assert named("./kegg", said.append).name == "kegg_2"
+    assert said[1:] == ["imported as kegg_2: 'kegg' is a name of the dataset kegg"]
     with pytest.raises(InputError, match="no graph is named 'keg'.*kegg"):
         named("keg")
+
+
+def edges(folder, *pairs, name="g.csv"):
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("source,target\n" + "".join(f"{u},{v}\n" for u, v in pairs))
+    return str(folder / name)
+
+
+def test_files_of_one_stem_are_graphs_of_their_own_known_by_their_paths(tmp_path, capsys):
+    one, other, copy = (edges(tmp_path / folder, ends) for folder, ends in (("a", "xy"), ("b", "yx"), ("c", "xy")))
+    asked = ((one, "imported as g\n"), (other, f"imported as g_2: 'g' was imported before, from {one}\n"), (copy, ""))
+    for path, said in asked:
+        assert call(capsys, "ask", path, "x", "y") == (0, f"x\ty\t{int(path != other)}\n", said)
+        assert call(capsys, "ask", path, "x", "y")[2] == ""
+    edges(tmp_path / "b", "yx", "xz")
+    assert call(capsys, "ask", other, "x", "z") == (0, "x\tz\t1\n", "imported as g_2 again: it changed\n")
+    for words in (("info", other), ("export", other, tmp_path / "out.edges"), ("plan", "--dataset", other)):
+        code, out, _ = call(capsys, *words)
+        assert (code, "g_2" in out or "3 vertices" in out) == (0, True)
+    assert call(capsys, "forget", other)[0] == 0
+    assert call(capsys, "info", other)[0] == 2
+    assert call(capsys, "ask", one, "x", "y") == (0, "x\ty\t1\n", "")
+
+
+def test_a_path_that_was_imported_under_another_name_is_that_graph_until_it_changes(tmp_path, capsys):
+    path = edges(tmp_path / "a", "xy")
+    import_graph(path, "snapshot")
+    assert named(path).name == "snapshot"
+    edges(tmp_path / "a", "yx")
+    code, _, err = call(capsys, "info", path)
+    assert (code, f"{path}: changed since it was imported as snapshot (grailbench import" in err) == (2, True)
+    assert named(path).name == "g"
+    assert json.loads(call(capsys, "info", path, "--json")[1])["name"] == "g"
+    assert call(capsys, "ask", "snapshot", "x", "y")[1] == "x\ty\t1\n"
+    assert call(capsys, "forget", path)[2].startswith(f"error: {path} was imported as g, snapshot (name one")
 
 
 @pytest.mark.parametrize(

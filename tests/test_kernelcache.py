@@ -102,8 +102,8 @@ def test_every_kernel_of_the_package_is_kept_in_a_folder_named_after_its_code():
 
 
 def test_a_folder_that_the_user_chose_holds_kernels(tmp_path):
-    code, out = in_python("from grailbench.graph import csr\n"
-                          "print(*(each._cache.cache_path for each in vars(csr).values() if hasattr(each, '_cache')))",
+    code, out = in_python("from grailbench.graph import rows\n"
+                          "print(*(each._cache.cache_path for each in vars(rows).values() if hasattr(each, '_cache')))",
                           NUMBA_CACHE_DIR=str(tmp_path))  # fmt: skip
     assert code == 0, out
     assert {Path(path).parent for path in out.split()} == {tmp_path}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import grailbench as gb
 from grailbench.errors import GrailbenchError, InputError
-from grailbench.graph.ids import Counted, Named
+from grailbench.graph.ids import Counted, Named, write_pairs
 from grailbench.problems.reachability import pairs
 from grailbench.problems.reachability.pairs import UNKNOWN, read_pairs
 
@@ -133,7 +133,7 @@ def test_names_that_are_written_are_read_back_or_refused(tmp_path, names):
     for answers in (None, every % 2 == 0):
         stream = io.BytesIO()
         try:
-            pairs.write_pairs(stream, ids, every, every[::-1], answers)
+            write_pairs(stream, ids, every, every[::-1], answers)
         except InputError:
             assert any(set("\t\r\n") & set(name) or not name.strip() or name[0] == "\ufeff" for name in names)
             continue

@@ -12,7 +12,8 @@ from several_blocks import launch, load
 from strategies import digraphs, graph_of
 
 from grailbench.cuda import gateway
-from grailbench.graph.csr import rows_of, transpose
+from grailbench.graph.csr import rows_of
+from grailbench.graph.rows import transpose
 from grailbench.problems.traversal import check
 from grailbench.problems.traversal.gpu.resident import Rows
 from grailbench.problems.traversal.index import FAR, drawn_weights

@@ -21,7 +21,8 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
 from grailbench.graph.readers import guess_format, read, read_graph
-from grailbench.graph.weights import MOST_WEIGHT, of_values, weight_at
+from grailbench.graph.readers.parsers import weight_at
+from grailbench.graph.weights import MOST_WEIGHT, of_values
 from grailbench.graph.writers import write_tuwien
 from grailbench.problems.closure.export import FORMATS as EXPORTED
 from grailbench.problems.contract import implementation

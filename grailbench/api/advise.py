@@ -36,6 +36,7 @@ from grailbench.data.library import BenchGraph
 from grailbench.errors import InputError, MachineLacks, NothingMeasured
 from grailbench.graph.condense import condense, load_kernels
 from grailbench.graph.csr import Graph
+from grailbench.graph.ids import as_line
 from grailbench.graph.store import require_same
 from grailbench.harness import axes, runner
 from grailbench.harness.cells import Cell, cells
@@ -46,7 +47,7 @@ from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import interval_of, resampled
 from grailbench.harness.tasks import Watcher, implementation_of
 from grailbench.problems.contract import USUAL, Checks, Params, implementation, implementations, problem
-from grailbench.problems.reachability.pairs import UNKNOWN, as_line, read_pairs
+from grailbench.problems.reachability.pairs import UNKNOWN, read_pairs
 from grailbench.util.cores import usable_cores
 from grailbench.util.guard import guarded
 from grailbench.util.outputs import atomic_file

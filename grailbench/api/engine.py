@@ -140,15 +140,6 @@ def load(path: str | os.PathLike[str], graph: Graph | None = None, in_memory: bo
     return _opened(mapped.content_of(path, in_memory), graph)
 
 
-def is_saved(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as an index file does."""
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(len(mapped.MAGIC)) == mapped.MAGIC
-    except OSError:
-        return False
-
-
 def packed(graph: Graph, engine: Engine) -> bytes:
     """An index as the bytes of its file, for pickle. Raises InputError as `save` does."""
     stream = io.BytesIO()

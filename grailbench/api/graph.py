@@ -15,9 +15,10 @@ from grailbench.errors import InputError
 from grailbench.graph import csr
 from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
 from grailbench.graph.condense import simple_rows
-from grailbench.graph.csr import VERTEX, Dag, transpose
+from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
 from grailbench.graph.readers.edges import both_ways
+from grailbench.graph.rows import transpose
 from grailbench.graph.store import condensed
 from grailbench.util.cores import usable_cores
 from grailbench.util.guard import interruptible_but

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.csr import Dag
+from grailbench.util.compiled import njit
 from grailbench.util.cores import usable_cores
 
 PIECE = 1 << 19  #: numbers that are worth a thread

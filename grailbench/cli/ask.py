@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from grailbench.api import Graph, Index
+    from grailbench.data.imported import Chosen
+    from grailbench.graph.ids import Ids
     from grailbench.problems.reachability.pairs import Pairs
 
 MOST = 1 << 30  #: bytes of a file of vertices
@@ -87,26 +89,32 @@ def ask(graph, **flags):
       grailbench ask kegg-like 1500 17 --index kegg.index
       grailbench ask kegg.index 1500 17
     """
-    from grailbench.problems.reachability.pairs import write_pairs
+    from grailbench.data.imported import named
+    from grailbench.graph.ids import write_pairs
+    from grailbench.graph.mapped import is_index
 
     flags = SimpleNamespace(**flags)
     _require_one_question(flags)
     with output(flags.out) as stream:
-        index, wrong, no = _index(graph, flags), None, False
-        if flags.descendants or flags.ancestors:
-            lines = _set_lines(index, flags)
-        elif flags.count:
-            lines = _count_lines(index, flags.as_json)
-        else:
-            pairs = _pairs(index.graph, flags)
-            answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
-            wrong = _wrong(index.graph, pairs, answers)
-            no = flags.exit_code and not answers[0]
-            if flags.path or flags.explain or flags.as_json:
-                lines = _pair_lines(index, pairs, answers, flags)
+        chosen = None if is_index(graph) else named(graph, note)
+        index, wrong, no, lines = None, None, False, ()
+        if (asked := _searched(chosen, flags)) is None:
+            index = _index(graph, chosen, flags)
+            if flags.descendants or flags.ancestors:
+                lines = _set_lines(index, flags)
+            elif flags.count:
+                lines = _count_lines(index, flags.as_json)
             else:
-                write_pairs(stream, index.graph.ids, pairs.sources, pairs.targets, answers)
-                lines = ()
+                pairs = _pairs(index.graph, flags)
+                answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
+                wrong = _wrong(index.graph, pairs, answers)
+                asked = Asked(index.graph.ids, pairs.sources, pairs.targets, answers)
+        if asked is not None:
+            no = flags.exit_code and not asked.answers[0]
+            if flags.path or flags.explain or flags.as_json:
+                lines = _pair_lines(asked, index, flags)
+            else:
+                write_pairs(stream, *asked)
         for line in lines:
             text = json.dumps(line) if isinstance(line, dict) else line
             stream.write(f"{text}\n".encode("utf-8", "surrogatepass"))
@@ -151,25 +159,54 @@ def _require_one_question(flags: SimpleNamespace) -> None:
             raise click.UsageError(fault)
 
 
-def _index(name: str, flags: SimpleNamespace) -> Index:
-    """The index of a graph by name or file, or in a saved file. Raises what `build` and `load` raise."""
-    from grailbench.api import Graph, build, load
-    from grailbench.api.engine import is_saved
-    from grailbench.data.imported import named
+class Asked(NamedTuple):
+    """Pairs of vertices, int32[k] each, whose ids are those of the graph, and whether each source reaches its target,
+    bool[k]."""
 
-    if is_saved(name):
+    ids: Ids
+    sources: np.ndarray
+    targets: np.ndarray
+    answers: np.ndarray
+
+
+def _searched(chosen: Chosen | None, flags: SimpleNamespace) -> Asked | None:
+    """The answer for U V by a search that loads no kernels, which takes most of the time of such a question. None for
+    another question, or if the search takes longer than that."""
+    if chosen is None or flags.source is None or not _alone(flags) or flags.index_file or flags.path or flags.filters:
+        return None
+    import numpy as np
+
+    from grailbench.data.library import open_graph
+    from grailbench.graph.search import reaches
+
+    graph = open_graph(*chosen)
+    ends = np.array([graph.ids.vertex_of(flags.source), graph.ids.vertex_of(flags.target)], np.int32)
+    answer = reaches(graph.dag, *graph.dag.component[ends])
+    return None if answer is None else Asked(graph.ids, ends[:1], ends[1:], np.array([answer]))
+
+
+def _alone(flags: SimpleNamespace) -> bool:
+    """Whether one pair or set is asked of no index in particular: a search, for which no index pays."""
+    one = flags.source is not None or flags.descendants or flags.ancestors
+    return one and flags.impl == "auto" and not (flags.explain or flags.save)
+
+
+def _index(name: str, chosen: Chosen | None, flags: SimpleNamespace) -> Index:
+    """The index of a graph, or the one in the saved file of that name if there is no graph. Raises what `build` and
+    `load` raise."""
+    from grailbench.api import Graph, build, load
+
+    if chosen is None:
         if flags.index_file or flags.save:
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
         return load(name, implementation=None if flags.impl == "auto" else flags.impl)
-    graph = Graph.open(*named(name, note))
+    graph = Graph.open(*chosen)
     if flags.index_file:
         return load(flags.index_file, graph)
-    for name in (flags.source, flags.target, *flags.descendants, *flags.ancestors):
-        if name:  # before anything is built
-            graph.vertex(name)
-    one = flags.source is not None or flags.descendants or flags.ancestors
-    alone = one and flags.impl == "auto" and not (flags.explain or flags.save)
-    impl = _SEARCH if alone else flags.impl  # one pair or set is a search, for which no index pays
+    for vertex in (flags.source, flags.target, *flags.descendants, *flags.ancestors):
+        if vertex:  # before anything is built
+            graph.vertex(vertex)
+    impl = _SEARCH if _alone(flags) else flags.impl
     index = build(graph, impl, d=flags.dim, filters=flags.filters, threads=flags.threads)
     if flags.save:
         index.save(flags.save)
@@ -207,9 +244,9 @@ def _wrong(graph: Graph, pairs: Pairs, answers: np.ndarray) -> CheckFailed | Non
     )
 
 
-def _pair_lines(index: Index, pairs: Pairs, answers: np.ndarray, flags: SimpleNamespace) -> Iterator[str | dict]:
-    label = index.graph.ids.label_of
-    for u, v, reaches in zip(pairs.sources.tolist(), pairs.targets.tolist(), answers.tolist(), strict=True):
+def _pair_lines(asked: Asked, index: Index | None, flags: SimpleNamespace) -> Iterator[str | dict]:
+    label = asked.ids.label_of
+    for u, v, reaches in zip(*(each.tolist() for each in asked[1:]), strict=True):
         source, target = _plain(label(u)), _plain(label(v))
         if flags.explain:
             explained = index.explain(source, target)

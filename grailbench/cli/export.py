@@ -9,7 +9,7 @@ WRITTEN = ("tuwien", "edges", "csv", "pairs", "parquet")
 
 
 @click.command
-@click.argument("name", type=options.GRAPH)
+@click.argument("name", type=options.GRAPH_OR_FILE)
 @click.argument("path", type=options.OUT_FILE)
 @click.option("--closure", is_flag=True,
               help="Write the transitive closure instead: an edge a pair of two vertices with a path.")  # fmt: skip

@@ -224,7 +224,7 @@ matrix = _bundle(
     click.option("--config", type=CONFIG, help="A shipped config, or a TOML file; flags replace its keys."),
     click.option("--short", is_flag=True, help="Take the short form of the config: its keys in [short]."),
     click.option("--problem", type=PROBLEM, help=f"One of {', '.join(PROBLEMS)}. [default: {USUAL}]"),
-    many("--dataset", GRAPH, "A graph; may repeat.", "datasets"),
+    many("--dataset", GRAPH_OR_FILE, "A graph, by name or the file it was imported from; may repeat.", "datasets"),
     many("--set", SETS, "A set of graphs, as small-sparse; may repeat. 'all' is every set.", "sets"),
     many("--impl", IMPLEMENTATION, "An implementation, or a TOML file that describes a program; may repeat. "
          "[default: sequential, parallel, or the like]", "implementations"),

@@ -16,9 +16,7 @@ from grailbench.data.registry import Dataset, registry
 from grailbench.errors import InputError, of_system
 from grailbench.graph import store
 from grailbench.graph.csr import Dag, Graph, rows_of, weighted_rows_of
-from grailbench.graph.generate import catalogue, made, recipe_of
 from grailbench.graph.ids import Counted, Ids
-from grailbench.graph.profile import characteristics
 from grailbench.util import caches
 
 if TYPE_CHECKING:
@@ -167,7 +165,11 @@ def _of_file(found: CachedFile) -> tuple:
 
 def _of_meta(place: Location, meta: dict) -> tuple:
     """The fields of `_Opened` of a stored graph."""
-    title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
+    title, of = place.name, None
+    if place.kind == "synthetic":
+        from grailbench.graph.generate import catalogue
+
+        title, of = catalogue.title_of(place.name), catalogue.set_of(place.name)
     return place.name, meta.get("title", title), of or place.kind, place.kind, meta["sha256"], None
 
 
@@ -178,6 +180,8 @@ def _stored(found: Location) -> tuple[Path, Graph | None]:
     if found.here:
         return found.path, None
     try:
+        from grailbench.graph.generate import made, recipe_of
+
         return made(recipe_of(found.name))
     except OSError as error:
         raise of_system(error) from error
@@ -246,6 +250,8 @@ def _measured(found: CachedFile) -> dict:
     noted = found.note.get("measured", {})
     if noted.get("of") == version and set(noted) == {"of", *_CHARACTERISTICS}:
         return {key: noted[key] for key in _CHARACTERISTICS}
+    from grailbench.graph.profile import characteristics
+
     dag = _dag(found)
     edges = dag.printed_edges - dag.roots.size + dag.loops
     measured = characteristics(dag) | {"file_vertices": dag.component.size, "file_edges": edges}

@@ -1,5 +1,1 @@
-"""A graph, from any file to CSR arrays."""
-
-from grailbench.util import kernelcache
-
-kernelcache.adopt()
+"""A graph, from any file to CSR arrays. What opens a stored graph and looks its ids up is imported without numba."""

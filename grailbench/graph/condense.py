@@ -9,12 +9,12 @@ super-root with an edge to every root is added, as in the thesis (section 2.4.1)
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph import kahn
 from grailbench.graph.csr import VERTEX, Dag, Graph
 from grailbench.graph.instructions import prefetch
 from grailbench.graph.threads import ThreadPool
+from grailbench.util.compiled import njit
 
 _EDGES_PER_THREAD = 1 << 18  #: at least this many edges justify one more thread
 _LEAST = 1 << 16  #: a thread gets at least this many edges

@@ -6,7 +6,8 @@ converts mixed signed and unsigned arithmetic to float64.
 """
 
 import numpy as np
-from numba import njit
+
+from grailbench.util.compiled import njit
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _M1 = np.uint64(0xBF58476D1CE4E5B9)

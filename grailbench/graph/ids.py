@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 _NUMBER = re.compile(r"[0-9]+|-0*[1-9][0-9]*")
+_BREAK = re.compile(r"[\t\r\n]")
 _USUAL = re.compile(r"0|-?[1-9][0-9]*")
 _LONGEST = len(str(LEAST))  # letters of a number of 64 bits
-_FEW = 1000  # so many names are found by the dictionary
+_FEW = 1000  # so many names are found by the dictionary, and so many pairs written, without pandas
+_WRITTEN = 1 << 18  # pairs that are written at a time
+_SOUGHT = 8  # names that are found among the bytes, before all are decoded for the dictionary
 _SEARCHED = 5000  # names that are searched for one to suggest
 
 
@@ -197,6 +200,7 @@ class Named(Ids):
     """
 
     numeric = False
+    _sought = 0  # names that were looked up before there was a dictionary
 
     def __init__(self, names: Iterable[str], repository: str | None = None):
         """Raises InputError unless all names are non-empty text and different."""
@@ -275,7 +279,22 @@ class Named(Ids):
         return found
 
     def _place(self, label: object) -> int:
-        return self._places.get(label, -1) if isinstance(label, str) else -1
+        if not isinstance(label, str):
+            return -1
+        if "_places" not in self.__dict__ and self._sought < _SOUGHT:
+            self._sought += 1
+            return self._in_content(label)
+        return self._places.get(label, -1)
+
+    def _in_content(self, label: str) -> int:
+        """The vertex of a name, or -1, without decoding the others."""
+        wanted, lengths = label.encode("utf-8", "surrogatepass"), np.diff(self.ends, prepend=0)
+        vertices = np.flatnonzero(lengths == len(wanted))
+        starts = self.ends[vertices] - len(wanted)
+        for place in reversed(range(len(wanted))):  # names differ more at their ends
+            same = self.content[starts + place] == wanted[place]
+            vertices, starts = vertices[same], starts[same]
+        return int(vertices[0]) if vertices.size else -1
 
     def _commits(self, revisions: list[str]) -> list[int]:
         """The vertex of each revision, or -1."""
@@ -355,3 +374,38 @@ def from_stored(vertices: int, description: dict, arrays: dict[str, np.ndarray])
             raise ValueError("its names are not one for each vertex")
         return Named.of_bytes(arrays["name_bytes"], arrays["name_ends"], description.get("repository"))
     raise ValueError("it says nothing that is known of its ids")
+
+
+def write_pairs(
+    stream: IO[bytes], ids: Ids, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray | None = None
+) -> None:
+    """Writes pairs of vertices, int[k] each, as lines `u v` of ids, with their answers (bool[k]) `u v 0|1`.
+
+    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError as `as_line` does.
+    """
+    for first in range(0, sources.shape[0], _WRITTEN):
+        part = slice(first, first + _WRITTEN)
+        columns = [ids.labels_of(sources[part]), ids.labels_of(targets[part])]
+        columns += [] if answers is None else [answers[part].astype(np.int8)]
+        if ids.numeric and sources.shape[0] > _FEW:
+            import pandas as pd  # here, because loading it takes longer than a few pairs
+
+            table = pd.DataFrame(dict(enumerate(columns)))
+            stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
+            continue
+        found = zip(*(each.tolist() for each in columns), strict=True)
+        lines = (" ".join(map(str, row)) + "\n" for row in found) if ids.numeric else map(as_line, found)
+        stream.write("".join(lines).encode("utf-8", "surrogatepass"))
+
+
+def as_line(row: Iterable) -> str:
+    """A pair of names, and perhaps its answer, as a line that `read_pairs` reads.
+
+    Raises InputError for a name with a tab or a line break, of blanks alone, or that begins with a byte order mark.
+    """
+    words = [str(word) for word in row]
+    for word in words:
+        if _BREAK.search(word) or not word.strip() or word[0] == "\ufeff":
+            why = "holds a tab or a line break" if _BREAK.search(word) else "is blank or begins with a byte order mark"
+            raise InputError(f"{word[:60]!r} {why}, so that it has no place in a line", remedy="--json where there is")
+    return "\t".join(words) + "\n"

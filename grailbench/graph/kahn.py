@@ -18,10 +18,10 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.instructions import prefetch
 from grailbench.graph.threads import ThreadPool
+from grailbench.util.compiled import njit
 
 _LEAST = 1 << 16  #: a thread gets at least this many edges of a level
 _WIDE = 1 << 15  #: levels of fewer vertices are one thread's

@@ -7,9 +7,10 @@ is vertex 0. An edge is *deep* if it leads to the next level; every vertex excep
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
-from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.csr import Dag
+from grailbench.graph.rows import transpose
+from grailbench.util.compiled import njit
 
 _FIELDS = "vertex rank level_starts starts sources targets deep_starts deep_sources deep_targets"
 

@@ -57,6 +57,15 @@ def write(stream: IO[bytes], description: dict, arrays: dict[str, np.ndarray]) -
         stream.write(bytes(-array.nbytes % _PAGE))
 
 
+def is_index(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as an index file does."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 class Content:
     """The bytes of an index file.
 

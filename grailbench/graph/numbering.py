@@ -7,10 +7,10 @@ each step, take more than half.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import VERTEX, Graph
+from grailbench.util.compiled import njit
 
 
 class Fields(NamedTuple):

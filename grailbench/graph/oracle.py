@@ -13,12 +13,12 @@ from threading import local
 from time import monotonic
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import CheckFailed
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.util import memory
+from grailbench.util.compiled import njit
 from grailbench.util.cores import usable_cores
 
 SOURCES = 1024  #: sources of one sweep, which takes 16 words a vertex; fewer if memory is short

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Dag, Graph, rows_of
 from grailbench.util import paths
+from grailbench.util.compiled import njit
 from grailbench.util.files import read_text
 from grailbench.util.outputs import replaced
 

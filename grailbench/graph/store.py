@@ -39,6 +39,10 @@ _DAG_COUNTS = ("vertices", "edges", "duplicates", "loops")
 _log = logging.getLogger(__name__)
 
 
+class Taken(InputError):
+    """The name of a graph is that of another one."""
+
+
 class Damaged(InputError):
     """A stored file does not contain what was written to it."""
 
@@ -117,10 +121,10 @@ def require_same(found: str | None, wanted: str | None, name: str | Path) -> Non
 
 
 def require_free(name: str, beside: str, remedy: str) -> None:
-    """Raises InputError if a graph in that folder of the cache, 'imported' or 'generated', has this name."""
+    """Raises Taken if a graph in that folder of the cache, 'imported' or 'generated', has this name."""
     if (cache_dir() / beside / f"{name}.npz").exists():
         article = "an" if beside == "imported" else "a"
-        raise InputError(f"{article} {beside} graph is named {name!r}", remedy=remedy)
+        raise Taken(f"{article} {beside} graph is named {name!r}", remedy=remedy)
 
 
 def read_meta(path: str | os.PathLike) -> dict:

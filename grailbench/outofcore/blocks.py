@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.outofcore import edges, levels
+from grailbench.util.compiled import njit
 
 EDGES = 1 << 18  #: of a block, unless one row has more
 _HEAD = struct.Struct("<qqqqIII4x")

@@ -13,11 +13,11 @@ from itertools import chain
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES
 from grailbench.outofcore import folder
+from grailbench.util.compiled import njit
 
 BATCH = 1 << 18  #: edges that are read at a time
 _KEYS = 32  #: bytes that sorting takes for a key: read, sorted, without duplicates, and as a child

@@ -13,13 +13,13 @@ Sizes are summed between the first and the second pass, from the parents alone. 
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.hashing import mixed
 from grailbench.outofcore import edges, levels
 from grailbench.outofcore.blocks import read as read_blocks
 from grailbench.problems.reachability import hubs
 from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, nth, record_width, salts
+from grailbench.util.compiled import njit
 
 TOGETHER = 3  #: pairs of one pass: so many fit 48 bytes a vertex
 BACKWARD, LABELS, HUBS = "backward", "labels", "hubs"

@@ -11,12 +11,12 @@ what sorting by both gives, in whatever order the edges come. Levels with few ve
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph import kahn
 from grailbench.outofcore import edges
 from grailbench.outofcore.paged import PAGE, Mapped, read_runs
+from grailbench.util.compiled import njit
 
 LEVELS, ORDER, STARTS = "levels", "order", "starts"
 NARROW = 64  #: levels of fewer vertices are walked as a queue

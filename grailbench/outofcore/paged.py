@@ -6,7 +6,8 @@ import mmap
 from pathlib import Path
 
 import numpy as np
-from numba import njit
+
+from grailbench.util.compiled import njit
 
 PAGE = 4096
 ALL = 2**62  #: more pages than a file has

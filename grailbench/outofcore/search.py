@@ -6,13 +6,13 @@ The records (`gpu.fused.filter.Records`) are by vertex of the `Dag` here, so tha
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.hashing import mix64
 from grailbench.outofcore.paged import ALL, read_runs
 from grailbench.problems.reachability.counters import EXPANDED, QUERIES, SCANNED, SEARCHES
 from grailbench.problems.reachability.hubs import joined, parted
 from grailbench.problems.reachability.labels import contains
+from grailbench.util.compiled import njit
 
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
 NO, YES, OPEN = 0, 1, 2

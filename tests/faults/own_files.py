@@ -33,7 +33,7 @@ from grailbench.distributed import shards
 from grailbench.errors import GrailbenchError, InputError
 from grailbench.graph import mapped, profile, store
 from grailbench.graph.generate import catalogue
-from grailbench.graph.ids import Counted, Named
+from grailbench.graph.ids import Counted, Named, write_pairs
 from grailbench.harness import cells, folder, pack, plan
 from grailbench.outofcore import streams
 from grailbench.problems.contract import implementations
@@ -330,7 +330,7 @@ def _pairs(ids, name: str = "input") -> Callable[[bytes, Place], str]:
         if mark(data) % 16 == 0:
             stream = io.BytesIO()
             known = found.given != pairs.UNKNOWN
-            pairs.write_pairs(stream, ids, found.sources[known], found.targets[known], found.given[known])
+            write_pairs(stream, ids, found.sources[known], found.targets[known], found.given[known])
             if known.any():
                 again = pairs.read_pairs(place.write(stream.getvalue()), ids)
                 assert (again.sources == found.sources[known]).all()

@@ -12,8 +12,9 @@ from grailbench.api import Graph, Index, build
 from grailbench.api.nx.walks import breadth_first, generations, strong_components
 from grailbench.errors import InputError
 from grailbench.graph import csr
-from grailbench.graph.csr import VERTEX, transpose
+from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
+from grailbench.graph.rows import transpose
 from grailbench.util.guard import interruptible_but
 
 _STAMP = "grailbench"  #: key in `G.__networkx_cache__`, which NetworkX empties when a method changes the graph

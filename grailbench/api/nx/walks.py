@@ -4,7 +4,8 @@ A row has the neighbours of a vertex in the order of the NetworkX graph, each on
 """
 
 import numpy as np
-from numba import njit
+
+from grailbench.util.compiled import njit
 
 
 @njit(cache=True, nogil=True)

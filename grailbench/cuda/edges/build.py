@@ -9,7 +9,6 @@ what a vertex has seen doubles from pass to pass, also on a cycle of all vertice
 """
 
 import numpy as np
-from numba import njit
 
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows, simple_rows, transposed
@@ -20,6 +19,7 @@ from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.primitives import priority, unmixed
 from grailbench.graph.kahn import kahn
 from grailbench.graph.threads import ThreadPool
+from grailbench.util.compiled import njit
 
 _ROUNDS = 4  #: passes over the edges between two looks at whether anything changed
 _SALT = np.uint64(0x5C3)

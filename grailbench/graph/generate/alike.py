@@ -17,11 +17,11 @@ its neighbours, so that clusters form. All arithmetic is on integers.
 from collections import namedtuple
 
 import numpy as np
-from numba import njit
 
 from grailbench.graph.csr import VERTEX, Graph
 from grailbench.graph.generate.profiles import Profile
 from grailbench.graph.hashing import below, draw, mix64, permutation, shuffle, stream
+from grailbench.util.compiled import njit
 
 _REPEATS = 8  # random stream of a seed
 

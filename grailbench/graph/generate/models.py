@@ -29,11 +29,12 @@ chain, comb
 import re
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import MAX_VERTICES, Graph, bucketed
+from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
+from grailbench.graph.rows import bucketed
+from grailbench.util.compiled import njit
 
 _ORDER, _ROWS = 0, 1  # random streams of a seed
 MOST = 64  #: references of a paper, and dependencies of a new package, at most

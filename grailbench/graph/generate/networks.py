@@ -17,10 +17,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from grailbench.graph.csr import Graph, bucketed
+from grailbench.graph.csr import Graph
 from grailbench.graph.hashing import below, draw, permutation, stream
+from grailbench.graph.rows import bucketed
+from grailbench.util.compiled import njit
 
 _DRAWS, _NAMES, _X, _Y = 11, 12, 13, 14  # random streams of a seed
 _SIDE = 31  # bits of a coordinate

@@ -11,13 +11,13 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.profile import characteristics, reach
 from grailbench.util import paths
+from grailbench.util.compiled import njit
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.generate.uniform import mark
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
+from grailbench.util.compiled import njit
 
 KINDS = ("path", "cycle", "star", "complete", "custom", "erdos-renyi", "random-tree", "scale-free")
 DENSE = ("custom", "erdos-renyi")  #: the kinds that take a density

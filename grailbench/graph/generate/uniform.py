@@ -6,12 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import Graph
 from grailbench.graph.generate.models import checked
 from grailbench.graph.hashing import GAMMA, below, draw, mix64, permutation, stream
+from grailbench.util.compiled import njit
 from grailbench.util.cores import usable_cores
 
 _NAME = re.compile(r"random-n(\d{1,10})-k(\d{1,10}(?:\.\d{1,10})?)-s(\d{1,18})")

@@ -9,12 +9,23 @@ once.
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import VERTEX
-from grailbench.graph.weights import MOST_WEIGHT, NOT_FINITE, WEIGHT, unused_message, used_message, weight_at
+from grailbench.graph.weights import (
+    FRACTION,
+    MOST_WEIGHT,
+    NEGATIVE,
+    NO_NUMBER,
+    NOT_FINITE,
+    TOO_LARGE,
+    WEIGHT,
+    ZERO,
+    unused_message,
+    used_message,
+)
 from grailbench.util import memory
+from grailbench.util.compiled import njit
 from grailbench.util.files import REFETCH
 
 # status codes of a parser
@@ -30,6 +41,7 @@ NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
 # Signatures, with which numba compiles a parser, or loads it from its cache, on import and not during a measurement.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
+_WEIGHT_DIGITS = 17  # of a weight that are used; more may not fit 64 bits
 MOST_DIGITS = 18  # longer numbers may not fit 64 bits and are errors
 _FIRST_EDGES = 1 << 16  # length of the first edge arrays
 
@@ -129,6 +141,62 @@ def is_zero(text, start, pos):
         elif text[k] != 43 and text[k] != 45 and text[k] != 46:
             return False
     return digits > 0
+
+
+@njit(cache=True)
+def weight_at(text, pos, end):
+    """Parses text[pos:end] (uint8) as a weight. Returns 1..MOST_WEIGHT, or one of the reasons above, negated.
+
+    Sign, decimal point and exponent are allowed. Leading zeros do not count as digits.
+    """
+    negative = False
+    if pos < end and (text[pos] == 43 or text[pos] == 45):
+        negative = text[pos] == 45
+        pos += 1
+    value, digits, after, seen, point = np.int64(0), 0, 0, 0, False
+    inexact = False  # whether a digit other than 0 follows those that are used
+    while pos < end and (48 <= text[pos] <= 57 or (text[pos] == 46 and not point)):
+        if text[pos] == 46:
+            point = True
+        else:
+            digit = np.int64(text[pos]) - 48
+            seen += 1
+            if digits < _WEIGHT_DIGITS:
+                value = value * 10 + digit
+                digits += value > 0
+                after += point
+            else:
+                inexact |= digit != 0
+                after -= not point
+        pos += 1
+    power, power_digits = 0, 1
+    if pos < end and (text[pos] == 69 or text[pos] == 101):
+        pos += 1
+        down = pos < end and text[pos] == 45
+        pos += pos < end and (text[pos] == 43 or text[pos] == 45)
+        power_digits = 0
+        while pos < end and 48 <= text[pos] <= 57:
+            power = min(power * 10 + np.int64(text[pos]) - 48, 10**6)
+            power_digits += 1
+            pos += 1
+        if down:
+            power = -power
+    if pos < end or seen == 0 or power_digits == 0:
+        return np.int64(-NO_NUMBER)
+    if value == 0:
+        return np.int64(-ZERO)
+    if negative:
+        return np.int64(-NEGATIVE)
+    power -= after
+    while power < 0 and value % 10 == 0:
+        value //= 10
+        power += 1
+    while power > 0 and value <= MOST_WEIGHT:
+        value *= 10
+        power -= 1
+    if power < 0 or (inexact and value <= MOST_WEIGHT):
+        return np.int64(-FRACTION)
+    return np.int64(-TOO_LARGE) if value > MOST_WEIGHT else value
 
 
 @njit(cache=True, inline="always")

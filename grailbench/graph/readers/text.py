@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from grailbench.errors import InputError
 from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.parsers import MOST_DIGITS, NEWLINE
 from grailbench.util import memory
+from grailbench.util.compiled import njit
 from grailbench.util.files import REFETCH
 from grailbench.util.words import count
 

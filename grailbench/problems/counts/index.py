@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.csr import Dag
+from grailbench.graph.rows import transpose
 from grailbench.problems import contract
 from grailbench.problems.contract import NoTimer, Params, Timer, register
 

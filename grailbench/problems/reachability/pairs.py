@@ -7,10 +7,9 @@ a compiled function, 20 times as fast.
 """
 
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,11 +25,8 @@ from grailbench.util.files import opened
 
 UNKNOWN = -1  #: the given answer of a pair without one
 _BYTES_A_LINE = 250  # memory per line while a file is read
-_WRITTEN = 1 << 18  # pairs that are written at a time
-_FEW = 1000  # pairs that are written without pandas
 ANSWERS = ("answer", "expected", "reachable")  #: names of the column of expected answers
 _NAMED = "name the columns source and target; grailbench ask has --source COLUMN --target COLUMN"
-_BREAK = re.compile(r"[\t\r\n]")
 _LINE = "a line is 'u v' or 'u v 0|1'; in one with a tab only tabs separate"
 
 
@@ -226,38 +222,3 @@ def _of_texts(foundof_words: Iterator[tuple[int, list[str]]], ids: Ids) -> Pairs
     if ids.numeric:
         return Pairs(np.array(us, VERTEX), np.array(vs, VERTEX), given, lines)
     return _of_labels(np.array([us, vs], object), given, lines, ids)
-
-
-def write_pairs(
-    stream: IO[bytes], ids: Ids, sources: np.ndarray, targets: np.ndarray, answers: np.ndarray | None = None
-) -> None:
-    """Writes pairs of vertices, int[k] each, as lines `u v` of ids, with their answers (bool[k]) `u v 0|1`.
-
-    `read_pairs` reads them back. Numbers are separated by a blank, names by a tab. Raises InputError as `as_line` does.
-    """
-    for first in range(0, sources.shape[0], _WRITTEN):
-        part = slice(first, first + _WRITTEN)
-        columns = [ids.labels_of(sources[part]), ids.labels_of(targets[part])]
-        columns += [] if answers is None else [answers[part].astype(np.int8)]
-        if ids.numeric and sources.shape[0] > _FEW:
-            import pandas as pd  # here, because loading it takes longer than a few pairs
-
-            table = pd.DataFrame(dict(enumerate(columns)))
-            stream.write(table.to_csv(None, sep=" ", header=False, index=False).encode())
-            continue
-        found = zip(*(each.tolist() for each in columns), strict=True)
-        lines = (" ".join(map(str, row)) + "\n" for row in found) if ids.numeric else map(as_line, found)
-        stream.write("".join(lines).encode("utf-8", "surrogatepass"))
-
-
-def as_line(row: Iterable) -> str:
-    """A pair of names, and perhaps its answer, as a line that `read_pairs` reads.
-
-    Raises InputError for a name with a tab or a line break, of blanks alone, or that begins with a byte order mark.
-    """
-    words = [str(word) for word in row]
-    for word in words:
-        if _BREAK.search(word) or not word.strip() or word[0] == "\ufeff":
-            why = "holds a tab or a line break" if _BREAK.search(word) else "is blank or begins with a byte order mark"
-            raise InputError(f"{word[:60]!r} {why}, so that it has no place in a line", remedy="--json where there is")
-    return "\t".join(words) + "\n"

@@ -14,12 +14,12 @@ from grailbench import cuda as device
 from grailbench.cuda.installed import gpus
 from grailbench.errors import CheckFailed, InputError, MachineLacks, TooLittleMemory
 from grailbench.graph.csr import Dag
-from grailbench.graph.ids import Counted
+from grailbench.graph.ids import Counted, write_pairs
 from grailbench.graph.oracle import SOURCES, closure_answers, swept_answers
 from grailbench.problems import contract
 from grailbench.problems.contract import Attempt, Checks, Verdict, Workload
 from grailbench.problems.reachability.index import Count, Index
-from grailbench.problems.reachability.pairs import UNKNOWN, write_pairs
+from grailbench.problems.reachability.pairs import UNKNOWN
 from grailbench.problems.reachability.queries import QuerySet
 from grailbench.util import faults
 from grailbench.util.cores import usable_cores

@@ -14,8 +14,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numba import njit
 
-from grailbench.graph.csr import transpose
 from grailbench.graph.hashing import below, draw, stream
+from grailbench.graph.rows import transpose
 from grailbench.problems import contract
 from grailbench.problems.contract import NoTimer, Params, Timer, register
 

@@ -12,7 +12,8 @@ import numpy as np
 from numba import njit
 
 from grailbench.graph.condense import rooted
-from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.csr import Dag
+from grailbench.graph.rows import transpose
 from grailbench.problems.reachability.core import records
 from grailbench.problems.reachability.core.patterns import find_patterns
 from grailbench.problems.reachability.core.peel import Peeled

@@ -9,7 +9,8 @@ from threading import Lock
 import numpy as np
 from numba import njit
 
-from grailbench.graph.csr import Dag, transpose
+from grailbench.graph.csr import Dag
+from grailbench.graph.rows import transpose
 from grailbench.graph.threads import Lender, blocks, justified, on_threads
 from grailbench.problems.reachability.index import Decision, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.sweep.groups import (
