@@ -11,7 +11,7 @@ from grailbench.util.words import decimal_size
 @click.argument("names", metavar="NAME...", nargs=-1, required=True, type=options.STORED)
 @options.as_json
 def forget(names, as_json):
-    """Remove graphs that were imported, or generated under names of their own, from the cache. NAME may also be the path
+    """Remove graphs that were imported, or generated under names of their own, from the cache. NAME may be a path too,
     that a graph was imported from.
 
     The files they were imported from stay, and so do runs. What was made of them, such as condensed graphs, goes when
