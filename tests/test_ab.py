@@ -1,5 +1,6 @@
 """Two commits run from their own trees in turns, a planted slowdown is found, and nothing is left behind."""
 
+import json
 import os
 import shutil
 import signal
@@ -9,13 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import PATIENCE, call
+from commands import PATIENCE, call, call_apart
 
 from grailbench.compare import runs as compare
 from grailbench.compare.runs import Gate
 from grailbench.errors import InputError
 from grailbench.harness import folder as results
-from grailbench.harness.ab import LOG, ab, commit_of, repository
+from grailbench.harness.ab import LOG, Revision, ab, commit_of, repository, require_its_code
 from grailbench.util import paths
 
 ROOT = Path(__file__).parents[1]
@@ -137,22 +138,75 @@ def test_a_revision_without_the_package_and_an_installed_package_are_bad_input(r
     with pytest.raises(InputError, match="not a git checkout"):
         repository(tmp_path)
     monkeypatch.setattr(paths, "checkout", lambda: None)
-    with pytest.raises(InputError, match="run it from a git checkout"):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="run it in a git checkout"):
         repository()
 
 
-def test_commits_of_another_repository_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys):
-    """In the repository of a plug-in, 'ab HEAD~1 HEAD' compared grailbench's own commits and found no regression."""
+def test_commits_of_a_repository_without_code_of_the_run_are_refused_in_one_line(repo, tmp_path, monkeypatch, capsys):
     (tmp_path / "below").mkdir()
+    (tmp_path / "notes.txt").write_text("")
     git(tmp_path, "init", "-q")
-    monkeypatch.setattr(paths, "checkout", lambda: repo)
+    commit(tmp_path, "first")
     monkeypatch.chdir(tmp_path / "below")
-    code, out, err = call(capsys, "ab", "fast", "slow", "--dataset", "diamond", "--impl", "dfs")
+    code, out, err = call(capsys, "ab", "HEAD", "HEAD", "--dataset", "diamond", "--impl", "dfs")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert f"{tmp_path}: is another git repository" in err
-    assert f"grailbench's own checkout, {repo}" in err
+    assert f"{tmp_path}: revision 'HEAD' has no grailbench/cli/main.py, so nothing in it can be run" in err
     monkeypatch.chdir(repo / "grailbench")
     assert repository() == repo
+
+
+PLUGIN = """
+from grailbench.problems.reachability.index import Implementation
+from toys import Toy
+
+
+class Counted(Toy):
+    def query_batch(self, sources, targets, timer):
+        answers = super().query_batch(sources, targets, timer)
+        self.counters["asked"] *= {factor}
+        return answers
+
+
+class Mine(Implementation):
+    name = "mine"
+    source = "tests"
+    counts = ("asked",)
+
+    @classmethod
+    def build(cls, dag, params, timer):
+        return Counted(dag)
+"""
+
+
+@pytest.mark.parametrize("folder", [".", "src"])
+def test_two_commits_of_a_plugin_are_compared_in_its_own_repository(folder, diamond, tmp_path, monkeypatch):
+    """'ab HEAD~1 HEAD' there compared grailbench's own commits, and then refused to."""
+    project, site = tmp_path / "project", tmp_path / "site" / "its_mine-0.2.dist-info"
+    (project / folder).mkdir(parents=True)
+    site.mkdir(parents=True)
+    (site / "METADATA").write_text("Metadata-Version: 2.1\nName: its-mine\nVersion: 0.2\n")
+    (site / "entry_points.txt").write_text("[grailbench.implementations]\nmine = its_mine:Mine\n")
+    git(project, "init", "-q")
+    for factor in (1, 2):
+        (project / folder / "its_mine.py").write_text(PLUGIN.format(factor=factor))
+        commit(project, f"times {factor}")
+    env = {"PYTHONPATH": os.pathsep.join(map(str, (project / folder, site.parent, ROOT / "tests", ROOT)))}
+    flags = ("--dataset", "diamond", "--impl", "mine", "--count", "20", "--trials", "2")
+    monkeypatch.chdir(project)
+    code, out, _ = call_apart("ab", "HEAD~1", "HEAD", *flags, "--out", tmp_path / "out", "--json", **env)
+    (work,) = [record for record in map(json.loads, out.splitlines()) if record.get("counter") == "asked"]
+    assert (code, work["base"], work["new"], work["verdict"]) == (1, 20, 40, "regression")
+    found = [results.read_environment(tmp_path / "out" / side)["implementations"]["reachability/mine"] for side in "ab"]
+    assert [each["commit"] for each in found] == [git(project, "rev-parse", each) for each in ("HEAD~1", "HEAD")]
+    assert worktrees_of(project) == 1
+
+
+@pytest.mark.parametrize("fact", [{"distribution": "its-mine", "version": "0.2", "editable": False}, {"files": "1"}])
+def test_a_run_of_other_code_than_that_of_the_commit_is_no_side(tmp_path, fact):
+    side = Revision("A", "main", "c" * 40, tmp_path, tmp_path, tmp_path)
+    with pytest.raises(InputError, match="A .main, cccccccccccc.: (its-mine 0.2|no plug-in) was imported instead"):
+        require_its_code(side, {"commit": "c" * 40, "implementations": {"reachability/mine": fact}})
 
 
 def test_a_side_that_cannot_run_says_why_and_leaves_no_tree(repo, diamond, plain_python, tmp_path):

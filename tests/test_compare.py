@@ -32,7 +32,9 @@ def test_the_phases_of_other_problems_are_compared_by_the_same_rule(stored, prob
 WIDE = [5.0, 25.0] * 10
 PAIRS = {
     "within the gate": (steady(), steady(10.6, 1, scale=0.001), {}, "same"),
-    "microseconds": (steady(0.004), steady(0.03, 1), {}, "same"),
+    "microseconds": (steady(0.004), steady(0.03, 1), {}, "small"),
+    "fewer microseconds": (steady(0.03), steady(0.004, 1), {}, "small"),
+    "noise of microseconds": (steady(0.03), steady(0.0301, 1), {}, "same"),
     "microseconds that the gate counts": (steady(0.004), steady(0.03, 1), {"least_ms": 0.0}, "regression"),
     "slower": (steady(), steady(12.0, 1), {}, "regression"),
     "faster": (steady(), steady(5.0, 1), {}, "improvement"),

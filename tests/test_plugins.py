@@ -90,7 +90,9 @@ def measured(diamond, tmp_path, monkeypatch):
 def test_an_installed_plugin_is_known_by_its_version_and_files(plugin):
     found = plugin()
     fact = plugins.facts([found])["reachability/mine"]
-    assert {**fact, "files": ""} == {"distribution": "its-mine", "version": "0.2", "editable": False, "files": ""}
+    assert {**fact, "files": ""} == {
+        "source": "a plug-in", "distribution": "its-mine", "version": "0.2", "editable": False, "files": "",
+    }  # fmt: skip
     assert plugins.named(found) == "its-mine 0.2"
     assert not plugins.unclean(fact)
     assert plugins.facts([contract.implementation("dfs"), contract.implementation("core")]) == {}
@@ -131,7 +133,7 @@ def test_editable_code_is_clean_only_as_committed(plugin, tmp_path, state, said)
 # ------------------------------------------------------------------ where it stands
 
 
-def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measured, capsys, tmp_path):
+def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measured, capsys, tmp_path, monkeypatch):
     plugin()
     folder = measured()
     rows = results.read_rows(folder)[0]
@@ -141,6 +143,7 @@ def test_rows_environment_pack_and_citation_name_the_distribution(plugin, measur
     assert "its-mine 0.2" in out
     assert out.partition("\nclean ")[2].lstrip().startswith("yes\n")
     assert load(tmp_path / "a.pack.zip").cells[0].distribution == "its-mine 0.2"
+    monkeypatch.delitem(contract._registry["reachability"], "mine")  # as where it is not installed
     found = cite.of_run(str(folder))
     (entry,) = [each for each in found.entries if each.fields["title"] == "mine"]
     assert (entry.kind, entry.fields["version"], entry.fields["note"]) == ("software", "its-mine 0.2", "a plug-in")

@@ -19,12 +19,13 @@ from grailbench.cli.printing import note
 @options.no_fetch
 @options.as_json
 def ab(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, out, no_fetch, as_json, **flags):
-    """Measure the commits REV_A and REV_B of grailbench's own checkout in turns, and compare B with A.
+    """Measure the commits REV_A and REV_B of the git checkout around this folder in turns, and compare B with A.
 
-    Each revision runs from a git worktree of its own in a temporary folder, with the packages and the cache of
-    graphs that are here. The two take turns, a block of trials each, so that a drifting machine moves both. The
-    config is read once, from the working tree, and given to both. Uncommitted changes are in neither. It refuses to
-    run from an installed package, and in another git repository, such as that of a plug-in.
+    The checkout is that of grailbench, or of an installed plug-in that the config or --impl names; outside of any it is
+    the one that grailbench runs from. Each revision's code is imported from a git worktree of its own in a temporary
+    folder; the packages and the cache of graphs are those that are here. The two take turns, a block of trials each, so
+    that a drifting machine moves both. The config is read once, from the working tree, and given to both. Uncommitted
+    changes are in neither.
 
     \b
     Exit codes: 0 no regression, 1 a regression, 2 bad input or a revision that cannot run, 3 nothing comparable.
@@ -34,6 +35,7 @@ def ab(rev_a, rev_b, rounds, gate_file, form, metric, everything, require_all, o
       grailbench ab main HEAD --config ci
       grailbench ab HEAD~3 my-branch --dataset kegg-like --impl sequential --trials 30 --rounds 10
       grailbench ab v1.0.0 HEAD --config ci --format markdown
+      grailbench ab main HEAD --dataset kegg-like --impl bitclosure
     """
     from grailbench.cli.compare import put
     from grailbench.compare import runs

@@ -83,8 +83,9 @@ def compare(base, new, gate_file, form, reference, metric, times, everything, re
         note(line)
 
 
-_ORDER = ("regression", "unclear", "improvement", "changed", "note", "same")
-_WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear", "same": "same"}
+_ORDER = ("regression", "unclear", "small", "improvement", "changed", "note", "same")
+_WORDS = {"regression": "SLOWER", "improvement": "faster", "unclear": "unclear", "small": "small",
+          "same": "same"}  # fmt: skip
 _WORK = {"regression": "MORE WORK", "improvement": "less work", "changed": "changed", "note": "new"}
 _CELLS = {"regression": "LOST", "note": "noted"}
 ONE_SIDE = "Cells that only one run has"
@@ -200,6 +201,11 @@ def _times(title: str, changes: list[TimeChange]) -> Table:
         notes.append(
             "unclear: beyond the gate, but 1 lies in the interval of the ratio, a side is unstable, the least times do "
             "not show it, or only the reference changed; measure again."
+        )
+    if any(each.verdict == "small" for each in changes):
+        notes.append(
+            "small: beyond the gate, but by less than its least_ms, so that it counts as the same; measure more pairs "
+            "(count), or lower least_ms."
         )
     if any(each.drifts for each in changes):
         notes.append("~: the trials drifted; the interval says less than it seems to.")

@@ -34,7 +34,7 @@ _SAME = ("dataset", "query_set", "seed", "graph_sha256")  # of a cell and the re
 _NAMED = 3  #: cells that an error names
 MIN_TRIALS = 5  #: with fewer trials, the interval of a ratio excludes 1 by chance too often
 
-Verdict = Literal["regression", "improvement", "unclear", "same", "changed", "note"]
+Verdict = Literal["regression", "improvement", "unclear", "small", "same", "changed", "note"]
 Ratio = Annotated[float, Field(gt=1.0, le=1000.0)]
 Ms = Annotated[float, Field(ge=0.0, le=1e9)]
 
@@ -44,7 +44,7 @@ class Gate(BaseModel):
 
     ratio       the largest new / base that is not a regression, for two runs on one machine
     across      the same for times in units of the reference, if the machines differ or `times` is 'reference'
-    least_ms    a smaller difference is noise of clock and caches, whatever its ratio
+    least_ms    a smaller difference is noise of clock and caches, whatever its ratio: "small"
     reference   the implementation whose times in the same run are the unit
     metrics     phases to compare: 'label', or 'label/NAME' for a phase within it
     times       'auto': ms on one machine, else the reference; 'reference': always the reference; 'none': only counters
@@ -375,7 +375,7 @@ class Clock:
         if reason:
             return LeftOut(old.dataset, old.name, phase, reason)
         found = self._judged(cells, phase, pair)
-        if self.same and not self.direct and found.verdict not in ("same", "unclear"):
+        if self.same and not self.direct and found.verdict in ("regression", "improvement"):
             plain = self._judged(cells, phase, (None, None))
             if plain.verdict != found.verdict:  # the reference or the machine changed, not the cell
                 return replace(found, verdict="unclear")
@@ -392,7 +392,9 @@ class Clock:
         least, bounds = new.side.least / base.side.least, statistics.interval_of(shuffled / base.draws)
         overlap = new.scaled.min() <= base.scaled.max() and base.scaled.min() <= new.scaled.max()
         clear = order(bounds) != 0 and not (overlap and any(is_unstable(each, (phase,), load=False) for each in cells))
-        verdict = "same" if abs(ms) < self.gate.least_ms else _time_verdict(ratio, least, clear, most)
+        verdict = _time_verdict(ratio, least, clear, most)
+        if abs(ms) < self.gate.least_ms:
+            verdict = "small" if verdict in ("regression", "improvement") else "same"
         return TimeChange(cells[0].dataset, cells[0].name, phase, base.unit, base.side, new.side, ratio, bounds, least,
                           most, ms, verdict)  # fmt: skip
 

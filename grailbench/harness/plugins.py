@@ -30,13 +30,16 @@ def key(problem: str, name: str) -> str:
 def facts(implementations: Iterable[type[Implementation]]) -> dict[str, dict]:
     """What an environment says of those implementations that have code, or files, outside this package.
 
-    By `key`: `files`, the hash of all of them, and of a plug-in `distribution` and `version` (None if its code is of
-    none), `editable`, and where that is true `commit` and `dirty` (None outside a git checkout).
+    By `key`: `files`, the hash of all of them, and of a plug-in its `source`, `distribution` and `version` (None if its
+    code is of none), `editable`, and where that is true `commit` and `dirty` (None outside a git checkout).
     """
     found = {}
     for each in implementations:
         if (files := source_hash(each)) != "":
-            found[key(each.problem, each.name)] = {**(_described(each) if outside(each) else {}), "files": files}
+            found[key(each.problem, each.name)] = {
+                **({"source": each.source, **_described(each)} if outside(each) else {}),
+                "files": files,
+            }
     return found
 
 
@@ -84,6 +87,13 @@ def source_hash(implementation: type[Implementation]) -> str:
 
 
 # ------------------------------------------------------------------ where its code is
+
+
+def module_file(implementation: type) -> Path:
+    """The file of the outermost module or package of a plug-in, below the folder that it is imported from."""
+    name, file = _root(implementation)
+    path = Path(*name.split("."))
+    return path / file.name if file.name == "__init__.py" else path.with_suffix(file.suffix)
 
 
 def _root(implementation: type) -> tuple[str, Path]:

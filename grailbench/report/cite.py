@@ -202,7 +202,8 @@ def _others(run: Run) -> Iterator[Entry]:
     for (problem, name), version in reversed(found.items()):
         made_by, bare = registered(name, problem), name.partition(":")[2]
         version = version or next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
-        fields = {"title": name, "version": version, "note": made_by.source if made_by else ""}
+        fact = (run.environment.get("implementations") or {}).get(plugins.key(problem, name), {})
+        fields = {"title": name, "version": version, "note": fact.get("source") or (made_by.source if made_by else "")}
         yield Entry("software", _key(name), _known(fields))
 
 
