@@ -12,7 +12,7 @@ from grailbench.util import __version__
 
 if TYPE_CHECKING:
     from grailbench.api import ClusterLost, Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks
-    from grailbench.api.build import build, load
+    from grailbench.api.building import build, load
     from grailbench.api.runs import Run, read_run, run
 
 __all__ = [

@@ -32,7 +32,7 @@ def number(names):
     return [int(name[1:]) for name in names]
 
 
-@pytest.mark.parametrize("module", ["graph", "index", "build"])
+@pytest.mark.parametrize("module", ["graph", "index", "building"])
 def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])

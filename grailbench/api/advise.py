@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from grailbench.api.build import build
+from grailbench.api.building import build
 from grailbench.compare.costs import Cost, Step, Timed, break_even, envelope
 from grailbench.compare.costs import front as pareto
 from grailbench.compare.ratios import FEW, Ratio

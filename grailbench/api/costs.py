@@ -20,7 +20,7 @@ from typing import Any
 import click
 import numpy as np
 
-from grailbench.api.build import build, load
+from grailbench.api.building import build, load
 from grailbench.api.graph import Graph
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, install
 from grailbench.problems.contract import NoTimer

@@ -112,13 +112,28 @@ class Backend:
         condensed: nx.DiGraph[int] = nx.DiGraph(
             mapping={node: number for number, part in enumerate(parts) for node in part}
         )
-        condensed.add_nodes_from((number, {"members": part}) for number, part in enumerate(parts))
+        condensed.add_nodes_from(range(len(parts)))
+        nx.set_node_attributes(condensed, dict(enumerate(parts)), "members")
         sources, targets = (component[ends] for ends in G.edges())
         between = sources != targets
         pairs = sources[between] * np.int64(len(parts)) + targets[between]
         first = np.sort(np.unique(pairs, return_index=True)[1])
-        condensed.add_edges_from(zip(sources[between][first].tolist(), targets[between][first].tolist(), strict=True))
+        _add_edges(condensed, sources[between][first], targets[between][first])
         return condensed
+
+
+def _add_edges(graph: Any, sources: np.ndarray, targets: np.ndarray) -> None:
+    """Adds edges (int[k] twice, all different) to a DiGraph that has their ends and no edges: row by row, in a third of
+    the time that `add_edges_from` takes."""
+    attributes = np.empty(sources.size, object)
+    attributes[:] = [{} for _ in range(sources.size)]
+    for rows, ends, others in ((graph._succ, sources, targets), (graph._pred, targets, sources)):
+        order = np.argsort(ends, kind="stable")
+        grouped, starts = ends[order], np.flatnonzero(np.diff(ends[order], prepend=-1))
+        found, its = others[order].tolist(), attributes[order].tolist()
+        cuts = pairwise([*starts.tolist(), len(found)])
+        for end, (first, last) in zip(grouped[starts].tolist(), cuts, strict=True):
+            rows[end].update(zip(found[first:last], its[first:last], strict=True))
 
 
 def _by_networkx(name: str, graph: Converted, *arguments: Any) -> Any:

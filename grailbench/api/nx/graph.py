@@ -1,14 +1,15 @@
 """A NetworkX graph as arrays, with what is computed from them once: generations, components, the index."""
 
+from __future__ import annotations
+
 from collections.abc import Collection, Mapping
 from functools import cached_property
 from itertools import chain
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grailbench.api import Graph, Index, build
 from grailbench.api.nx.walks import breadth_first, generations, strong_components
 from grailbench.errors import InputError
 from grailbench.graph import csr
@@ -16,6 +17,9 @@ from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.graph.rows import transpose
 from grailbench.util.guard import interruptible_but
+
+if TYPE_CHECKING:
+    from grailbench.api import Index
 
 _STAMP = "grailbench"  #: key in `G.__networkx_cache__`, which NetworkX empties when a method changes the graph
 
@@ -122,6 +126,8 @@ class Converted:
     def index(self) -> Index:
         """The index of the vertices, built at the first access; other threads wait for it."""
         if self._index is None:
+            from grailbench.api import Graph, build  # here, because other answers need no index
+
             with self._lock:
                 if self._index is None:
                     raw = csr.Graph(len(self.nodes), *self.edges())
