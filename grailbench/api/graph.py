@@ -13,7 +13,20 @@ import numpy as np
 from grailbench.api.notebook import card
 from grailbench.errors import InputError
 from grailbench.graph import csr
-from grailbench.graph.arguments import GREATEST, LEAST, check_path, flag, id_column, id_columns, shown, whole_number
+from grailbench.graph.arguments import (
+    GREATEST,
+    LEAST,
+    Coded,
+    Column,
+    check_path,
+    coded_column,
+    coded_columns,
+    flag,
+    id_column,
+    shown,
+    uncoded,
+    whole_number,
+)
 from grailbench.graph.condense import simple_rows
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
@@ -97,15 +110,16 @@ class Graph:
         >>> gb.Graph.from_edges([956203, 70], [70, 6009554], renumber=True).vertices
         3
         """
-        ends = id_columns(sources, targets)
+        us, vs = coded_columns(sources, targets)
         vertices = None if vertices is None else whole_number(vertices, "vertices", 0)
         renumber = flag(renumber, "renumber")
-        if any(each.dtype == object for each in ends):
+        if object in (us.dtype, vs.dtype):
             if names is not None or vertices is not None or renumber:
                 raise InputError("the columns hold names, so `names`, `vertices` and `renumber` have no meaning")
-            if ends[0].size and ends[0].dtype != ends[1].dtype:
+            if us.size and us.dtype != vs.dtype:
                 raise InputError("one column holds names and the other one numbers: both hold the ids of vertices")
-            return cls._named(*ends)
+            return cls._named(us, vs)
+        ends = uncoded(us), uncoded(vs)
         if renumber:
             known, places = np.unique(np.concatenate(ends), return_inverse=True)
             if names is not None or vertices is not None:
@@ -121,14 +135,20 @@ class Graph:
         return cls(csr.Graph.from_edges(ids.vertices, *ends), ids)
 
     @classmethod
-    def _named(cls, sources: np.ndarray, targets: np.ndarray) -> Graph:
-        """The graph of two columns of text, object[m]; vertices in the order in which their names occur."""
+    def _named(cls, sources: Column, targets: Column) -> Graph:
+        """The graph of two columns of text; vertices in the order in which their names occur."""
         from grailbench.graph.readers.cells import factorized
 
-        both = np.stack((sources, targets), axis=1).reshape(-1)  # so that the first edge has the first two vertices
+        names = None
+        if isinstance(sources, Coded) and isinstance(targets, Coded):
+            codes, names = factorized(np.concatenate((sources.names, targets.names)))
+            us, vs = codes[: sources.names.size][sources.codes], codes[sources.names.size :][targets.codes]
+        else:
+            us, vs = uncoded(sources), uncoded(targets)
+        both = np.stack((us, vs), axis=1).reshape(-1)  # so that the first edge has the first two vertices
         places, known = factorized(both)
-        sources, targets = places.reshape(-1, 2).T
-        return cls(csr.Graph.from_edges(len(known), sources, targets), Named(known.tolist()))
+        us, vs = places.reshape(-1, 2).T
+        return cls(csr.Graph.from_edges(len(known), us, vs), Named((known if names is None else names[known]).tolist()))
 
     @classmethod
     def from_scipy(cls, matrix: Any, names: Sequence[str] | None = None) -> Graph:
@@ -314,10 +334,11 @@ class Graph:
 
         Raises InputError, which names the first that is no id of the graph, and its place.
         """
-        column = id_column(ids, "ids")
-        found = self.ids.vertices_of(column).astype(VERTEX)
+        column = ids if isinstance(ids, Coded) else coded_column(ids, "ids")
+        found = self.ids.vertices_of(column.names if isinstance(column, Coded) else column).astype(VERTEX)
+        found = found[column.codes] if isinstance(column, Coded) else found
         if found.size and int(found.min()) < 0:
-            raise self._unknown(column)
+            raise self._unknown(uncoded(column))
         return found
 
     def _unknown(self, column: np.ndarray) -> InputError:

@@ -21,7 +21,7 @@ from grailbench.api.kernels import place, place_at_once, within
 from grailbench.api.notebook import card
 from grailbench.distributed import shards
 from grailbench.errors import InputError, of_system
-from grailbench.graph.arguments import check_path, flag, id_columns, shown, whole_number
+from grailbench.graph.arguments import check_path, coded_columns, flag, id_columns, shown, uncoded, whole_number
 from grailbench.graph.csr import VERTEX
 from grailbench.graph.ids import Counted
 from grailbench.problems.contract import NoTimer
@@ -130,10 +130,11 @@ class Index:
         >>> index.reaches_many(["flour", "oven"], ["bread", "dough"])
         array([ True, False])
         """
-        us, vs = id_columns(sources, targets)
+        us, vs = coded_columns(sources, targets)
         graph = self._graph
-        if us.dtype == object or vs.dtype == object or not isinstance(graph.ids, Counted):
+        if object in (us.dtype, vs.dtype) or not isinstance(graph.ids, Counted):
             return self._answers(self.graph.vertices_of(us), graph.vertices_of(vs))
+        us, vs = uncoded(us), uncoded(vs)
         answers = self._ask(us, vs, graph.ids.first)
         if answers is None:
             raise graph._unknown(us if (graph.ids.vertices_of(us) < 0).any() else vs)

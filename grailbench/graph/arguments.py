@@ -8,7 +8,7 @@ fraction, a truth value, a text or a dictionary in the place of a column.
 import os
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,51 @@ from grailbench.util.words import clip
 
 LEAST, GREATEST = -(2**63), 2**63 - 1  #: of ids that are numbers
 _TEXTS = str | bytes | bytearray
+_TEXTUAL = ("category", "string", "str")  # types of pandas' arrays
+_ARROWS = ("string", "large_string", "string_view", "dictionary")  # how types of Arrow's begin
 _BEYOND = "names may be as long as you like: make text of all ids"
 _ANY = "str(id) makes a name of each, int(id) a number"
+
+
+class Coded(NamedTuple):
+    """A column of k names as pandas and Arrow hold it: the different ones, object[d] of str, and for each place of the
+    column which of them it has, int64[k]."""
+
+    names: np.ndarray
+    codes: np.ndarray
+
+    @property
+    def size(self) -> int:
+        """The number of places, k."""
+        return int(self.codes.size)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """That of the names."""
+        return self.names.dtype
+
+
+Column = np.ndarray | Coded
+
+
+def uncoded(column: Column) -> np.ndarray:
+    """The id at each place."""
+    found: np.ndarray = column.names[column.codes] if isinstance(column, Coded) else column
+    return found
+
+
+def coded_column(values: Any, what: str, ordered: bool = False) -> Column:
+    """As `id_column`, but a column of texts that pandas (a categorical, a string) or Arrow holds stays coded."""
+    column = values
+    if str(getattr(values, "type", "")).startswith(_ARROWS) and hasattr(values, "dictionary_encode"):
+        column = values.dictionary_encode().to_pandas()
+    if getattr(getattr(column, "dtype", None), "name", None) in _TEXTUAL:
+        codes, different = column.factorize()
+        _refuse_missing(what, codes < 0)
+        names = np.asarray(different, object)
+        if {*map(type, names)} == {str}:
+            return Coded(names, codes.astype(np.int64, copy=False))
+    return id_column(values, what, ordered)
 
 
 def id_column(values: Any, what: str, ordered: bool = False, remedy: str = _ANY) -> np.ndarray:
@@ -55,8 +98,14 @@ def id_column(values: Any, what: str, ordered: bool = False, remedy: str = _ANY)
 
 def id_columns(sources: Any, targets: Any) -> tuple[np.ndarray, np.ndarray]:
     """The columns of k pairs, see `id_column`. Raises InputError also for sets, and if they differ in length."""
-    us, vs = id_column(sources, "sources", ordered=True), id_column(targets, "targets", ordered=True)
-    if us.shape != vs.shape:
+    us, vs = coded_columns(sources, targets)
+    return uncoded(us), uncoded(vs)
+
+
+def coded_columns(sources: Any, targets: Any) -> tuple[Column, Column]:
+    """As `id_columns`, see `coded_column`."""
+    us, vs = coded_column(sources, "sources", ordered=True), coded_column(targets, "targets", ordered=True)
+    if us.size != vs.size:
         raise InputError(f"{us.size:,} sources and {vs.size:,} targets: each pair has one of each")
     return us, vs
 
