@@ -7,16 +7,18 @@ import lzma
 import tarfile
 import zipfile
 
+import lark
 import networkx as nx
 import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.io
 from hypothesis import assume, given
+from hypothesis import strategies as st
 from strategies import digraphs, edges_of
 
 from grailbench.errors import InputError
-from grailbench.graph.readers import guess_format, read
+from grailbench.graph.readers import guess_format, languages, read
 from grailbench.util import files
 
 DAG = {("a", "b"), ("b", "c")}
@@ -248,6 +250,53 @@ def test_edges_and_notes_of_what_other_programs_write(tmp_path, case):
     path.write_text(text, encoding="utf-8")
     found = read(path)
     assert (named_edges(found), found.notes) == (edges, notes)
+
+
+#: what DOT files are made of, apart from what begins and ends a graph
+PIECES = [
+    *("a", "b1", "Node", "12", "-.5", '"q x"', '"a\\"b"', '""', "<h<i>>", "->", "--", ";", ",", ":", "=", "+", "[x=1]"),
+    *(
+        '[l="]"; /* ] */ h=<]>]',
+        "{",
+        "}",
+        "subgraph",
+        "node",
+        "graph",
+        "edge [a]",
+        "// c ->\n",
+        "/* ; */",
+        "#x\n",
+        "\n",
+    ),
+    *(
+        "a -> b",
+        "b -> c -> 1",
+        "c:p:n -> a [x];",
+        '"q x" -> <h<i>> ;',
+        "{a b} -> c",
+        "subgraph s { a; b -> 2 }",
+        "x = y;",
+    ),
+    *("a, b -> c\n", '"a" + "b" -> b1', "1 -> -2.5", "a;", "node [shape=box]", "x = y;", "\n", " "),
+]
+WITHOUT_PLAIN = lark.Lark(languages._DOT.replace("(PLAIN | statement)*", "statement*"), parser="lalr")
+
+
+@given(pieces=st.lists(st.sampled_from(PIECES), max_size=9), blank=st.sampled_from(["", " "]))
+def test_plain_statements_of_dot_are_read_as_by_the_whole_grammar(pieces, blank):
+    """They are one token of the grammar, which takes a twentieth of the time."""
+    text = np.frombuffer(f"digraph {{ {blank.join(pieces)} }}".encode(), np.uint8)
+    parsers = languages._dot_parser(), WITHOUT_PLAIN
+    read_by = []
+    for parser in parsers:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(languages, "_dot_parser", lambda parser=parser: parser)
+            try:
+                found = languages.read_dot(text)
+                read_by.append((found.ids.labels_of(np.arange(found.graph.vertices)).tolist(), edges_of(found.graph)))
+            except InputError as error:
+                read_by.append(error.line is None)
+    assert read_by[0] == read_by[1]
 
 
 @pytest.mark.parametrize(

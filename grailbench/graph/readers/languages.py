@@ -33,10 +33,23 @@ from grailbench.util.words import count, did_you_mean
 # ---------------------------------------------------------------------------------------- DOT
 
 
-_DOT = r"""
+_QUOTED, _HTML = r'"(?:[^"\\]++|\\.)*+"', r"<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>"
+_LETTER = r"[\w\x80-\U0010ffff]"
+_KEYWORDS = rf"(?i:graph|digraph|node|edge|subgraph|strict)(?!{_LETTER})"
+_ID = rf"(?>(?!{_KEYWORDS})[A-Za-z_\x80-\U0010ffff]{_LETTER}*|-?(?:\.\d+|\d+(?:\.\d*)?)|{_QUOTED}|{_HTML})"
+_ASIDES = r"\/\/[^\n]*+|\/\*.*?\*\/|(?m:^)[ \t]*#[^\n]*+"
+_NODE, _BETWEEN = rf"{_ID}(?:\s*+:\s*+{_ID})*+", rf"(?:\s++|{_ASIDES})*+"
+_ATTRIBUTES = rf"\[(?:{_QUOTED}|{_HTML}|{_ASIDES}|[^\]\"<\/]++|\/(?![*\/]))*+\]"
+#: a node or edges between nodes, and what parts it from the next; no subgraph, list, joined name or assignment
+_STATEMENT = (
+    rf"{_NODE}(?:\s*+(?:->|--)\s*+{_NODE})*+(?!{_BETWEEN}(?:->|--|[:=,+]))(?:{_BETWEEN}(?:{_ATTRIBUTES}|;))*+{_BETWEEN}"
+)
+_PART = re.compile(rf"(?:(->|--)\s*+)?({_ID})(?:\s*+:\s*+{_ID})*+|{_ATTRIBUTES}|{_ASIDES}", re.DOTALL)
+_DOT = (
+    r"""
 start: graph+
 graph: STRICT? (DIGRAPH | GRAPH) name? "{" statements "}"
-statements: statement*
+statements: (PLAIN | statement)*
 ?statement: name "=" name END* -> assignment
           | (GRAPH | NODE | EDGE) END+ -> assignment
           | point (OPERATOR point)* END* -> chain
@@ -46,6 +59,7 @@ point: item ("," item)*
 port: (":" name)+
 name: NAME | NUMBER | QUOTED ("+" QUOTED)* | HTML
 
+PLAIN.3: /(?:@STATEMENT@)+/s
 END.1: /\s*+/ (ATTRIBUTES+ ";"? | ";") /\s*+/
 ATTRIBUTES: "[" (QUOTED | HTML | COMMENT | /[^\]"<\/]++/ | /\/(?![*\/])/)* "]" /\s*+/
 OPERATOR.1: /\s*+(?:->|--)\s*+/
@@ -57,12 +71,16 @@ EDGE.2: /edge(?![\w\x80-\U0010ffff])/i
 SUBGRAPH.2: /subgraph(?![\w\x80-\U0010ffff])/i
 NAME: /[A-Za-z_\x80-\U0010ffff][\w\x80-\U0010ffff]*+/
 NUMBER: /-?(?:\.\d+|\d+(?:\.\d*)?)/
-QUOTED: /"(?:[^"\\]++|\\.)*+"/s
-HTML: /<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>/
-COMMENT: /\/\/[^\n]*+|\/\*.*?\*\/|^[ \t]*#[^\n]*+/ms
+QUOTED: /@QUOTED@/s
+HTML: /@HTML@/
+COMMENT: /@ASIDES@/s
 %ignore /\s+/
 %ignore COMMENT
-"""
+""".replace("@STATEMENT@", _STATEMENT)
+    .replace("@ASIDES@", _ASIDES)
+    .replace("@QUOTED@", _QUOTED)
+    .replace("@HTML@", _HTML)
+)
 _ESCAPES = re.compile(r'\\("|\r?\n)')  # what a backslash changes in a quoted name
 
 
@@ -87,18 +105,40 @@ class _Dot:
         """The nodes of the statements between two braces."""
         nodes: dict[str, None] = {}
         for chain in tree.children:
+            if not hasattr(chain, "data"):
+                nodes.update(dict.fromkeys(self._plain(chain, kind, operator)))
+                continue
             points = []
             for part in chain.children if chain.data == "chain" else ():
                 if not hasattr(part, "type"):
                     points.append(self._point(part, kind, operator))
                 elif part.type == "OPERATOR" and part.strip() != operator:
-                    raise InputError(f"{part.strip()!r} in a {kind}: {operator!r} is expected", line=part.line)
+                    raise _other_operator(part.strip(), kind, operator, part.line)
             for sources, targets in pairwise(points):
                 for source, target in product(sources, targets):
                     self.gathered.edge(source, target, operator == "--")
             for point in points:
                 nodes.update(dict.fromkeys(point))
         return list(nodes)
+
+    def _plain(self, run, kind: str, operator: str) -> list[str]:
+        """The nodes of a run of plain statements."""
+        names: dict[str, str] = {}
+        nodes, edge, both = [], self.gathered.edge, operator == "--"
+        for part in _PART.finditer(run):
+            before, text = part.groups()
+            if text is None:
+                continue
+            if before not in (None, operator) or text == '""':
+                line = run.line + run.count("\n", 0, part.start(2))
+                raise _unnamed(line) if text == '""' else _other_operator(before, kind, operator, line)
+            if (name := names.get(text)) is None:
+                name = names[text] = _name([text])
+                self.gathered.vertex(name)
+            if before is not None:
+                edge(nodes[-1], name, both)
+            nodes.append(name)
+        return nodes
 
     def _point(self, tree, kind: str, operator: str) -> list[str]:
         """The nodes at one end of an edge, or of a statement without one."""
@@ -131,13 +171,21 @@ def read_dot(text: np.ndarray) -> Found:
     return collected.gathered.found(*counted(collected.graphs))
 
 
+def _other_operator(found: str, kind: str, operator: str, line: int) -> InputError:
+    return InputError(f"{found!r} in a {kind}: {operator!r} is expected", line=line)
+
+
+def _unnamed(line: int) -> InputError:
+    return InputError('a node is named ""; a non-empty name is expected', line=line)
+
+
 def _name(parts: list[str]) -> str:
     """The name in a token, or in quoted ones that are joined by +."""
     if parts[0][0] != '"':
         return str(parts[0])
     text = "".join(part[1:-1] for part in parts)
     if not text:
-        raise InputError('a node is named ""; a non-empty name is expected', line=parts[0].line)
+        raise _unnamed(parts[0].line)
     return _ESCAPES.sub(lambda found: '"' if found[1] == '"' else "", text) if "\\" in text else text
 
 
