@@ -64,6 +64,18 @@ WRITTEN = {
     ),
     "joined and continued names of DOT": ("g.dot", 'digraph { "a" -> "b\\\n" -> "" + "c" }', DAG, ()),
     "lists of nodes of DOT": ("g.dot", "digraph { a, x -> b; b -> {c} }", {*DAG, ("x", "b")}, ()),
+    "named subgraphs of DOT": (
+        "g.dot",
+        "digraph { subgraph s { a } subgraph s { x -> y } -> b; subgraph { subgraph s { y } -> c } {z} -> {} }",
+        {("x", "y"), ("a", "b"), ("x", "b"), ("y", "b"), ("y", "c")},
+        (),
+    ),
+    "comments of DOT": (
+        "g.dot",
+        'digraph { a -> b # -> x\n  # y "\n b -> c [c=#ff0000, d=1 # z ] "\n ] }',
+        DAG,
+        (),
+    ),
     "mixed DOT graphs": (
         "g.dot",
         "digraph { a -> b }\ngraph { b -- c }",
@@ -239,6 +251,7 @@ WRITTEN = {
         {(1, 2)},
         (),
     ),
+    "fractions of METIS": ("g.graph", "2 1 11\n0.5 2 0.25\n1e0 1 .25\n", {(1, 2), (2, 1)}, (BOTH,)),
     "an array of Matrix Market": ("g.mtx", "%%MatrixMarket matrix array real general\n2 2\n0\n0\n3\n0\n", {(1, 2)}, ()),
 }
 

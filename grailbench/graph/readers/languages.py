@@ -37,9 +37,10 @@ _QUOTED, _HTML = r'"(?:[^"\\]++|\\.)*+"', r"<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+
 _LETTER = r"[\w\x80-\U0010ffff]"
 _KEYWORDS = rf"(?i:graph|digraph|node|edge|subgraph|strict)(?!{_LETTER})"
 _ID = rf"(?>(?!{_KEYWORDS})[A-Za-z_\x80-\U0010ffff]{_LETTER}*|-?(?:\.\d+|\d+(?:\.\d*)?)|{_QUOTED}|{_HTML})"
-_ASIDES = r"\/\/[^\n]*+|\/\*.*?\*\/|(?m:^)[ \t]*#[^\n]*+"
+_ASIDES = r"\/\/[^\n]*+|\/\*.*?\*\/|#[^\n]*+"
 _NODE, _BETWEEN = rf"{_ID}(?:\s*+:\s*+{_ID})*+", rf"(?:\s++|{_ASIDES})*+"
-_ATTRIBUTES = rf"\[(?:{_QUOTED}|{_HTML}|{_ASIDES}|[^\]\"<\/]++|\/(?![*\/]))*+\]"
+_ATTRIBUTES = rf"\[(?:{_QUOTED}|{_HTML}|\/\/[^\n]*+|\/\*.*?\*\/|(?<=\s)#[^\n]*+|[^\]\"<\/#]++|\/(?![*\/])|#)*+\]"
+# in attributes #ff0000 is a colour, and a comment only after a blank
 #: a node or edges between nodes, and what parts it from the next; no subgraph, list, joined name or assignment
 _STATEMENT = (
     rf"{_NODE}(?:\s*+(?:->|--)\s*+{_NODE})*+(?!{_BETWEEN}(?:->|--|[:=,+]))(?:{_BETWEEN}(?:{_ATTRIBUTES}|;))*+{_BETWEEN}"
@@ -61,7 +62,7 @@ name: NAME | NUMBER | QUOTED ("+" QUOTED)* | HTML
 
 PLAIN.3: /(?:@STATEMENT@)+/s
 END.1: /\s*+/ (ATTRIBUTES+ ";"? | ";") /\s*+/
-ATTRIBUTES: "[" (QUOTED | HTML | COMMENT | /[^\]"<\/]++/ | /\/(?![*\/])/)* "]" /\s*+/
+ATTRIBUTES: /@ATTRIBUTES@\s*+/s
 OPERATOR.1: /\s*+(?:->|--)\s*+/
 STRICT.2: /strict(?![\w\x80-\U0010ffff])/i
 DIGRAPH.2: /digraph(?![\w\x80-\U0010ffff])/i
@@ -77,6 +78,7 @@ COMMENT: /@ASIDES@/s
 %ignore /\s+/
 %ignore COMMENT
 """.replace("@STATEMENT@", _STATEMENT)
+    .replace("@ATTRIBUTES@", _ATTRIBUTES)
     .replace("@ASIDES@", _ASIDES)
     .replace("@QUOTED@", _QUOTED)
     .replace("@HTML@", _HTML)
@@ -89,49 +91,58 @@ def _dot_parser():
     return needed("lark", "DOT").Lark(_DOT, parser="lalr")
 
 
+@dataclass
+class _Scope:
+    """A graph or subgraph: its nodes, in their order, and the subgraphs in it that have a name, which may be opened
+    again."""
+
+    nodes: dict[str, None] = field(default_factory=dict)
+    named: dict[str, "_Scope"] = field(default_factory=dict)
+
+
 class _Dot:
     """Collects the nodes and edges of the tree that the grammar makes of a file."""
 
     def __init__(self):
         self.gathered, self.graphs = Gathered(), 0
+        self.kind, self.operator = "", ""  # of the graph that is read: 'digraph' and '->'
 
     def graph(self, tree) -> None:
         """One graph of the file. Raises InputError if an edge is not of its kind."""
         self.graphs += 1
-        kind = next(part.lower() for part in tree.children if getattr(part, "type", "") in ("GRAPH", "DIGRAPH"))
-        self._statements(tree.children[-1], kind, "->" if kind == "digraph" else "--")
+        self.kind = next(part.lower() for part in tree.children if getattr(part, "type", "") in ("GRAPH", "DIGRAPH"))
+        self.operator = "->" if self.kind == "digraph" else "--"
+        self._statements(tree.children[-1], _Scope())
 
-    def _statements(self, tree, kind: str, operator: str) -> list[str]:
-        """The nodes of the statements between two braces."""
-        nodes: dict[str, None] = {}
+    def _statements(self, tree, scope: _Scope) -> None:
+        """The statements between two braces."""
         for chain in tree.children:
             if not hasattr(chain, "data"):
-                nodes.update(dict.fromkeys(self._plain(chain, kind, operator)))
+                scope.nodes.update(dict.fromkeys(self._plain(chain)))
                 continue
             points = []
             for part in chain.children if chain.data == "chain" else ():
                 if not hasattr(part, "type"):
-                    points.append(self._point(part, kind, operator))
-                elif part.type == "OPERATOR" and part.strip() != operator:
-                    raise _other_operator(part.strip(), kind, operator, part.line)
+                    points.append(self._point(part, scope))
+                elif part.type == "OPERATOR" and part.strip() != self.operator:
+                    raise self._other_operator(part.strip(), part.line)
             for sources, targets in pairwise(points):
                 for source, target in product(sources, targets):
-                    self.gathered.edge(source, target, operator == "--")
+                    self.gathered.edge(source, target, self.operator == "--")
             for point in points:
-                nodes.update(dict.fromkeys(point))
-        return list(nodes)
+                scope.nodes.update(dict.fromkeys(point))
 
-    def _plain(self, run, kind: str, operator: str) -> list[str]:
+    def _plain(self, run) -> list[str]:
         """The nodes of a run of plain statements."""
         names: dict[str, str] = {}
-        nodes, edge, both = [], self.gathered.edge, operator == "--"
+        nodes, edge, both = [], self.gathered.edge, self.operator == "--"
         for part in _PART.finditer(run):
             before, text = part.groups()
             if text is None:
                 continue
-            if before not in (None, operator) or text == '""':
+            if before not in (None, self.operator) or text == '""':
                 line = run.line + run.count("\n", 0, part.start(2))
-                raise _unnamed(line) if text == '""' else _other_operator(before, kind, operator, line)
+                raise _unnamed(line) if text == '""' else self._other_operator(before, line)
             if (name := names.get(text)) is None:
                 name = names[text] = _name([text])
                 self.gathered.vertex(name)
@@ -140,17 +151,23 @@ class _Dot:
             nodes.append(name)
         return nodes
 
-    def _point(self, tree, kind: str, operator: str) -> list[str]:
+    def _point(self, tree, scope: _Scope) -> list[str]:
         """The nodes at one end of an edge, or of a statement without one."""
         nodes = []
         for item in tree.children:
             if item.data == "subgraph":
-                nodes += self._statements(item.children[-1], kind, operator)
+                own = next((part.children for part in item.children if getattr(part, "data", "") == "name"), ['""'])
+                inner = _Scope() if own == ['""'] else scope.named.setdefault(_name(own), _Scope())
+                self._statements(item.children[-1], inner)
+                nodes += inner.nodes
                 continue
             name = _name(item.children[0].children)
             self.gathered.vertex(name)
             nodes.append(name)
         return nodes
+
+    def _other_operator(self, found: str, line: int) -> InputError:
+        return InputError(f"{found!r} in a {self.kind}: {self.operator!r} is expected", line=line)
 
 
 def read_dot(text: np.ndarray) -> Found:
@@ -169,10 +186,6 @@ def read_dot(text: np.ndarray) -> Found:
         for graph in tree.children:
             collected.graph(graph)
     return collected.gathered.found(*counted(collected.graphs))
-
-
-def _other_operator(found: str, kind: str, operator: str, line: int) -> InputError:
-    return InputError(f"{found!r} in a {kind}: {operator!r} is expected", line=line)
 
 
 def _unnamed(line: int) -> InputError:

@@ -335,15 +335,21 @@ def parse_gra(text, state, sources, targets, seen):
 # ---------------------------------------------------------------------------------------- METIS, adjacency lists
 
 
+@njit(cache=True, inline="always")
+def _in_number(byte):
+    """Whether a byte can be part of a number: a digit, a sign, the decimal point, or the e of an exponent."""
+    return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
+
+
 @njit(WEIGHING_PARSER.format("int64, int64, int64, int64, int64, int64"), cache=True)
 def parse_rows(text, state, sources, targets, weights, rows, first, last, comment, skipped, stride):
     """Parses rows of numbers from state[POS] on, a line each; returns a status code.
 
-    A line has `skipped` numbers, then `stride` numbers for each neighbour: its id, one of first..last, which is stored
-    minus `first`, and, if `stride` is 2, the edge's weight. Sources are numbers of rows. There are `rows` of them, and
-    comments are lines of their own; or any number if it is -1: then empty lines are none, and comments may follow the
-    last number of a line. state[LINES] is the current row; state[CURRENT] is how many numbers of its line were read,
-    -1 at its start.
+    A line has `skipped` numbers of any notation, then `stride` numbers for each neighbour: its id, one of first..last,
+    which is stored minus `first`, and, if `stride` is 2, the edge's weight. Sources are numbers of rows. There are
+    `rows` of them, and comments are lines of their own; or any number if it is -1: then empty lines are none, and
+    comments may follow the last number of a line. state[LINES] is the current row; state[CURRENT] is how many numbers
+    of its line were read, -1 at its start.
     """
     end, room = text.size, targets.size
     pos, line, count, row, read = state[POS], state[LINE], state[COUNT], state[LINES], state[CURRENT]
@@ -373,10 +379,13 @@ def parse_rows(text, state, sources, targets, weights, rows, first, last, commen
         elif row >= rows >= 0:
             status = AFTER_END
         else:
-            start = pos
-            value, pos = number(text, pos)
+            start, value = pos, np.int64(-1)
             read = max(read, 0)
             neighbour = read >= skipped and (read - skipped) % stride == 0
+            if neighbour:
+                value, pos = number(text, pos)
+            while not neighbour and pos < end and _in_number(text[at(pos)]):
+                pos, value = pos + 1, np.int64(0)
             if value < 0 or (pos < end and not is_space(text[at(pos)])):
                 status, pos = (TOO_LONG if value == -2 else NOT_A_NUMBER), start
             elif neighbour and (value < first or value > last):
@@ -404,12 +413,6 @@ def _fault_of(value, first, last):
     if value == -2:
         return TOO_LONG
     return NOT_A_NUMBER if first <= value <= last or value == -1 else OUT_OF_RANGE
-
-
-@njit(cache=True, inline="always")
-def _in_number(byte):
-    """Whether a byte can be part of a number: a digit, a sign, the decimal point, or the e of an exponent."""
-    return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
 
 
 @njit(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"), cache=True)
