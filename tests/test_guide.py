@@ -10,10 +10,10 @@ from commands import ROOT, call
 from grailbench.data.imported import import_graph
 
 
-def section(heading):
-    """The blocks of a section of the page 'Ask': language and text."""
-    text = (ROOT / "docs" / "how-to" / "ask.md").read_text(encoding="utf-8")
-    found = text.partition(f"\n## {heading}\n")[2]
+def section(heading, page="ask"):
+    """The blocks of a section of a how-to page: language and text."""
+    text = (ROOT / "docs" / "how-to" / f"{page}.md").read_text(encoding="utf-8")
+    found = text.partition(f"# {heading}\n")[2]
     return re.findall(r"^```(\w*)\n(.*?)^```$", re.split(r"^##+ ", found, maxsplit=1, flags=re.M)[0], re.M | re.S)
 
 
@@ -44,6 +44,34 @@ def test_what_a_change_affects(tmp_path, monkeypatch, capsys):
     said = [call(capsys, *(tmp_path / "changed.txt" if word == "-" else word for word in words)) for words in given]
     assert [(code, out) for code, out, _ in said[1:]] == [(0, "lib\t1\n"), (0, "app\nlib\n"), (0, "app\tnet\t1\n")]
     assert said[0][0] == 0
+
+
+def test_a_script_learns_the_answer_by_the_exit_code(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "uses.csv").write_text("app,lib\nlib,util\nlib,net\n")
+    import_graph("uses.csv", "uses")
+    ((_, commands),) = section("In a script")
+    shown = [re.fullmatch(r"grailbench (.*?) +# (\d): .*", line).groups() for line in commands.splitlines()]
+    assert [call(capsys, *words.split())[0] for words, _ in shown] == [int(code) for _, code in shown] == [0, 1, 2]
+
+
+def test_an_index_that_others_replace(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (_, program), (_, printed) = section("An index that others replace")
+    exec(compile(program, "docs/how-to/ask.md", "exec"), {})
+    assert capsys.readouterr().out == printed
+
+
+def test_names_and_files(tmp_path, monkeypatch, capsys, cache):
+    monkeypatch.chdir(tmp_path)
+    for folder, edge in (("new", "flour,bread"), ("old", "bread,flour")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "parts.csv").write_text(f"source,target\n{edge}\n")
+    ((_, shell),) = section("Names and files", "graphs")
+    for command, shown in re.findall(r"^\$ grailbench (.*)\n((?:[^$].*\n)*)", shell, re.M):
+        code, out, err = call(capsys, *command.split())
+        assert code == 0
+        assert shown in ("...\n", (err + out).replace(str(tmp_path), "/home/ann"))
 
 
 @pytest.mark.slow

@@ -1,9 +1,11 @@
 """The search for a single question, in numpy alone, against the oracle; and that such a question loads no kernels."""
 
 import naive
+import numpy as np
 import pytest
 from commands import call, heavy_imports
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 from strategies import dag_of, digraphs
 
 from grailbench.data.imported import import_graph
@@ -21,6 +23,22 @@ def test_every_pair_is_answered_as_by_the_oracle(drawn):
         assert found == naive.reachable_from(vertices, edges, u) & {*some}
 
 
+@given(drawn=digraphs(), data=st.data())
+def test_sets_are_answered_as_by_the_oracle(drawn, data):
+    vertices, edges = drawn
+    assume(vertices)
+    dag = dag_of(vertices, edges)
+    starts = data.draw(st.lists(st.integers(0, vertices - 1), min_size=1, max_size=4))
+    for rows, turned in (
+        ((dag.offsets, dag.children), edges),
+        ((dag.parent_offsets, dag.parents), [(v, u) for u, v in edges]),
+    ):
+        seen = search.reached(*rows, np.unique(dag.component[starts]))[dag.component]
+        assert {*np.flatnonzero(seen).tolist()} == set().union(
+            *(naive.reachable_from(vertices, turned, u) for u in starts)
+        )
+
+
 @pytest.mark.parametrize(("steps", "edges", "answer"), [(8, 8, True), (5, 8, None), (8, 3, None)])
 def test_it_gives_up_after_so_many_steps_or_edges_and_a_kernel_answers(
     monkeypatch, cache, tmp_path, capsys, steps, edges, answer
@@ -31,15 +49,22 @@ def test_it_gives_up_after_so_many_steps_or_edges_and_a_kernel_answers(
     assert search.reaches(dag_of(6, path), 0, 5) is answer
     (tmp_path / "path.txt").write_text("".join(f"{u} {v}\n" for u, v in path))
     assert call(capsys, "ask", tmp_path / "path.txt", 0, 5)[:2] == (0, "0 5 1\n")
+    (tmp_path / "names.txt").write_text("1\n4\n")
+    for words, said in (
+        (("--descendants", 3), "4\n5\n"), (("--ancestors", 2, "--count"), "2\n"),
+        (("--descendants", 2, "--descendants", 4, "--json"), '{"vertices": [2, 4], "descendants": [3, 5]}\n'),
+        (("--ancestors", "--from-file", tmp_path / "names.txt"), "0\n2\n3\n"),
+    ):  # fmt: skip
+        assert call(capsys, "ask", "path", *words)[:2] == (0, said)
     assert call(capsys, "ask", "path", 5, 0, "--json")[1] == '{"source": 5, "target": 0, "reachable": false}\n'
 
 
 def test_a_question_to_a_graph_that_is_here_loads_no_kernels(cache, tmp_path):
     (tmp_path / "g.csv").write_text("source,target\na,b\nb,c\n")
     import_graph(tmp_path / "g.csv", "g")
-    for graph in ("g", str(tmp_path / "g.csv")):
-        said, heavy = heavy_imports("ask", graph, "a", "c", GRAILBENCH_CACHE=str(cache))
-        assert (said, heavy & {"numba", "pandas", "scipy"}) == ("a\tc\t1\n", set())
+    for words, answer in ((("g", "a", "c"), "a\tc\t1\n"), ((str(tmp_path / "g.csv"), "--ancestors", "c"), "a\nb\n")):
+        said, heavy = heavy_imports("ask", *words, GRAILBENCH_CACHE=str(cache))
+        assert (said, heavy & {"numba", "pandas", "scipy"}) == (answer, set())
 
 
 @pytest.mark.parametrize("names", [["a", "b"], ["ab", "b", "ba", "abab"], ["\u00e4", "\ud800", "a\u0308"], []])

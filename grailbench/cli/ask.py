@@ -46,9 +46,9 @@ class _WithNumbers(click.Command):
 @click.argument("target", metavar="V]", required=False)
 @click.option("--pairs", type=options.FILE, help="Ask the pairs of a file, as --queries of run reads them (also .gz, "
               ".csv); - is the standard input.")  # fmt: skip
-@click.option("--source", "source_column", metavar="COLUMN",
+@click.option("--source", "--source-column", "source_column", metavar="COLUMN",
               help="Of a table of pairs with a header: where a pair begins.")  # fmt: skip
-@click.option("--target", "target_column", metavar="COLUMN",
+@click.option("--target", "--target-column", "target_column", metavar="COLUMN",
               help="Of a table of pairs with a header: where a pair ends.")  # fmt: skip
 @click.option("--descendants", metavar="U", multiple=True,
               help="All other vertices that U reaches; may repeat: that one of them reaches.")  # fmt: skip
@@ -95,13 +95,15 @@ def ask(graph, **flags):
 
     flags = SimpleNamespace(**flags)
     _require_one_question(flags)
+    flags.names = _names(flags)  # once, as the standard input may have them
     with output(flags.out) as stream:
         chosen = None if is_index(graph) else named(graph, note)
         index, wrong, no, lines = None, None, False, ()
-        if (asked := _searched(chosen, flags)) is None:
+        asked = _searched(chosen, flags)
+        if asked is None:
             index = _index(graph, chosen, flags)
             if flags.descendants or flags.ancestors:
-                lines = _set_lines(index, flags)
+                asked = _set_of(index, flags)
             elif flags.count:
                 lines = _count_lines(index, flags.as_json)
             else:
@@ -109,7 +111,9 @@ def ask(graph, **flags):
                 answers = index.reaches_many_vertices(pairs.sources, pairs.targets)
                 wrong = _wrong(index.graph, pairs, answers)
                 asked = Asked(index.graph.ids, pairs.sources, pairs.targets, answers)
-        if asked is not None:
+        if isinstance(asked, Set):
+            lines = _set_lines(asked, flags)
+        elif asked is not None:
             no = flags.exit_code and not asked.answers[0]
             if flags.path or flags.explain or flags.as_json:
                 lines = _pair_lines(asked, index, flags)
@@ -169,20 +173,43 @@ class Asked(NamedTuple):
     answers: np.ndarray
 
 
-def _searched(chosen: Chosen | None, flags: SimpleNamespace) -> Asked | None:
-    """The answer for U V by a search that loads no kernels, which takes most of the time of such a question. None for
-    another question, or if the search takes longer than that."""
-    if chosen is None or flags.source is None or not _alone(flags) or flags.index_file or flags.path or flags.filters:
+class Set(NamedTuple):
+    """The answer to --descendants or --ancestors: the ids of the graph, those that were given, those that were found,
+    and for each of these its distance, int32[k], or None."""
+
+    ids: Ids
+    given: list
+    found: list
+    away: np.ndarray | None
+
+
+def _searched(chosen: Chosen | None, flags: SimpleNamespace) -> Asked | Set | None:
+    """The answer for U V, --descendants or --ancestors by a search that loads no kernels, which takes most of the time
+    of such a question. None for another question, or if the search takes longer than that."""
+    further = flags.path or flags.within is not None or flags.topological or flags.distances or flags.filters
+    if chosen is None or not _alone(flags) or flags.index_file or further:
         return None
     import numpy as np
 
     from grailbench.data.library import open_graph
-    from grailbench.graph.search import reaches
+    from grailbench.graph import search
 
     graph = open_graph(*chosen)
-    ends = np.array([graph.ids.vertex_of(flags.source), graph.ids.vertex_of(flags.target)], np.int32)
-    answer = reaches(graph.dag, *graph.dag.component[ends])
-    return None if answer is None else Asked(graph.ids, ends[:1], ends[1:], np.array([answer]))
+    ids, dag = graph.ids, graph.dag
+    if flags.source is not None:
+        ends = np.array([ids.vertex_of(flags.source), ids.vertex_of(flags.target)], np.int32)
+        answer = search.reaches(dag, *dag.component[ends])
+        return None if answer is None else Asked(ids, ends[:1], ends[1:], np.array([answer]))
+    if flags.ancestors and dag.reverse is None:
+        return None
+    given = np.array([ids.vertex_of(name) for name in flags.names], np.int64)
+    rows = dag.reverse if flags.ancestors else (dag.offsets, dag.children)
+    if (seen := search.reached(*rows, np.unique(dag.component[given]))) is None:
+        return None
+    others = seen[dag.component]
+    others[given] = False
+    found = ids.labels_of(np.flatnonzero(others)).tolist()
+    return Set(ids, [_plain(ids.label_of(vertex)) for vertex in given.tolist()], found, None)
 
 
 def _alone(flags: SimpleNamespace) -> bool:
@@ -260,26 +287,37 @@ def _pair_lines(asked: Asked, index: Index | None, flags: SimpleNamespace) -> It
             yield " -> ".join(map(str, path)) if path else f"no path from {source} to {target}"
 
 
-def _set_lines(index: Index, flags: SimpleNamespace) -> Iterator[str | dict]:
+def _names(flags: SimpleNamespace) -> list[str]:
+    """The vertices of --descendants or --ancestors, and those of --from-file."""
     from grailbench.util.files import read_text
 
-    given, key = (flags.descendants, "descendants") if flags.descendants else (flags.ancestors, "ancestors")
-    names = [name for name in given if name]  # there is none before --from-file
+    names = [name for name in flags.descendants or flags.ancestors if name]  # there is none before --from-file
     if flags.from_file:
         names += [name for line in read_text(flags.from_file, most=MOST).splitlines() if (name := line.strip())]
-    ids = [_plain(index.graph.ids.label_of(index.graph.vertex(name))) for name in names]
-    how = {"within": flags.within, "topological": flags.topological}
-    found = getattr(index, key)(ids, **how, distances=flags.distances)
+    return names
+
+
+def _set_of(index: Index, flags: SimpleNamespace) -> Set:
+    """The answer of an index to --descendants or --ancestors."""
+    ids = index.graph.ids
+    given = [_plain(ids.label_of(index.graph.vertex(name))) for name in flags.names]
+    ask = index.descendants if flags.descendants else index.ancestors
+    found = ask(given, within=flags.within, topological=flags.topological, distances=flags.distances)
     found, away = found if flags.distances else (found, None)
-    rows = found.tolist()
+    return Set(ids, given, found.tolist(), away)
+
+
+def _set_lines(asked: Set, flags: SimpleNamespace) -> Iterator[str | dict]:
+    given, found, away = asked[1:]
     if flags.as_json:
-        one = {"vertex": ids[0]} if len(ids) == 1 else {"vertices": ids}
-        yield one | {key: len(rows) if flags.count else rows} | ({} if away is None else {"distances": away.tolist()})
+        one = {"vertex": given[0]} if len(given) == 1 else {"vertices": given}
+        key = "descendants" if flags.descendants else "ancestors"
+        yield one | {key: len(found) if flags.count else found} | ({} if away is None else {"distances": away.tolist()})
     elif away is not None:
-        between = " " if index.graph.ids.numeric else "\t"
-        yield from (f"{name}{between}{edges}" for name, edges in zip(rows, away.tolist(), strict=True))
+        between = " " if asked.ids.numeric else "\t"
+        yield from (f"{name}{between}{edges}" for name, edges in zip(found, away.tolist(), strict=True))
     else:
-        yield from [str(len(rows))] if flags.count else map(str, rows)
+        yield from [str(len(found))] if flags.count else map(str, found)
 
 
 def _count_lines(index: Index, as_json: bool) -> Iterator[str | dict]:

@@ -16,10 +16,12 @@ READ = (
 @click.argument("path", type=click.Path(allow_dash=True))
 @click.option("--name", required=True, metavar="NAME", help="What the graph is called from now on.")
 @click.option("--format", type=click.Choice(READ), help="[default: detected from content and name]")
-@click.option("--source", metavar="COLUMN",
+@click.option("--source", "--source-column", "source", metavar="COLUMN",
               help="Of a table: where an edge begins; its name, or its number from 1 with --no-header. Of names: which "
                    "word of a line.")  # fmt: skip
-@click.option("--target", metavar="COLUMN", help="Of a table, or of names: where an edge ends.")
+@click.option(
+    "--target", "--target-column", "target", metavar="COLUMN", help="Of a table, or of names: where an edge ends."
+)
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
 @options.many("--relation", None, "Of an ontology; may repeat. [default: is_a]", "relations", metavar="NAME")
