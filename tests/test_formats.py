@@ -95,6 +95,7 @@ def test_ids_stay_numbers_if_all_are(tmp_path, text, ids, edges):
     [
         (("Undirected", "Undirected"), ["ab", "bc", "ba", "cb"], ("undirected: each edge in both directions",)),
         (("directed", "UNDIRECTED"), ["ab", "bc", "cb"], ("undirected: 1 of 2 edges in both directions",)),
+        (("Mutual", "Directed"), ["ab", "bc", "ba"], ("undirected: 1 of 2 edges in both directions",)),
         (("Directed", "Directed"), ["ab", "bc"], ()),
         (("friend", ""), ["ab", "bc"], ()),
     ],

@@ -391,6 +391,8 @@ MALFORMED = [
     ("g.txt", "0 1 x\n1 2\n", ", line 1: something that is no number follows the edge"),
     ("g.ttl", "@prefix x: <y> .", ": not read here, RDF: .* writes N-Triples"),
     ("g.gt", "\u26be gt", ": not read here, graph-tool's"),
+    ("bom.xml", '<?xml version="1.0"?><bom/>', ": not read here, XML that is neither .* of CycloneDX the JSON is read"),
+    ("g.dl", "DL n=3\nformat=edgelist1\ndata:\n1 2\n", ": not read here, igraph reads it"),
 ]
 
 

@@ -98,6 +98,10 @@ _OTHERS = {
     (".g6", ".s6", ".graph6", ".sparse6", ".d6"): "graph6: networkx.read_graph6 reads it, then gb.Graph.from_networkx",
     (".yaml", ".yml"): "YAML: a table of edges is read as CSV",
     (".7z", ".rar"): "an archive: unpack it",
+    (".lgl", ".dl"): "igraph reads it (Graph.Read_Lgl, Graph.Read_DL), then gb.Graph.from_igraph",
+    (".gxl",): "GXL: 'gxl2dot' of graphviz writes DOT",
+    (".spdx",): "SPDX as tags and values: its JSON is read",
+    (".xml",): "XML that is neither GraphML nor GEXF; of CycloneDX the JSON is read",
 }  # fmt: skip
 _REMEDIES = {suffix: remedy for suffixes, remedy in _OTHERS.items() for suffix in suffixes}
 _BEGINNINGS = {name: re.compile(each.beginning) for name, each in _FORMATS.items() if each.beginning}

@@ -39,6 +39,7 @@ _PLACES = "--source 1 --target 3 takes those words of a line"
 #: what networkx.write_edgelist writes after an edge: its attributes, of which a weight alone is read
 _ATTRIBUTES = re.compile(r"[ \t]+\{(?:'weight': ([-+.\deE]+)|[^{}\n]*)\}[ \t\r]*$", re.MULTILINE)
 _NO_EDGE = "the file holds no edge"
+_TYPES = {"directed", "undirected", "mutual"}  # of Gephi's edges
 _DIRECTED = np.empty(0, np.bool_)  #: which edges are undirected: none
 
 
@@ -194,13 +195,13 @@ def _cells(
 def _undirected(types: list[tuple[int | None, str]]) -> np.ndarray:
     """Which edges a column Type says to be undirected, bool[m]; [0] if it is none of Gephi's, which says only that."""
     kinds = [cell.strip().casefold() for _, cell in types]
-    if not {"directed", "undirected"} & set(kinds):
+    if not _TYPES & set(kinds):
         return _DIRECTED
     for (line, cell), word in zip(types, kinds, strict=True):
-        if word not in ("directed", "undirected"):
+        if word not in _TYPES:
             message = f"{cell[:60]!r} in column 'Type': Directed or Undirected is expected, as in other lines"
             raise InputError(message, line=line, remedy="another name for the column if it is not Gephi's")
-    return np.array([word == "undirected" for word in kinds])
+    return np.array([word != "directed" for word in kinds])
 
 
 def _made(
