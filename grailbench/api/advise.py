@@ -66,7 +66,7 @@ FIRST_TRIALS, LARGE = 3, 1_000_000  #: trials of the first round; on graphs of m
 TRIALS = 5, 20  #: the least and the most of the last round
 NAME = "advise"  #: of the plans of a tournament
 GPU = "gpu"  #: in `needs` of implementations that run on one
-FROM_FILES = "it begins with files, not with edges in memory, so its build is another thing"
+FROM_FILES = "it does not begin with edges in memory, so its build is another thing"
 #: the values of axes that are tried; an implementation takes those that it has, and each cell once
 VARIANTS = (
     {"dim": [1, 2, 3], "filters": ["level,tree", "level,tree,hubs"], "order": "lexicographic"},
