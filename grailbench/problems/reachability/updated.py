@@ -156,10 +156,6 @@ class UpdatedIndex(Index):
         one = self.base.one_pair(own)
         return None if one is None else _One(self, one, component)
 
-    def check_labels(self, dag: Dag) -> str | None:
-        """Checks those of the index, of the graph without the new edges."""
-        return self.base.check_labels(self.dag)
-
     def stored(self) -> dict[str, np.ndarray] | None:
         """Returns the arrays of the index; None if there are new edges."""
         return None if self.sources.size else self.base.stored()
