@@ -214,7 +214,7 @@ class Implementation(contract.Implementation):
             return cls.build(dag, params, timer)
 
 
-def edge_fault(query_batch: Callable, dag: Dag) -> str | None:
+def edge_fault(query_batch: Callable[..., np.ndarray], dag: Dag) -> str | None:
     """Returns the first edge that is not answered 'yes', or its reverse 'no'; None if there is none."""
     edges = tuple(np.ascontiguousarray(ends) for ends in dag.edges_without_super_root())
     for (us, vs), wanted in ((edges, True), (edges[::-1], False)):
