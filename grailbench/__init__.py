@@ -1,8 +1,8 @@
 """grailbench: benchmarks of graph reachability, every answer checked, and the indexes as a library.
 
-`import grailbench as gb` gives `gb.Graph`, `gb.build`, `gb.load`, `gb.Index`, `gb.Explanation`; `gb.run`,
-`gb.read_run`, `gb.Run`; and the errors `gb.GrailbenchError`, `gb.InputError`, `gb.MachineLacks` and `gb.ClusterLost`.
-They are imported when they are first used, so that the command line starts without them.
+`import grailbench as gb` gives `gb.Graph`, `gb.build`, `gb.load`, `gb.Index`, `gb.KindIndex`, `gb.Explanation`;
+`gb.run`, `gb.read_run`, `gb.Run`; and the errors `gb.GrailbenchError`, `gb.InputError`, `gb.MachineLacks` and
+`gb.ClusterLost`. They are imported when they are first used, so that the command line starts without them.
 """
 
 from importlib import import_module
@@ -11,12 +11,21 @@ from typing import TYPE_CHECKING, Any
 from grailbench.util import __version__
 
 if TYPE_CHECKING:
-    from grailbench.api import ClusterLost, Explanation, GrailbenchError, Graph, Index, InputError, MachineLacks
+    from grailbench.api import (
+        ClusterLost,
+        Explanation,
+        GrailbenchError,
+        Graph,
+        Index,
+        InputError,
+        KindIndex,
+        MachineLacks,
+    )
     from grailbench.api.building import build, load
     from grailbench.api.runs import Run, read_run, run
 
 __all__ = [
-    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "Run",
+    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "KindIndex", "MachineLacks", "Run",
     "__version__", "build", "load", "read_run", "run",
 ]  # fmt: skip
 

@@ -312,11 +312,11 @@ def test_without_a_gpu_those_who_need_one_are_absent_and_asking_for_one_says_wha
     assert (names, list(absent)) == (["dfs"], ["gpu-fused"])
 
 
-def test_who_begins_with_files_takes_no_part(toys, monkeypatch):
+def test_who_does_not_begin_with_edges_takes_no_part(toys, monkeypatch):
     monkeypatch.setattr(implementation("toy:other"), "from_edges", False)
     names, absent = tournament.candidates(["toy:other", "dfs"])
     assert (names, list(absent)) == (["dfs"], ["toy:other"])
-    with pytest.raises(InputError, match="begins with files"):
+    with pytest.raises(InputError, match="does not begin with edges in memory"):
         tournament.candidates(["toy:other"])
 
 

@@ -32,11 +32,12 @@ def number(names):
     return [int(name[1:]) for name in names]
 
 
-@pytest.mark.parametrize("module", ["graph", "index", "building"])
+@pytest.mark.parametrize("module", ["graph", "index", "building", "kinds", "updates"])
 def test_examples_of_the_docstrings_are_true(module, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     graph = gb.Graph.from_edges(["flour", "dough", "oven"], ["dough", "bread", "bread"])
-    known = {"gb": gb, "np": np, "index": gb.build(graph)}
+    needs = gb.Graph.from_edges(["app", "lib", "lib"], ["lib", "zlib", "cc"], kinds=["runtime", "runtime", "dev"])
+    known = {"gb": gb, "np": np, "index": gb.build(graph), "kinds": gb.build(needs, by="kind")}
     loaded = importlib.import_module(f"grailbench.api.{module}")
     found = doctest.testmod(loaded, extraglobs=known, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert found.failed == 0

@@ -72,6 +72,8 @@ def assert_right(graph, memory, short):
     assert ask(index, root, everything) == [True] * dag.vertices
     assert ask(index, everything, root) == [False] * dag.super_root + [True]
     assert index.check_labels(dag) is None
+    if "lanes" in of_cpu.arrays:  # the closure does not fit: on the CPU the index is that of `supports`
+        return
     found, wanted = index.fetch(), of_cpu.arrays
     assert {name: (each.shape, each.dtype) for name, each in found.items()} == {
         name: (each.shape, each.dtype) for name, each in wanted.items()
@@ -207,7 +209,7 @@ def test_counters_are_those_of_the_batches_and_tell_the_form_as_those_of_core(me
     assert set(found) == set(implementation("core-gpu").counts)
     assert [name for name in found if name.startswith("bytes_of") and found[name]] == ([held] if held else [])
     parts = "peeled_above", "peeled_below", "core_vertices"
-    assert [found[part] for part in parts] == [of_cpu.counters[part] for part in parts]
+    assert held == "bytes_of_labels" or [found[part] for part in parts] == [of_cpu.counters[part] for part in parts]
     assert found["closure_rows"] == (found["core_vertices"] if held == "bytes_of_bits" else 0)
 
 

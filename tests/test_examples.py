@@ -82,11 +82,13 @@ def world(tmp_path_factory):
         (folder / "edges.txt").write_text("0 1\n1 2\n0 3\n")
         (folder / "mine.txt").write_text("0 2\n2 0\n")
         (folder / "people.csv").write_text("follower,followed\nann,bob\n")
+        (folder / "needs.csv").write_text("from,to,scope\napp,zlib,runtime\n")
         subprocess.run(["git", "init", "-q", "my-project"], check=True)
         subprocess.run(["git", "-C", "my-project", "fast-import", "--quiet"], input=COMMIT, check=True)
         runs = folder / "results" / "runs"
         for line in (
-            "import edges.txt --name held", "ask kegg-like 17 1500 --impl sequential --save kegg.index",
+            "import edges.txt --name held", "import needs.csv --name needs --kind scope",
+            "ask kegg-like 17 1500 --impl sequential --save kegg.index",
             *(f"run {SMALL} --impl dfs --impl sequential --trials 2 --out {runs / run}" for run in ("a", "b")),
             f"pack {runs / 'b'} --out mine.pack.zip",
         ):  # fmt: skip

@@ -25,6 +25,7 @@ AXES = {
     "threads": st.sampled_from([1, 2, 3]),
     "devices": st.just(1),
     "memory": st.sampled_from([0, 1, 200]),
+    "inserted": st.sampled_from([0, 1, 5, 1000]),
     "seed": st.integers(0, 1000),
 }
 MOST_PAIRS = 3_000

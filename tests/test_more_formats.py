@@ -123,13 +123,13 @@ WRITTEN = {
         ("undirected: 1 of 2 edges in both directions",),
     ),
     "TGF": ("g.tgf", "1 a\n2 b\n3 c\n#\n1 2 compile\n2 3\n", DAG, ("vertices are named by their labels",)),
-    "SIF": ("g.sif", "a pp b\nb pd c\nalone\n", DAG, ()),
-    "targets of SIF": ("g.sif", "a\tpp\tb c\td\n", {("a", "b c"), ("a", "d")}, ()),
+    "SIF": ("g.sif", "a pp b\nb pd c\nalone\n", DAG, ("2 kinds of edges: 'pp', 'pd'",)),
+    "targets of SIF": ("g.sif", "a\tpp\tb c\td\n", {("a", "b c"), ("a", "d")}, ("1 kind of edges: 'pp'",)),
     "N-Triples": (
         "g.nt",
         '# x\n<a> <e:p> <b> .\n<b> <e:q> <c> <graph> . # y\n<c> <name> "c \\" x"@en .\n_:x <p> "1"^^<int> .\n',
         DAG,
-        ("edges go from subject to object", "2 triples with a literal left out"),
+        ("edges go from subject to object", "2 triples with a literal left out", "2 kinds of edges: 'e:p', 'e:q'"),
     ),
     "node-link of NetworkX": ("g.json", as_json(directed=True, graph={}, nodes=NODES, links=LINKS), DAG, ()),
     "undirected node-link": (
@@ -170,7 +170,7 @@ WRITTEN = {
             ],
         ),
         DAG,
-        (DEPENDS, "relationships left out: 1 DESCRIBES"),
+        (DEPENDS, "relationships left out: 1 DESCRIBES", "2 kinds of edges: 'DEPENDS_ON', 'BUILD_DEPENDENCY_OF'"),
     ),
     "package-lock.json": (
         "package-lock.json",
@@ -188,7 +188,7 @@ WRITTEN = {
             },
         ),
         {("app", "a"), ("app", "b@2.0.0"), ("a", "b@1.0.0"), ("b@2.0.0", "a")},
-        (DEPENDS,),
+        (DEPENDS, "1 kind of edges: 'dependencies'"),
     ),
     "Cargo.lock": (
         "Cargo.lock",

@@ -154,7 +154,8 @@ def test_a_run_with_editable_code_of_no_commit_is_not_recorded(plugin, measured,
     plugin(editable=True)
     folder = measured()
     monkeypatch.setattr(paths, "checkout", lambda: tmp_path)
-    tells(capsys, 2, "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it", "record", folder, "mine")
+    tells(capsys, 2, "plug-in its-mine 0.2 (editable, of no commit), so nobody can repeat it",
+          "record", folder, "mine", "--unstable")  # fmt: skip
     (packed,) = as_json(capsys, "pack", folder, "--out", tmp_path / "a.pack.zip")
     assert (packed["clean"], packed["plugins"]) == (False, ["its-mine 0.2 (editable, of no commit)"])
 

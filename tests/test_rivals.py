@@ -214,12 +214,14 @@ def test_the_config_has_everybody_on_the_17_graphs_within_limits_and_who_scales_
     hard = {name: graphs.pop(name) for name in catalogue.sets()["hard"].names}
     assert len(graphs) == 17
     scaling = {f"peer:pyreachability-{name}" for name in ("bfl", "feline", "ferrari", "grail", "pll", "preach")}
+    authors = {f"program:{name}" for name in ("bfl", "grail", "oreach", "preach")}
     for own in hard.values():
-        assert {cell.impl for cell in own} == scaling | {"sequential", "parallel", "core", "sweep"}
+        assert {cell.impl for cell in own} == scaling | authors | {"sequential", "supports", "core", "sweep"}
         for impl in ("core", "sweep"):
             assert {cell.threads for cell in own if cell.impl == impl} == {1, usable_cores()}
         limits = {(cell.queries.name, cell.time_limit, cell.memory_limit) for cell in own}
-        assert limits == {("random-10000-s1", 40.0, 10.0)}
+        pairs = [f"{kind}-{count}-s1" for kind in ("random", "balanced") for count in (10_000, 100_000)]
+        assert limits == {(name, 40.0, 10.0) for name in pairs}
     for own in graphs.values():
         assert {cell.impl for cell in own} == everybody | {"sequential", "parallel", "core", "sweep"}
         for impl in ("core", "sweep"):

@@ -64,9 +64,9 @@ WRONG = """
 import grailbench as gb
 from grailbench.problems.reachability.index import Index, NoTimer, Params
 
-gb.build("edges.txt", d="two")  # arg-type
-gb.build("edges.txt", search="sideways")  # arg-type
-gb.build("edges.txt", pears=3)  # call-arg
+gb.build("edges.txt", d="two")  # call-overload
+gb.build("edges.txt", search="sideways")  # call-overload
+gb.build("edges.txt", pears=3)  # call-overload
 gb.Graph.from_edges([0, 1])  # call-arg
 index = gb.load("letters.index")
 index.reaches("a")  # call-arg

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
     from grailbench.api.explain import Explanation
     from grailbench.api.graph import Graph
     from grailbench.api.index import Index
+    from grailbench.api.kinds import KindIndex
     from grailbench.api.runs import Run, read_run, run
 
 __all__ = [
-    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "MachineLacks", "Run", "build",
-    "load", "read_run", "run",
+    "ClusterLost", "Explanation", "Graph", "GrailbenchError", "Index", "InputError", "KindIndex", "MachineLacks", "Run",
+    "build", "load", "read_run", "run",
 ]  # fmt: skip
 _MODULES = {
-    "Explanation": "explain", "Graph": "graph", "Index": "index", "Run": "runs", "build": "building",
-    "load": "building", "read_run": "runs", "run": "runs",
+    "Explanation": "explain", "Graph": "graph", "Index": "index", "KindIndex": "kinds", "Run": "runs",
+    "build": "building", "load": "building", "read_run": "runs", "run": "runs",
 }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ FIRST_TRIALS, LARGE = 3, 1_000_000  #: trials of the first round; on graphs of m
 TRIALS = 5, 20  #: the least and the most of the last round
 NAME = "advise"  #: of the plans of a tournament
 GPU = "gpu"  #: in `needs` of implementations that run on one
-FROM_FILES = "it begins with files, not with edges in memory, so its build is another thing"
+NO_EDGES = "it does not begin with edges in memory, so its build is another thing"
 #: the values of axes that are tried; an implementation takes those that it has, and each cell once
 VARIANTS = (
     {"dim": [1, 2, 3], "filters": ["level,tree", "level,tree,hubs"], "order": "lexicographic"},
@@ -451,10 +451,10 @@ def candidates(chosen: Iterable[str] = (), gpu: bool = False) -> tuple[list[str]
     chosen = list(chosen)
     found = [implementation(name) for name in chosen] or list(implementations(USUAL).values())
     found = [each for each in found if chosen or gpu or GPU not in each.needs]
-    absent = {each.name: FROM_FILES for each in found if not each.from_edges}
+    absent = {each.name: NO_EDGES for each in found if not each.from_edges}
     found = [each for each in found if each.from_edges]
     if absent and not found:
-        raise InputError(f"{next(iter(absent))}: {FROM_FILES}", remedy="'grailbench run' measures it")
+        raise InputError(f"{next(iter(absent))}: {NO_EDGES}", remedy="'grailbench run' measures it")
     lacking: dict[str, MachineLacks] = {}
     for each in found:
         try:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from grailbench.api import engine
 from grailbench.api.engine import built, chosen
 from grailbench.api.graph import Graph
 from grailbench.api.index import Index
+from grailbench.api.kinds import KindIndex
+from grailbench.api.kinds import built as built_by_kind
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.problems import contract
@@ -23,11 +25,35 @@ if TYPE_CHECKING:
 AUTO, STREAMED = "auto", "streamed"
 
 
+@overload
+def build(
+    graph: Graph | str | os.PathLike[str] | Iterable[Any] | Callable[[], Iterable[Any]],
+    implementation: str = ..., *, by: None = ..., d: int = ..., filters: str | tuple[str, ...] | None = ...,
+    threads: int = ..., device: int | None = ..., search: Literal["dfs", "bfs", "bbfs"] = ...,
+    order: Literal["lexicographic", "random"] = ..., seed: int = ..., devices: int = ...,
+    memory: int | str | None = ..., pairs: int | None = ..., client: Client | None = ...,
+    folder: str | os.PathLike[str] | None = ..., vertices: int | None = ..., resume: bool = ...,
+) -> Index: ...  # fmt: skip
+
+
+@overload
+def build(
+    graph: Graph,
+    implementation: str = ..., *, by: Literal["kind"] | Mapping[str, str | Iterable[str]], d: int = ...,
+    filters: str | tuple[str, ...] | None = ...,
+    threads: int = ..., device: int | None = ..., search: Literal["dfs", "bfs", "bbfs"] = ...,
+    order: Literal["lexicographic", "random"] = ..., seed: int = ..., devices: int = ...,
+    memory: int | str | None = ..., pairs: int | None = ..., client: Client | None = ...,
+    folder: str | os.PathLike[str] | None = ..., vertices: int | None = ..., resume: bool = ...,
+) -> KindIndex: ...  # fmt: skip
+
+
 @interruptible
 def build(
     graph: Graph | str | os.PathLike[str] | Iterable[Any] | Callable[[], Iterable[Any]],
     implementation: str = AUTO,
     *,
+    by: Literal["kind"] | Mapping[str, str | Iterable[str]] | None = None,
     d: int = 2,
     filters: str | tuple[str, ...] | None = None,
     threads: int = 0,
@@ -42,7 +68,7 @@ def build(
     folder: str | os.PathLike[str] | None = None,
     vertices: int | None = None,
     resume: bool = False,
-) -> Index:
+) -> Index | KindIndex:
     """Builds an index of a graph; a graph with cycles is condensed first.
 
     'gpu-fused' starts from edges that are in memory; those of `Graph.open` are not, as its condensed form is at hand.
@@ -54,6 +80,7 @@ def build(
              a plug-in; 'auto' takes `core`, exact and without a search, where the closure of the graph's core takes
              at most `memory`; else `sweep`, which builds nothing, for 512 `pairs` or fewer; else `supports`.
              The graph and these parameters alone decide
+    by       'kind' for an index of each kind of edges, or names with the kinds of each: a `KindIndex` of these parts
     d        number of label pairs
     filters  exact filters besides the labels, as ('level', 'tree') or 'level,tree'; None for all, () or 'none' for none
     threads  worker threads, 0 for all cores
@@ -85,6 +112,9 @@ def build(
     >>> gb.build(gb.Graph.from_edges([0, 1], [1, 2]), "sequential", d=3, filters="level,tree").reaches(0, 2)
     True
     """
+    if by is not None:
+        how = {name: value for name, value in locals().items() if name not in ("graph", "by")}
+        return built_by_kind(graph, by, lambda part: build(part, **how))
     if not isinstance(implementation, str):
         remedy = "'grailbench list implementations' shows them"
         raise InputError(f"{shown(implementation)} is no name of an implementation", remedy=remedy)

@@ -19,9 +19,10 @@ import numpy as np
 
 from grailbench.api.graph import Graph
 from grailbench.errors import InputError
-from grailbench.graph import mapped
+from grailbench.graph import csr, mapped
 from grailbench.graph.csr import Dag
 from grailbench.graph.ids import Ids, from_stored
+from grailbench.graph.kinds import STORED, Kinds
 from grailbench.problems.contract import NoTimer
 from grailbench.problems.reachability.core.index import SMALL, Core
 from grailbench.problems.reachability.core.peel import peel
@@ -31,6 +32,7 @@ from grailbench.problems.reachability.stored import caller_for, from_arrays, her
 from grailbench.problems.reachability.supports.index import MOST_EDGES, Supports
 from grailbench.problems.reachability.sweep.index import Sweep
 from grailbench.util.outputs import atomic_file
+from grailbench.util.words import count
 
 if TYPE_CHECKING:
     from grailbench.distributed.spread import Spread
@@ -48,6 +50,7 @@ class Engine:
     check  raises InputError if the file it was loaded from is damaged or was changed; it waits for the check to end
     raw    whether its queries are of vertices of the graph, in place of those of the condensed one
     spread  the workers that hold the index; None if it is in this process
+    added  the new edges on top of another index, if there are some; `raw` is then of their own numbers of vertices
     """
 
     implementation: type[Implementation]
@@ -57,6 +60,7 @@ class Engine:
     check: Callable[[], None]
     raw: bool = False
     spread: Spread | None = None
+    added: Added | None = None
     _making: threading.Lock = field(default_factory=threading.Lock)
 
     @cached_property
@@ -73,15 +77,36 @@ class Engine:
         return made
 
 
-def built(implementation: type[Implementation], params: Params, graph: Graph, device: int | None) -> Engine:
-    """Builds an index, on GPU number `device` if the implementation needs one; from the edges, if they are in memory
-    and the implementation condenses them itself. Raises MachineLacks."""
-    run = caller_for(implementation, device)
+def built(
+    implementation: type[Implementation], params: Params, graph: Graph, device: int | None,
+    run: Callable[..., Any] | None = None,
+) -> Engine:  # fmt: skip
+    """Builds an index, on GPU number `device` if the implementation needs one, or where `run` does; from the edges, if
+    they are in memory and the implementation condenses them itself. Raises MachineLacks."""
+    run = run or caller_for(implementation, device)
     raw = graph.loaded and implementation.condenses(graph.raw, params)
     work, given = (implementation.ready, graph.raw) if raw else (implementation.build, graph.dag)
     graph.check()
     index = run(work, given, params, NoTimer())
     return Engine(implementation, params, lambda: index, run, graph.check, raw)
+
+
+@dataclass(frozen=True)
+class Added:
+    """New edges on top of an index, and how vertices of the new graph are numbered in queries.
+
+    graph, engine     the graph and the index without them
+    sources, targets  int32[k]: their ends, vertices of the new graph
+    kinds             those of the new edges; None if they have none
+    component         int32[n]: the numbers in queries; None if each vertex has its own
+    """
+
+    graph: Graph
+    engine: Engine
+    sources: np.ndarray
+    targets: np.ndarray
+    kinds: Kinds | None
+    component: np.ndarray | None
 
 
 def chosen(params: Params, graph: Graph, pairs: int | None) -> Engine:
@@ -154,6 +179,9 @@ def unpacked(content: bytes) -> tuple[Graph, Engine]:
 
 def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """What the header says, and the arrays."""
+    if engine.added is not None:
+        message = f"{count(engine.added.sources.size, 'new edge')} on top of an index cannot be saved"
+        raise InputError(message, remedy="index.rebuild() makes an index of all edges that can")
     stored = engine.run(engine.index.stored)
     if stored is None:
         raise InputError(
@@ -165,7 +193,12 @@ def _described(graph: Graph, engine: Engine) -> tuple[dict[str, Any], dict[str, 
     if not graph.acyclic:
         arrays |= dict(zip(("rows/offsets", "rows/targets"), graph.rows, strict=True))
     arrays |= {f"ids/{name}": array for name, array in ids.items()}
-    return header | {"graph": {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}}, arrays
+    of = {"checksum": graph.checksum, "vertices": graph.vertices, "numbering": numbering}
+    if graph.kinds and (kinds := graph.raw.kinds) is not None:
+        of["kinds"] = kinds.names
+        codes = kinds.codes.astype(STORED)
+        arrays |= {"edges/sources": graph.raw.sources, "edges/targets": graph.raw.targets, "edges/kinds": codes}
+    return header | {"graph": of}, arrays
 
 
 def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
@@ -190,9 +223,16 @@ def _opened(content: mapped.Content, graph: Graph | None) -> Opened:
                 check()
                 return from_stored(of["vertices"], of["numbering"], mapped.named(arrays, "ids/"))
 
+            def edges() -> csr.Graph:
+                check()
+                found = mapped.named(arrays, "edges/")
+                kinds = Kinds.restored(found["kinds"], of["kinds"])
+                return csr.Graph.from_edges(of["vertices"], found["sources"], found["targets"], kinds=kinds)
+
             graph = Graph.of_parts(
-                dag, (rows["offsets"], rows["targets"]) if rows else None, ids, of["checksum"], check
-            )
+                dag, (rows["offsets"], rows["targets"]) if rows else None, ids, of["checksum"], check,
+                edges if "kinds" in of else None, of.get("kinds", ()),
+            )  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise mapped.damaged(path, f"its header does not hold together ({type(error).__name__}: {error})") from None
     return Opened(graph, dag, found, params, own, check)

@@ -30,7 +30,8 @@ from grailbench.graph.arguments import (
 from grailbench.graph.condense import simple_rows
 from grailbench.graph.csr import VERTEX, Dag
 from grailbench.graph.ids import Counted, Ids, Named, ids_from
-from grailbench.graph.readers.edges import both_ways
+from grailbench.graph.kinds import Kinds
+from grailbench.graph.readers.edges import with_reverses
 from grailbench.graph.rows import transpose
 from grailbench.graph.store import condensed
 from grailbench.util.cores import usable_cores
@@ -65,14 +66,18 @@ class Graph:
         dag: Dag | None = None,
         rows: tuple[np.ndarray, np.ndarray] | None = None,
         check: Callable[[], None] | None = None,
+        kinds: Sequence[str] | None = None,
     ):
         """For those who have these parts. raw and ids may be functions that are called when they are needed.
 
         dag    the condensed graph, if it is at hand
         rows   the CSR without duplicates and self-loops, int64[n + 1] and int32[m], if it is at hand
         check  raises InputError if the arrays are in a file that is damaged or was changed; None if they are in memory
+        kinds  those of the edges, if they are known without these
         """
         self._raw, self._ids, self.check = raw, ids, check or whole
+        if kinds is not None:
+            self.__dict__["kinds"] = tuple(kinds)
         if dag is not None:
             self.__dict__["dag"] = dag
         if rows is not None:
@@ -89,6 +94,7 @@ class Graph:
         *,
         vertices: int | None = None,
         renumber: bool = False,
+        kinds: Iterable[Any] | None = None,
     ) -> Graph:
         """A graph of m edges, from two columns of equal length: lists, arrays of numpy, columns of pandas or Arrow.
 
@@ -98,6 +104,7 @@ class Graph:
         names     the name of vertex 0, 1, ...: different, not empty; `sources` and `targets` are then numbers
         vertices  the number of vertices, where the last ones have no edge
         renumber  whether exactly the numbers that occur are the ids, as for account numbers: from -2^63 to 2^63 - 1
+        kinds     the kind of each edge, a third column, see `only`: texts, or whole numbers, of which texts are made
 
         Raises InputError if the columns differ in length, hold something else (None, NaN, fractions), an id is
         out of range (a negative one is, unless `renumber`), or the greatest id makes far more vertices than there are
@@ -111,6 +118,7 @@ class Graph:
         3
         """
         us, vs = coded_columns(sources, targets)
+        own = None if kinds is None else Kinds.of_column(kinds)
         vertices = None if vertices is None else whole_number(vertices, "vertices", 0)
         renumber = flag(renumber, "renumber")
         if object in (us.dtype, vs.dtype):
@@ -118,24 +126,25 @@ class Graph:
                 raise InputError("the columns hold names, so `names`, `vertices` and `renumber` have no meaning")
             if us.size and us.dtype != vs.dtype:
                 raise InputError("one column holds names and the other one numbers: both hold the ids of vertices")
-            return cls._named(us, vs)
+            return cls._named(us, vs, own)
         ends = uncoded(us), uncoded(vs)
         if renumber:
             known, places = np.unique(np.concatenate(ends), return_inverse=True)
             if names is not None or vertices is not None:
                 raise InputError("`renumber` counts the vertices itself: leave out `names` and `vertices`")
             sources, targets = places.reshape(2, -1).astype(VERTEX)
-            return cls(csr.Graph.from_edges(known.size, sources, targets), ids_from(known.astype(np.int64)))
+            graph = csr.Graph.from_edges(known.size, sources, targets, kinds=own)
+            return cls(graph, ids_from(known.astype(np.int64)))
         if names is not None:
             ids: Ids = _named(names)
             if vertices not in (None, ids.vertices):
                 raise InputError(f"{ids.vertices:,} names for {vertices:,} vertices")
         else:
             ids = Counted(_vertices(ends) if vertices is None else vertices)
-        return cls(csr.Graph.from_edges(ids.vertices, *ends), ids)
+        return cls(csr.Graph.from_edges(ids.vertices, *ends, kinds=own), ids)
 
     @classmethod
-    def _named(cls, sources: Column, targets: Column) -> Graph:
+    def _named(cls, sources: Column, targets: Column, kinds: Kinds | None) -> Graph:
         """The graph of two columns of text; vertices in the order in which their names occur."""
         from grailbench.graph.readers.cells import factorized
 
@@ -148,7 +157,8 @@ class Graph:
         both = np.stack((us, vs), axis=1).reshape(-1)  # so that the first edge has the first two vertices
         places, known = factorized(both)
         us, vs = places.reshape(-1, 2).T
-        return cls(csr.Graph.from_edges(len(known), us, vs), Named((known if names is None else names[known]).tolist()))
+        ids = Named((known if names is None else names[known]).tolist())
+        return cls(csr.Graph.from_edges(ids.vertices, us, vs, kinds=kinds), ids)
 
     @classmethod
     def from_scipy(cls, matrix: Any, names: Sequence[str] | None = None) -> Graph:
@@ -167,8 +177,10 @@ class Graph:
         return cls.from_edges(entries.row[set_], entries.col[set_], names, vertices=int(shape[0]))
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any]) -> Graph:
+    def from_networkx(cls, graph: networkx.Graph[Any], kind: str | None = None) -> Graph:
         """The graph of a networkx graph whose nodes are all strings or all whole numbers, which are the ids.
+
+        kind  the attribute of edges that is their kind, see `only`; an edge without it is of kind ''
 
         An undirected edge is one in each direction. Raises InputError for nodes of other types;
         `networkx.relabel_nodes(graph, str)` makes names of them.
@@ -178,11 +190,15 @@ class Graph:
         place = {node: at for at, node in enumerate(nodes)}
         flat = np.fromiter((place[end] for edge in graph.edges() for end in edge[:2]), np.int64).reshape(-1, 2)
         labels = id_column(nodes, "nodes", remedy="networkx.relabel_nodes(graph, str) makes names of all")
-        return cls._placed(_ids_of(labels, "nodes"), flat, graph.is_directed())
+        edges: Any = () if kind is None else graph.edges(data=_attribute(kind))
+        kinds = None if kind is None else [edge[2] for edge in edges]
+        return cls._placed(_ids_of(labels, "nodes"), flat, graph.is_directed(), kinds)
 
     @classmethod
-    def from_igraph(cls, graph: igraph.Graph) -> Graph:
+    def from_igraph(cls, graph: igraph.Graph, kind: str | None = None) -> Graph:
         """The graph of an igraph graph; ids are its vertex attribute 'name' if it has one, else 0, 1, ...
+
+        kind  as of `from_networkx`
 
         An undirected edge is one in each direction. Raises InputError if a name occurs twice.
         """
@@ -190,15 +206,21 @@ class Graph:
         flat = np.array(graph.get_edgelist(), np.int64).reshape(-1, 2)
         named = "name" in graph.vs.attributes()
         ids = _ids_of(graph.vs["name"], "vertex attribute 'name'") if named else Counted(graph.vcount())
-        return cls._placed(ids, flat, graph.is_directed())
+        kinds = None
+        if kind is not None:
+            known = _attribute(kind) in graph.es.attributes()
+            kinds = graph.es[kind] if known else [None] * graph.ecount()
+        return cls._placed(ids, flat, graph.is_directed(), kinds)
 
     @classmethod
-    def _placed(cls, ids: Ids, ends: np.ndarray, directed: bool) -> Graph:
-        """The graph of edges between vertices, int64[m, 2]; those of an undirected graph lead both ways."""
-        sources, targets = ends.T
-        if not directed:
-            sources, targets, _ = both_ways(sources, targets)
-        return cls(csr.Graph.from_edges(ids.vertices, sources, targets), ids)
+    def _placed(cls, ids: Ids, ends: np.ndarray, directed: bool, kinds: list[Any] | None) -> Graph:
+        """The graph of edges between vertices, int64[m, 2], and their kinds; those of an undirected graph lead both
+        ways. Raises InputError if all kinds are None."""
+        if kinds and all(each is None for each in kinds):
+            raise InputError("no edge has the attribute `kind`", remedy="one that edges have, or None")
+        own = None if kinds is None else Kinds.of(["" if each is None else str(each) for each in kinds])
+        made = csr.Graph.from_edges(ids.vertices, ends[:, 0], ends[:, 1], kinds=own)
+        return cls(made if directed else with_reverses(made, np.ones(made.edges, np.bool_))[0], ids)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], format: str | None = None, **options: Any) -> Graph:
@@ -232,7 +254,7 @@ class Graph:
         if not isinstance(sha256, str | None):
             raise InputError(f"{shown(sha256)} is no sha256 of a graph", remedy="64 hex digits")
         found = open_graph(name, sha256)
-        return cls(lambda: found.raw, lambda: found.ids, found.dag)
+        return cls(lambda: found.raw, lambda: found.ids, found.dag, kinds=found.kinds)
 
     @classmethod
     def of_parts(
@@ -242,9 +264,12 @@ class Graph:
         ids: Ids | Callable[[], Ids],
         checksum: str,
         check: Callable[[], None],
+        edges: Callable[[], csr.Graph] | None,
+        kinds: Sequence[str],
     ) -> Graph:
-        """A graph of which there are only these parts, as in an index file; `rows` is None if it is acyclic."""
-        made = cls(lambda: _raw_of(made), ids, dag, rows, check)
+        """A graph of which there are only these parts, as in an index file; `rows` is None if it is acyclic, `edges`
+        if they have no kinds."""
+        made = cls(edges or (lambda: _raw_of(made)), ids, dag, rows, check, kinds)
         made.__dict__["checksum"] = checksum
         return made
 
@@ -273,7 +298,9 @@ class Graph:
     @property
     def vertices(self) -> int:
         """Number of vertices n."""
-        return int(self.dag.component.shape[0]) if "dag" in self.__dict__ else self.raw.vertices
+        if "dag" in self.__dict__:
+            return int(self.dag.component.shape[0])
+        return self.raw.vertices if callable(self._ids) else self._ids.vertices
 
     @property
     def edges(self) -> int:
@@ -284,6 +311,30 @@ class Graph:
     def acyclic(self) -> bool:
         """Whether there is no cycle of two or more vertices."""
         return self.dag.vertices - 1 == self.vertices
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of edges, in the order in which they first occur; none if edges have no kinds.
+
+        >>> gb.Graph.from_edges(["app", "app"], ["lib", "pytest"], kinds=["runtime", "dev"]).kinds
+        ('runtime', 'dev')
+        """
+        return () if self.raw.kinds is None else self.raw.kinds.names
+
+    def only(self, kind: str | Iterable[str]) -> Graph:
+        """The graph of the same vertices and the edges of one kind, or of several.
+
+        Raises InputError, which suggests similar ones, for a kind that no edge has.
+
+        >>> graph = gb.Graph.from_edges(["app", "lib"], ["lib", "pytest"], kinds=["runtime", "dev"])
+        >>> gb.build(graph.only(kind="runtime")).descendants("app").tolist()
+        ['lib']
+        """
+        wanted = [kind] if isinstance(kind, str) else [*map(str, id_column(kind, "kind"))]
+        if not self.kinds or (kinds := self.raw.kinds) is None:
+            remedy = "from_edges(..., kinds=[...]); of a file --kind COLUMN of import, kind=COLUMN of Graph.read"
+            raise InputError("the edges of this graph have no kinds", remedy=remedy)
+        return Graph(self.raw.at(kinds.of_some(wanted)), self.ids, check=self.check)
 
     @cached_property
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
@@ -394,10 +445,11 @@ class Graph:
         return self.ids_of(rows[1][rows[0][vertex] : rows[0][vertex + 1]])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"ids": self.ids, "dag": self.dag, "rows": None if self.acyclic else self.rows}
+        whole = {"raw": self.raw} if self.kinds else {"kinds": ()}
+        return {"ids": self.ids, "dag": self.dag, "rows": None if self.acyclic else self.rows} | whole
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(lambda: _raw_of(self), **state)  # type: ignore[misc]
+        self.__init__(**{"raw": lambda: _raw_of(self)} | state)  # type: ignore[misc]
 
     def __repr__(self) -> str:
         known = [repr(self.ids.label_of(vertex)) for vertex in range(min(self.vertices, 3))]
@@ -448,6 +500,13 @@ def _ids_of(nodes: Iterable[Any], what: str) -> Ids:
     if np.unique(labels).size != labels.size:
         raise InputError(f"{what}: an id occurs twice")
     return ids_from(labels.astype(np.int64))
+
+
+def _attribute(name: Any) -> str:
+    """The name of an attribute of edges. Raises InputError for what is none."""
+    if not isinstance(name, str):
+        raise InputError(f"kind {shown(name)}: the name of an attribute of edges is expected")
+    return name
 
 
 def _named(names: Sequence[str]) -> Named:

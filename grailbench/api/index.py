@@ -19,6 +19,7 @@ from grailbench.api.explain import Explanation
 from grailbench.api.graph import Graph, whole
 from grailbench.api.kernels import place, place_at_once, within
 from grailbench.api.notebook import card
+from grailbench.api.updates import Updates
 from grailbench.distributed import shards
 from grailbench.errors import InputError, of_system
 from grailbench.graph.arguments import check_path, coded_columns, flag, id_columns, shown, uncoded, whole_number
@@ -31,7 +32,7 @@ from grailbench.problems.counts.index import task_of
 from grailbench.problems.counts.sweep import count_all
 from grailbench.problems.reachability.index import Decision, OnePair, Params
 from grailbench.util.guard import interruptible, interruptible_but
-from grailbench.util.words import size
+from grailbench.util.words import count, size
 
 _A_BATCH = 1 << 20  #: most pairs that a matrix asks at once
 _NO_LEVELS = np.empty(0, VERTEX)
@@ -40,7 +41,7 @@ _CHECK_EVERY = 0.01  #: seconds between two looks of single questions whether th
 
 
 @interruptible_but("reaches", "reaches_vertices")  # which take less time than that, and ask by `_prepare` and `_ask`
-class Index:
+class Index(Updates):
     """An index of a graph, which answers questions of reachability; `grailbench.build` and `grailbench.load` make one.
 
     Every vertex reaches itself. Vertices are given and returned as the ids of the graph. Any number of threads may ask
@@ -64,6 +65,8 @@ class Index:
         self._graph, self._engine = graph, engine
         self._lock = threading.Lock()
         self._component = None if engine.raw or graph.acyclic else graph.dag.component  # of each vertex in queries
+        if engine.added is not None:
+            self._component = engine.added.component
         self._one_pair: Any = _UNASKED
         # the filters, where they can be asked by ids as each id is its vertex
         self._quick: Callable[[int, int, int], bool | None] = lambda at, source, target: None
@@ -366,6 +369,8 @@ class Index:
         found = self._engine.index.decide(a, b)
         if found is None:
             why = "this implementation does not tell which of its steps answered"
+            if self._engine.added is not None:
+                why = f"asked together with {count(self._engine.added.sources.size, 'new edge')} on top of the index"
             found = Decision(path is not None, self.implementation, why)
         known = {a: u, b: v}  # of other components the least vertex
         names = [ids.label_of(known.get(c, int(np.argmax(component == c)))) for c in found.vertices]
@@ -389,7 +394,10 @@ class Index:
         return _unpacked, (packed(self.graph, self._engine),)
 
     def __repr__(self) -> str:
-        return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, of {self.graph.vertices:,} vertices>"
+        added = self._engine.added
+        more = "" if added is None else f" and {count(added.sources.size, 'new edge')}"
+        of = f"of {self.graph.vertices:,} vertices{more}"
+        return f"<grailbench.Index: {self.implementation}, {self.nbytes:,} bytes, {of}>"
 
     def _repr_html_(self) -> str:
         of = f"{self.graph.vertices:,} vertices, {self.graph.edges:,} edges"

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from grailbench.graph.csr import Dag
+from grailbench.graph.sweeps import number, spread
 from grailbench.util.compiled import njit
 from grailbench.util.cores import usable_cores
 
@@ -184,27 +185,6 @@ def lowest(offsets: np.ndarray, targets: np.ndarray, common: np.ndarray, chosen:
 
 
 @njit(cache=True, nogil=True)
-def spread(offsets: np.ndarray, targets: np.ndarray, order: np.ndarray, seeds: np.ndarray, words: np.ndarray) -> None:
-    """Gives bit i of a vertex's words to all that seed i reaches, itself included.
-
-    order int32[k]: vertices, each before those it has edges to, beginning with or before the first seed
-    seeds int32[at most 512]; words uint64[n, 8], all 0
-    """
-    for i in range(seeds.shape[0]):
-        words[seeds[i], i >> 6] |= np.uint64(1) << np.uint64(i & 63)
-    for i in range(order.shape[0]):
-        u = order[i]
-        some = np.uint64(0)
-        for w in range(words.shape[1]):
-            some |= words[u, w]
-        if some:
-            for k in range(offsets[u], offsets[u + 1]):
-                v = targets[k]
-                for w in range(words.shape[1]):
-                    words[v, w] |= words[u, w]
-
-
-@njit(cache=True, nogil=True)
 def look_up(words: np.ndarray, seed_of: np.ndarray, ends: np.ndarray, bits: np.ndarray) -> None:
     """Sets bits[i, j] (bool[k, t]) to whether the seed seed_of[i] (int64[k]) reaches ends[j] (int32[t])."""
     for i in range(seed_of.shape[0]):
@@ -229,16 +209,17 @@ def reach_matrix(dag: Dag, sources: np.ndarray, targets: np.ndarray) -> Iterator
     distinct, row = np.unique(sources, return_inverse=True)
     position = positions(dag)
     distinct = distinct[np.argsort(position[distinct], kind="stable")]
-    number = np.empty(dag.vertices, np.int64)
-    number[distinct] = np.arange(distinct.shape[0])
-    row = number[sources]
+    rank = np.empty(dag.vertices, np.int64)
+    rank[distinct] = np.arange(distinct.shape[0])
+    row = rank[sources]
     by_seed = np.argsort(row, kind="stable")
     words = np.empty((dag.vertices, BITS // 64), np.uint64)
     last = int(position[targets].max()) if targets.size else -1
     for first in range(0, distinct.shape[0], BITS):
         block = np.ascontiguousarray(distinct[first : first + BITS]).astype(np.int32)
         words[:] = 0
-        spread(dag.offsets, dag.children, dag.order[int(position[block[0]]) : last + 1], block, words)
+        number(block, words)
+        spread(dag.offsets, dag.children, dag.order[int(position[block[0]]) : last + 1], words)
         mine = by_seed[np.searchsorted(row[by_seed], first) : np.searchsorted(row[by_seed], first + BITS)]
         bits = np.empty((mine.shape[0], targets.shape[0]), np.bool_)
         look_up(words, row[mine] - first, targets, bits)

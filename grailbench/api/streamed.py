@@ -42,7 +42,7 @@ def built(
     stream = streams.opened(source, vertices)
 
     def save(dag: Dag, arrays: dict[str, np.ndarray], path: Path) -> None:
-        graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag)  # type: ignore[arg-type,return-value]
+        graph = Graph(lambda: None, Counted(dag.vertices - 1, stream.first), dag, kinds=())  # type: ignore[arg-type,return-value]
         made = Engine(Streamed, params, lambda: Streamed.restored(dag, params, arrays), here, lambda: None)
         engine.write(graph, made, path)
 

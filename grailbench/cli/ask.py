@@ -44,6 +44,8 @@ class _WithNumbers(click.Command):
 @click.argument("graph", type=options.GRAPH_OR_FILE)
 @click.argument("source", metavar="[U", required=False)
 @click.argument("target", metavar="V]", required=False)
+@click.option("--only", multiple=True, metavar="kind=NAME",
+              help="Ask on the edges of this kind alone; may repeat: of one of these kinds.")  # fmt: skip
 @click.option("--pairs", type=options.FILE, help="Ask the pairs of a file, as --queries of run reads them (also .gz, "
               ".csv); - is the standard input.")  # fmt: skip
 @click.option("--source", "--source-column", "source_column", metavar="COLUMN",
@@ -83,6 +85,7 @@ def ask(graph, **flags):
     Examples:
       grailbench ask kegg-like 17 1500 --explain
       grailbench ask kegg-like --descendants 17 --count
+      grailbench ask needs app zlib --only kind=runtime
       grailbench ask kegg-like --ancestors 1500 --ancestors 1501 --within 3 --distances
       echo "17 1500" | grailbench ask kegg-like --pairs - --path --json
       grailbench ask kegg-like 17 1500 --impl sequential --save kegg.index
@@ -186,7 +189,9 @@ class Set(NamedTuple):
 def _searched(chosen: Chosen | None, flags: SimpleNamespace) -> Asked | Set | None:
     """The answer for U V, --descendants or --ancestors by a search that loads no kernels, which takes most of the time
     of such a question. None for another question, or if the search takes longer than that."""
-    further = flags.path or flags.within is not None or flags.topological or flags.distances or flags.filters
+    further = (
+        flags.path or flags.within is not None or flags.topological or flags.distances or flags.filters or flags.only
+    )
     if chosen is None or not _alone(flags) or flags.index_file or further:
         return None
     import numpy as np
@@ -224,10 +229,13 @@ def _index(name: str, chosen: Chosen | None, flags: SimpleNamespace) -> Index:
     from grailbench.api import Graph, build, load
 
     if chosen is None:
-        if flags.index_file or flags.save:
+        if flags.index_file or (flags.save and not flags.only):
             raise click.UsageError(f"{name} is an index that was saved: leave out --index and --save")
-        return load(name, implementation=None if flags.impl == "auto" else flags.impl)
-    graph = Graph.open(*chosen)
+        if not flags.only:
+            return load(name, implementation=None if flags.impl == "auto" else flags.impl)
+    graph = load(name).graph if chosen is None else Graph.open(*chosen)
+    if flags.only:
+        graph = graph.only(kind=_kinds(flags.only))
     if flags.index_file:
         return load(flags.index_file, graph)
     for vertex in (flags.source, flags.target, *flags.descendants, *flags.ancestors):
@@ -239,6 +247,15 @@ def _index(name: str, chosen: Chosen | None, flags: SimpleNamespace) -> Index:
         index.save(flags.save)
         note(f"index: {flags.save}")
     return index
+
+
+def _kinds(only: tuple[str, ...]) -> list[str]:
+    """The kinds of edges in values of --only. Raises click.UsageError."""
+    parts = [each.partition("=") for each in only]
+    for text, (key, equals, _) in zip(only, parts, strict=True):
+        if not equals or key != "kind":
+            raise click.UsageError(f"--only {text}: kind=NAME is expected")
+    return [name for _, _, name in parts]
 
 
 def _pairs(graph: Graph, flags: SimpleNamespace) -> Pairs:

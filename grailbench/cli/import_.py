@@ -23,6 +23,9 @@ READ = (
     "--target", "--target-column", "target", metavar="COLUMN", help="Of a table, or of names: where an edge ends."
 )
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
+@click.option("--kind", metavar="COLUMN",
+              help="Of a table: kinds of edges, for ask --only; of names: which word of a line; of gml, graphml, gexf, "
+                   "json: which attribute of edges.")  # fmt: skip
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
 @options.many("--relation", None, "Of an ontology; may repeat. [default: is_a]", "relations", metavar="NAME")
 @click.option("--outside", is_flag=True, help="Of a Python tree: imported modules outside of it are vertices too.")
@@ -55,8 +58,8 @@ def import_(path, name, format, replace, as_json, no_header, **how):
       gexf    GEXF, of Gephi, likewise
       pajek   Pajek: arcs, edges in both directions, by labels if each vertex has its own
       tgf     Trivial Graph Format, likewise
-      sif     'source relation target ...' a line, of Cytoscape
-      ntriples N-Triples, N-Quads: from subject to object, but for literals
+      sif     'source relation target ...' a line, of Cytoscape; relations are kinds of edges
+      ntriples N-Triples, N-Quads: from subject to object, but for literals; predicates are kinds of edges
       json    node-link, JSON Graph Format, Cytoscape.js, CycloneDX, SPDX, npm's package-lock.json
       lock    lock files of Cargo, uv and Poetry: from a package to what it depends on
       obo     an ontology: from child to parent
@@ -73,6 +76,7 @@ def import_(path, name, format, replace, as_json, no_header, **how):
       grailbench import my-graph.gra --name mine
       grailbench import web-Google.txt.gz --name web-google --json
       grailbench import people.csv --name people --source follower --target followed
+      grailbench import needs.csv --name needs --kind scope
       grailbench import my-project --name history --format git
       sort edges.txt | grailbench import - --name sorted --renumber
     """

@@ -42,9 +42,10 @@ class _Opened:
 
 @dataclass(frozen=True)
 class BenchGraph(_Opened):
-    """A condensed graph, ready to be measured."""
+    """A condensed graph, ready to be measured; `kinds` names those of its edges, if they have some."""
 
     dag: Dag
+    kinds: tuple[str, ...] = ()
 
     @property
     def vertices(self) -> int:
@@ -141,7 +142,7 @@ def open_graph(name: str, sha256: str | None = None) -> BenchGraph:
         return BenchGraph(*_of_file(found), _dag(found))
     dag, meta = store.stored_dag(*_stored(place))
     store.require_same(meta["sha256"], sha256, place.name)
-    return BenchGraph(*_of_meta(place, meta), dag)
+    return BenchGraph(*_of_meta(place, meta), dag, tuple(meta.get("kinds", ())))
 
 
 def open_raw(name: str) -> RawGraph:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from grailbench.errors import InputError
+from grailbench.graph.kinds import Kinds
 from grailbench.graph.weights import of_values
 
 VERTEX = np.int32
@@ -21,13 +22,15 @@ class Graph:
     """A directed graph as a file gives it; it may have cycles, self-loops and duplicate edges.
 
     `sources` and `targets` are contiguous int32[m] with ids in [0, vertices). `weights` is int32[m], one positive
-    weight an edge (see `grailbench.graph.weights`), or None. The constructor checks nothing; `Graph.from_edges` does.
+    weight an edge (see `grailbench.graph.weights`), or None; `kinds` are those of the edges, or None. The constructor
+    checks nothing; `Graph.from_edges` does.
     """
 
     vertices: int
     sources: np.ndarray
     targets: np.ndarray
     weights: np.ndarray | None = None
+    kinds: Kinds | None = None
 
     @property
     def edges(self) -> int:
@@ -35,11 +38,13 @@ class Graph:
         return int(self.sources.shape[0])
 
     @classmethod
-    def from_edges(cls, vertices: int, sources, targets, weights: np.ndarray | None = None) -> Graph:
+    def from_edges(
+        cls, vertices: int, sources, targets, weights: np.ndarray | None = None, kinds: Kinds | None = None
+    ) -> Graph:
         """Checks edge arrays (any integer dtype, equal lengths; `weights` may be None) and makes a graph of them.
 
-        Raises InputError if a vertex id is out of range, the lengths differ, there are too many vertices, or a
-        weight is not usable (see `grailbench.graph.weights`).
+        Raises InputError if a vertex id is out of range, the lengths differ, there are too many vertices, a weight is
+        not usable (see `grailbench.graph.weights`), or the kinds are not those of so many edges.
         """
         sources, targets = np.asarray(sources), np.asarray(targets)
         if sources.shape != targets.shape or sources.ndim != 1:
@@ -59,7 +64,15 @@ class Graph:
             weights, message = of_values(np.asarray(weights), "the weights")
             if weights is None:
                 raise InputError(f"the weights are {message}")
-        return cls(int(vertices), *columns, weights)
+        if kinds is not None and (fault := kinds.fault(sources.size)):
+            raise InputError(fault)
+        return cls(int(vertices), *columns, weights, kinds)
+
+    def at(self, places: np.ndarray) -> Graph:
+        """The graph of the same vertices and the edges at these places (int64[k])."""
+        weights = None if self.weights is None else self.weights[places]
+        kinds = None if self.kinds is None else self.kinds.at(places)
+        return Graph(self.vertices, self.sources[places], self.targets[places], weights, kinds)
 
 
 def extent(ids: np.ndarray) -> tuple[int, int]:

@@ -356,6 +356,21 @@ def ids_from(labels: np.ndarray) -> Ids:
     return Listed(labels)
 
 
+def with_more(ids: Ids, labels: np.ndarray) -> Ids:
+    """The mapping in which those of some ids (int64[k], or object[k] of str) that are new follow the others, in the
+    order in which they first occur. Raises InputError for names among numbers, and numbers among names."""
+    if labels.size and ids.numeric == (labels.dtype == object):
+        kind, other = ("numbers", "names") if ids.numeric else ("names", "numbers")
+        raise InputError(f"{other} cannot be added: the ids of this graph are {kind}")
+    new = [*dict.fromkeys(labels[ids.vertices_of(labels) < 0].tolist())]
+    if not new:
+        return ids
+    known = ids.labels_of(np.arange(ids.vertices))
+    if isinstance(ids, Named):
+        return Named([*known, *new], ids.repository)
+    return ids_from(np.concatenate((known, np.array(new, np.int64))))
+
+
 def from_stored(vertices: int, description: dict, arrays: dict[str, np.ndarray]) -> Ids:
     """Restores a mapping from what `Ids.stored` returned. Raises ValueError if that is not a valid mapping.
 

@@ -23,6 +23,7 @@ from grailbench.errors import InputError
 from grailbench.graph import npy
 from grailbench.graph.csr import MOST_REVERSED, OFFSET, VERTEX, Dag, Graph
 from grailbench.graph.ids import Counted, Ids, from_stored
+from grailbench.graph.kinds import STORED, Kinds
 from grailbench.graph.weights import WEIGHT
 from grailbench.util import caches, outputs
 from grailbench.util.cores import usable_cores
@@ -54,14 +55,17 @@ def sha256_file(path: str | os.PathLike) -> str:
 
 
 def graph_sha256(graph: Graph, ids: Ids | None = None) -> str:
-    """The sha256 of a graph: of its vertex count, its edges in order, its weights if it has any, and its ids if they
-    are not 0, 1, ... It does not depend on the format of the file."""
+    """The sha256 of a graph: of its vertex count, its edges in order, their weights and kinds if they have any, and its
+    ids if they are not 0, 1, ... It does not depend on the format of the file."""
     digest = hashlib.sha256(f"graph {graph.vertices} {graph.edges}\n".encode())
     for ends in (graph.sources, graph.targets):
         digest.update(np.ascontiguousarray(ends, dtype="<i4"))
     if graph.weights is not None:
         digest.update(b"weights\n")
         digest.update(np.ascontiguousarray(graph.weights, dtype="<i4"))
+    if graph.kinds is not None:
+        digest.update(f"kinds {json.dumps(graph.kinds.names)}\n".encode())
+        digest.update(np.ascontiguousarray(graph.kinds.codes, dtype="<u2"))
     if ids is not None and ids.digest:
         digest.update(f"ids {ids.digest}\n".encode())
     return digest.hexdigest()
@@ -83,6 +87,8 @@ def save_graph(
         "sha256": graph_sha256(graph, ids),
     }  # fmt: skip
     arrays = {"sources": graph.sources, "targets": graph.targets, "weights": graph.weights, **labels}
+    if graph.kinds is not None:
+        arrays["kinds"], whole["kinds"] = graph.kinds.codes.astype(STORED), list(graph.kinds.names)
     return _write(Path(path), whole, {name: array for name, array in arrays.items() if array is not None}, check=check)
 
 
@@ -93,12 +99,14 @@ def load_graph(path: str | os.PathLike, sha256: str | None = None) -> tuple[Grap
     (an InputError) if the file is damaged, or of an old version that did not store the ids.
     """
     path = Path(path)
-    meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT})
+    meta, arrays = _read(path, "graph", {"sources": VERTEX, "targets": VERTEX}, {"weights": WEIGHT, "kinds": STORED})
     require_same(meta.get("sha256"), sha256, path)
     if arrays["sources"].shape != (meta.get("edges"),) or arrays["targets"].shape != (meta.get("edges"),):
         raise _damaged(path, "its edge arrays are not as long as its edge count")
     try:
-        return Graph.from_edges(meta["vertices"], **arrays), meta
+        codes = arrays.pop("kinds", None)
+        kinds = None if codes is None else Kinds.restored(codes, meta["kinds"])
+        return Graph.from_edges(meta["vertices"], **arrays, kinds=kinds), meta
     except (InputError, KeyError, TypeError) as error:
         raise _damaged(path, str(error)) from None
 

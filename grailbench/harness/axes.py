@@ -79,6 +79,9 @@ AXES = (
     Axis("trees", "trees", "Of `gpu-path`: a tree of its own for each label pair, or one for all, as its paper counts "
          "passes", "each", words=lambda name: f"{name} tree", unsaid=(None, "each"), hidden=(None, "each"),
          values=("each", "one"), late=True),
+    Axis("inserted", "inserted", "Of `updated` and FELINE-PK: how many of the graph's edges are inserted into an index "
+         "of the others", 0, "N", least=0, words=lambda n: f"{n:,} inserted", unsaid=(None, 0),
+         hidden=(None, 0), blank=0, late=True),
     Axis("devices", "GPUs", "GPUs of this host that share the queries", 1, "N", least=1,
          words=lambda n: count(n, "GPU"), unsaid=(None, 1), hidden=(None, 1), machine=True, late=True),
     Axis("memory", "memory", "Bytes, also as 500MB or 8GB: of the closure that `core` keeps, 0 for a quarter of what "

@@ -20,7 +20,7 @@ from grailbench.problems.reachability.cpu.search import scratch
 from grailbench.problems.reachability.gpu.fused.host import label_fault, record_width
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import Labels
-from grailbench.util import DOCS, temporary
+from grailbench.util import temporary
 
 _BLOCK = 1024  #: queries that a thread takes at a time
 _FEW = 64  #: queries that are answered one by one
@@ -130,7 +130,7 @@ class Streamed(Implementation):
     """
 
     name = "streamed"
-    source = f"grailbench ({DOCS}explanation/gpu-fused/)"
+    source = "grailbench"
     cost = "labels O(d n + m) work, edges read from disk about seven times; 4 (2 d + 3) bytes a vertex, hubs 16 more"
     counts = NAMES
     axes = frozenset({"dim", "threads", "memory"})

@@ -11,6 +11,7 @@ from grailbench.compare.ranking import Duel, Over, generated_kind
 from grailbench.compare.ratios import Ratio, span
 from grailbench.compare.stability import is_unstable
 from grailbench.harness.cells import Cell
+from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Interval
 from grailbench.report.measured import statuses
 from grailbench.report.table import Column, Table, tabulate
@@ -198,7 +199,8 @@ def _contest_table(found: Contest, generated: bool) -> Table:
          "configuration": each.own and each.own.cell.label, "value": each.own and each.own.value,
          "other": each.other and each.other.cell.label, "other_value": each.other and each.other.value,
          "other_pairs": each.other and each.other.cell.queries, "ratio": each.value,
-         "low": each.interval and each.interval.low, "high": each.interval and each.interval.high}
+         "low": each.interval and each.interval.low, "high": each.interval and each.interval.high,
+         "status": max((best.cell.status for best in (each.own, each.other) if best), key=STATUSES.index, default=None)}
         for graph, own in duels.items() for side, each in own.items()
     ]  # fmt: skip
     notes = ["The best of our configurations over the best of the others; below 1 ours is better.", _INTERVAL]

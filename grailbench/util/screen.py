@@ -123,10 +123,10 @@ class Grid:
         parts, heads, keys = [columns], [""] * len(self.lines), [i for i in columns if i < self.keys]
         if self._fit(columns, width, gap) is None:
             rest = [i for i in columns if i >= self.keys]
+            first = rest[:1] if rest and not self.headers[rest[0]] else []
             if keys and sum(self._sizes[i][0] + gap for i in keys) <= width // 2:
-                parts = self._parts(rest, width, keys)
+                parts = self._parts(rest[len(first) :], width, keys + first)
             else:
-                first = rest[:1] if rest and not self.headers[rest[0]] else []
                 parts = self._parts(rest[len(first) :], width, first)
                 heads = [self._head(line, keys) for line in self.lines]
         for line in fold(title, width) if title else ():

@@ -104,7 +104,7 @@ def _places_of_core(found: Digraph, number: int, report: Report) -> None:
     arrays["sources"], arrays["targets"] = records.records(far)
     arrays["shape"] = np.array([far.above, far.core.shape[0]], np.int64)
     report("problems.reachability.core.records:answer_wide",
-         _answers(found, index.CoreIndex(dag, Params(), arrays, None).query_batch))  # fmt: skip
+         _answers(found, index.CoreIndex(dag, Params(), arrays).query_batch))  # fmt: skip
 
 
 def _positive(columns: tuple) -> tuple:

@@ -5,7 +5,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class _Format(NamedTuple):
     options: tuple[str, ...] = ()
 
 
-_COLUMNS = ("source", "target", "weight")
+_COLUMNS = ("source", "target", "weight", "kind")
 _FORMATS = {
     "gra": _Format("GRAIL's .gra, with or without the graph_for_greach line", "rows", (".gra",),
                    rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:", True),
@@ -49,7 +49,7 @@ _FORMATS = {
                      None, True, ("vertices", "renumber")),
     # `go mod graph`: module@version, of which the main module has none
     "names": _Format("edge list of names: two words a line, or two texts with a tab between them", "tables", (),
-                     rb"[^\s#%]+ [^\s@]+@v\d[^\s]*\s*\n", True, ("source", "target")),
+                     rb"[^\s#%]+ [^\s@]+@v\d[^\s]*\s*\n", True, ("source", "target", "kind")),
     "csv": _Format("table with an edge a line, columns by name", "tables", (".csv",),
                    rb'(?i:[ \t]*"?sep=[^\n]"?[ \t]*\n)', options=(*_COLUMNS, "header")),
     "tsv": _Format("the same with tabs", "tables", (".tsv",), options=(*_COLUMNS, "header")),
@@ -67,16 +67,19 @@ _FORMATS = {
     "npz": _Format("CSR arrays offsets and targets, or scipy.sparse.save_npz", "npz", (".npz",), rb"PK\x03\x04"),
     "dot": _Format("Graphviz DOT", "languages", (".dot", ".gv"),
                    rb"(?is:(?:\s|//[^\n]*+\n|/\*.*?\*/|#[^\n]*+\n)*(?:strict\s+)?(?:di)?graph\b[^{\[]{0,200}\{)", True),
-    "gml": _Format("GML", "languages", (".gml",), rb"(?i:(?:\s|#[^\n]*+\n|[a-z]+[ \t]+[^\n\[]*\n)*?graph\s*\[)"),
-    "graphml": _Format("GraphML", "languages", (".graphml",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<graphml\b)"),
-    "gexf": _Format("GEXF, of Gephi", "languages", (".gexf",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<gexf\b)"),
+    "gml": _Format("GML", "languages", (".gml",), rb"(?i:(?:\s|#[^\n]*+\n|[a-z]+[ \t]+[^\n\[]*\n)*?graph\s*\[)",
+                   options=("kind",)),
+    "graphml": _Format("GraphML", "languages", (".graphml",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<graphml\b)",
+                       options=("kind",)),
+    "gexf": _Format("GEXF, of Gephi", "languages", (".gexf",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<gexf\b)",
+                    options=("kind",)),
     "pajek": _Format("Pajek", "listings", (".net", ".paj"), rb"(?i:(?:\s|%[^\n]*+\n)*\*(?:vertices|network)\b)", True),
     "tgf": _Format("Trivial Graph Format: vertices, a line #, edges", "listings", (".tgf",), None, True),
     "sif": _Format("Cytoscape's: source, relation, targets", "listings", (".sif",), None, True),
     "ntriples": _Format("N-Triples and N-Quads: from subject to object", "listings", (".nt", ".nq"),
                         rb"(?:\s|#[^\n]*+\n)*(?:<[^<>\s]+>|_:\w+)[ \t]+<[^<>\s]*:[^<>\s]*>[ \t]+[<_\"]", True),
     "json": _Format("JSON: node-link, JSON Graph Format, Cytoscape.js, CycloneDX, SPDX, package-lock.json",
-                    "documents", (".json",), rb"\s*\{\s*\""),
+                    "documents", (".json",), rb"\s*\{\s*\"", options=("kind",)),
     "lock": _Format("lock file of Cargo, uv or Poetry: from package to dependency", "documents", (".lock",),
                     rb"(?s:(?:\s|#[^\n]*+\n).{0,2000}?\n|(?:version|revision)\b.{0,2000}?\n)?\[\[package\]\]"),
     "obo": _Format("ontology in OBO format: from child to parent", "languages", (".obo",), rb"\s*format-version\s*:",
@@ -118,6 +121,8 @@ class Options:
     source, target, weight
                columns of a table, by name, or by number from 1 where it has no header; None for the usual ones, and
                for no weights
+    kind       the column of a table with the kinds of edges, or the attribute of edges in other formats; None for those
+               that a format has by itself, as N-Triples has predicates, or none
     header     whether a table begins with the names of its columns
     relations  relations of an ontology whose edges are taken; empty for is_a
     outside    whether modules outside of a Python tree are vertices too
@@ -128,6 +133,7 @@ class Options:
     source: str | None = None
     target: str | None = None
     weight: str | None = None
+    kind: str | None = None
     header: bool = True
     relations: tuple[str, ...] = ()
     outside: bool = False
@@ -216,7 +222,7 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         _check_filled(text.size, head, path, wanted)
         named = format is not None
         format = format or (_format_of_folder(path) if path.is_dir() else _format_of(head, source.named))
-        if not named and format == "edges" and wanted.source:
+        if not named and format == "edges" and (wanted.source or wanted.kind):
             format = "tsv" if b"\t" in head else "names"  # numbers with tabs between them are both; the columns decide
         text = with_line_feeds(text) if _FORMATS[format].lines else text
         taken = wanted.of(format) | (
@@ -225,6 +231,8 @@ def read_source(source: Source, format: str | None = None, /, **options) -> Read
         module = importlib.import_module(f"grailbench.graph.readers.{_FORMATS[format].module}")
         began = perf_counter()
         found = getattr(module, f"read_{format}")(text, **taken)
+        if found.graph.kinds is not None:
+            found = replace(found, notes=(*found.notes, found.graph.kinds.described()))
     times = {"load_seconds": loaded - started, "parse_seconds": perf_counter() - began}
     return Reading(**vars(found), format=format, text_bytes=text.size, **times)
 

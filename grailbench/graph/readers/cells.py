@@ -21,6 +21,7 @@ import numpy as np
 from grailbench.errors import GrailbenchError, InputError, MachineLacks, install
 from grailbench.graph.csr import VERTEX, Graph
 from grailbench.graph.ids import Ids, Named, ids_from, is_number
+from grailbench.graph.kinds import Kinds
 from grailbench.graph.readers.text import Found, check_memory, check_vertices
 from grailbench.util.words import did_you_mean
 
@@ -199,12 +200,14 @@ def found_of(
     targets: Sequence | np.ndarray,
     vertices: Sequence[str] = (),
     repository: str | None = None,
+    kinds: Sequence[str] | None = None,
 ) -> Found:
     """The graph with these edges, from sources[i] to targets[i], and its ids.
 
     sources, targets  the labels of the ends of each edge: both str, or both numpy arrays of integers
     vertices          labels of vertices that need not have an edge
     repository        the git repository whose commits the vertices are, see `Named`
+    kinds             the kind of each edge
 
     If all labels are numbers, the vertices are in their order and the ids are these; otherwise they are in the order of
     `vertices` and then of the file. Raises InputError if there are more than fit, and TooLittleMemory.
@@ -230,7 +233,8 @@ def found_of(
     else:
         ids = Named(known, repository)
     codes = codes[len(vertices) :].astype(VERTEX)
-    return Found(Graph(known.size, codes[0::2].copy(), codes[1::2].copy()), ids)
+    graph = Graph(known.size, codes[0::2].copy(), codes[1::2].copy(), kinds=None if kinds is None else Kinds.of(kinds))
+    return Found(graph, ids)
 
 
 def needed(module: str, format: str) -> ModuleType:

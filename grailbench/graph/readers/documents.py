@@ -24,21 +24,24 @@ _DEPENDENCIES = ("dependencies", "optionalDependencies", "devDependencies", "pee
 _TO_DEPENDENCY = "edges go from a package to what it depends on"
 
 
-def read_json(text: np.ndarray) -> Found:
-    """Reads a graph in JSON (uint8[size]). Raises InputError if it is malformed or of no kind that is read."""
+def read_json(text: np.ndarray, kind: str | None = None) -> Found:
+    """Reads a graph in JSON (uint8[size]). Raises InputError if it is malformed or of no kind that is read.
+
+    kind  the attribute of edges that is their kind; None for a relation, an interaction, or the kind of a dependency
+    """
     with parsing("JSON", REFETCH):
         whole = json.loads(decoded(text))
     top = whole if isinstance(whole, dict) else {}
-    kind = next((read for keys, read in _KINDS.items() if all(key in top for key in keys)), None)
-    if kind is None:
+    read = next((read for keys, read in _READERS.items() if all(key in top for key in keys)), None)
+    if read is None:
         keys = ", ".join(list(top)[:6]) or type(whole).__name__
         remedy = (
             "nodes with links or edges, graph, elements, or a bill of materials; package-lock.json of npm 7 or newer"
         )
         raise InputError(f"JSON of no kind that is read: {keys[:80]}", remedy=remedy)
-    gathered = Gathered()
-    with parsing(f"a graph in JSON ({kind.__doc__})"):
-        return gathered.found(*kind(top, gathered))
+    gathered = Gathered(kind)
+    with parsing(f"a graph in JSON ({read.__doc__})"):
+        return gathered.found(*read(top, gathered))
 
 
 def _node_link(top: dict, gathered: Gathered) -> Iterable[str]:
@@ -54,9 +57,9 @@ def _node_link(top: dict, gathered: Gathered) -> Iterable[str]:
     if by_place and not all(_text(end) in places for pair in ends for end in pair):
         unknown = next(_text(end) for pair in ends for end in pair if _text(end) not in gathered.vertices)
         raise InputError(f"a link has the end {unknown[:60]!r}, which is no node")
-    for pair in ends:
+    for link, pair in zip(links, ends, strict=True):
         source, target = (places[_text(end)] if by_place else _text(end) for end in pair)
-        gathered.edge(source, target, not directed)
+        gathered.edge(source, target, not directed, link.get(gathered.kind))
     return ["ends of links are places of nodes, from 0"] if by_place else []
 
 
@@ -69,7 +72,8 @@ def _json_graph(top: dict, gathered: Gathered) -> Iterable[str]:
             gathered.vertex(_text(name))
         for edge in graph.get("edges", ()):
             directed = edge.get("directed", graph.get("directed", True))
-            gathered.edge(_text(edge["source"]), _text(edge["target"]), not directed)
+            kind = edge.get(gathered.kind or "relation", edge.get("metadata", {}).get(gathered.kind))
+            gathered.edge(_text(edge["source"]), _text(edge["target"]), not directed, kind)
     return counted(len(graphs))
 
 
@@ -79,7 +83,7 @@ def _cytoscape(top: dict, gathered: Gathered) -> Iterable[str]:
     elements = found if isinstance(found, list) else [*found.get("nodes", ()), *found.get("edges", ())]
     for data in (element["data"] for element in elements):
         if "source" in data:
-            gathered.edge(_text(data["source"]), _text(data["target"]))
+            gathered.edge(_text(data["source"]), _text(data["target"]), kind=data.get(gathered.kind or "interaction"))
         else:
             gathered.vertex(_text(data["id"]))
     return []
@@ -106,9 +110,9 @@ def _spdx(top: dict, gathered: Gathered) -> Iterable[str]:
         kind = relation["relationshipType"]
         ends = _text(relation["spdxElementId"]), _text(relation["relatedSpdxElement"])
         if kind == "DEPENDS_ON":
-            gathered.edge(*ends)
+            gathered.edge(*ends, kind=kind)
         elif kind.endswith("DEPENDENCY_OF"):
-            gathered.edge(*reversed(ends))
+            gathered.edge(*reversed(ends), kind=kind)
         else:
             left_out[kind] += 1
     others = ", ".join(f"{times} {kind}" for kind, times in left_out.items())
@@ -123,9 +127,9 @@ def _npm(top: dict, gathered: Gathered) -> Iterable[str]:
     names = _versioned(labels)
     for path, package in packages.items():
         gathered.vertex(names[path])
-        for wanted in (name for key in _DEPENDENCIES for name in package.get(key, ())):
+        for kind, wanted in ((key, name) for key in _DEPENDENCIES for name in package.get(key, ())):
             if (found := _installed(path, wanted, packages)) is not None:
-                gathered.edge(names[path], names[found])
+                gathered.edge(names[path], names[found], kind=kind)
     return [_TO_DEPENDENCY]
 
 
@@ -140,7 +144,7 @@ def _installed(path: str, wanted: str, packages: Mapping) -> str | None:
         path = path.rpartition("node_modules/")[0].rstrip("/") if "node_modules/" in path else ""
 
 
-_KINDS: dict[tuple[str, ...], Callable[[dict, Gathered], Iterable[str]]] = {
+_READERS: dict[tuple[str, ...], Callable[[dict, Gathered], Iterable[str]]] = {
     ("bomFormat", "dependencies"): _cyclonedx,
     ("spdxVersion", "relationships"): _spdx,
     ("lockfileVersion", "packages"): _npm,

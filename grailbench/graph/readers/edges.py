@@ -341,8 +341,12 @@ def with_reverses(graph: Graph, undirected: np.ndarray) -> tuple[Graph, tuple[st
     if not undirected.any():
         return graph, ()
     which = "each edge" if undirected.all() else f"{np.count_nonzero(undirected):,} of {undirected.size:,} edges"
-    ends = both_ways(graph.sources, graph.targets, graph.weights, undirected)
-    return Graph(graph.vertices, *ends), (f"undirected: {which} in both directions",)
+    ends, kinds = (graph.sources, graph.targets), graph.kinds
+    if kinds is not None:
+        kinds = kinds._replace(codes=both_ways(*ends, kinds.codes, undirected)[2])
+    return Graph(graph.vertices, *both_ways(*ends, graph.weights, undirected), kinds), (
+        f"undirected: {which} in both directions",
+    )
 
 
 def _line_of_edge(text: np.ndarray, edge: int, first: int) -> int:

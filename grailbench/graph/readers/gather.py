@@ -12,9 +12,14 @@ from grailbench.graph.readers.text import Found
 
 
 class Gathered:
-    """Vertices, in the order in which they are added, and edges; those of `undirected` lead both ways."""
+    """Vertices, in the order in which they are added, and edges; those of `undirected` lead both ways.
 
-    def __init__(self):
+    kind  the attribute of edges that the user named as their kind
+    """
+
+    def __init__(self, kind: str | None = None):
+        self.kind = kind
+        self.kinds: list[object] = []
         self.vertices: dict[str, None] = {}
         self.sources: list[str] = []
         self.targets: list[str] = []
@@ -23,16 +28,22 @@ class Gathered:
     def vertex(self, name: str) -> None:
         self.vertices[name] = None
 
-    def edge(self, source: str, target: str, undirected: bool = False) -> None:
+    def edge(self, source: str, target: str, undirected: bool = False, kind: object = None) -> None:
         self.sources.append(source)
         self.targets.append(target)
         self.undirected.append(undirected)
+        self.kinds.append(kind)
 
     def found(self, *notes: str) -> Found:
-        """The graph, with notes. Raises InputError if it has no vertex."""
+        """The graph, with notes. Raises InputError if it has no vertex, or no edge has the attribute `kind`."""
         if not (self.vertices or self.sources):
             raise InputError("the file holds no vertex")
-        found = found_of(self.sources, self.targets, list(self.vertices))
+        kinds = None
+        if any(kind is not None for kind in self.kinds):
+            kinds = ["" if kind is None else str(kind) for kind in self.kinds]
+        elif self.kind is not None:
+            raise InputError(f"no edge has an attribute {self.kind[:60]!r}", remedy="--kind names one that edges have")
+        found = found_of(self.sources, self.targets, list(self.vertices), kinds=kinds)
         graph, both = with_reverses(found.graph, np.array(self.undirected, np.bool_))
         return replace(found, graph=graph, notes=(*notes, *both))
 

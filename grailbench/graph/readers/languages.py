@@ -208,12 +208,13 @@ def _name(parts: list[str]) -> str:
 _GML = re.compile(r'\s+|#[^\n]*|(?P<open>\[)|(?P<close>\])|"(?P<text>[^"]*)"|(?P<word>[^\s\[\]"]+)')
 
 
-def read_gml(text: np.ndarray) -> Found:
-    """Reads the graphs in a GML file (uint8[size]). Raises InputError if it is malformed."""
+def read_gml(text: np.ndarray, kind: str | None = None) -> Found:
+    """Reads the graphs in a GML file (uint8[size]); `kind` is the attribute of edges that is their kind. Raises
+    InputError if it is malformed."""
     graphs = [value for key, value in _gml(decoded(text)) if key == "graph" and isinstance(value, list)]
     if not graphs:
         raise InputError("no graph [ ... ]", remedy="graph [ node [ id 0 ] edge [ source 0 target 0 ] ]")
-    gathered, notes = Gathered(), counted(len(graphs))
+    gathered, notes = Gathered(kind), counted(len(graphs))
     for graph in graphs:
         labels: dict[str, str | None] = {}
         edges = []
@@ -223,15 +224,17 @@ def read_gml(text: np.ndarray) -> Found:
                 label = dict(value).get("label")
                 labels[name] = label if isinstance(label, str) else None
             elif key == "edge":
-                edges.append((_gml_value(value, key, "source"), _gml_value(value, key, "target")))
-        for end in (end for edge in edges for end in edge):
+                edges.append(
+                    (_gml_value(value, key, "source"), _gml_value(value, key, "target"), dict(value).get(kind))
+                )
+        for end in (end for edge in edges for end in edge[:2]):
             labels.setdefault(end, None)
         names, more = by_label(labels)
         notes += [note for note in more if note not in notes]
         for name in names.values():
             gathered.vertex(name)
-        for source, target in edges:
-            gathered.edge(names[source], names[target], dict(graph).get("directed") != "1")
+        for source, target, kind_of in edges:
+            gathered.edge(names[source], names[target], dict(graph).get("directed") != "1", kind_of)
     return gathered.found(*notes)
 
 
@@ -286,24 +289,25 @@ _DIRECTED = {
 }
 
 
-def read_graphml(text: np.ndarray) -> Found:
-    """Reads the graphs in a GraphML file (uint8[size]). Raises InputError if it is malformed or has hyperedges."""
-    return _xml(text, "graphml", "GraphML", "edgedefault", "directed")
+def read_graphml(text: np.ndarray, kind: str | None = None) -> Found:
+    """Reads the graphs in a GraphML file (uint8[size]); `kind` is the attribute of edges that is their kind. Raises
+    InputError if it is malformed or has hyperedges."""
+    return _xml(text, "graphml", "GraphML", ("edgedefault", "directed"), kind)
 
 
-def read_gexf(text: np.ndarray) -> Found:
-    """Reads the graph in a GEXF file (uint8[size]). Raises InputError if it is malformed."""
-    return _xml(text, "gexf", "GEXF", "defaultedgetype", "type")
+def read_gexf(text: np.ndarray, kind: str | None = None) -> Found:
+    """Reads the graph in a GEXF file (uint8[size]); `kind` as of GraphML. Raises InputError if it is malformed."""
+    return _xml(text, "gexf", "GEXF", ("defaultedgetype", "type"), kind)
 
 
-def _xml(text: np.ndarray, root: str, language: str, usual: str, own: str) -> Found:
+def _xml(text: np.ndarray, root: str, language: str, names: tuple[str, str], kind: str | None) -> Found:
     """The graphs in an XML file whose root is so called.
 
-    usual, own  the attributes of a graph and of an edge that say whether edges are directed
+    names  the attributes of a graph and of an edge that say whether edges are directed
     """
     filled = np.flatnonzero(text[:4] != ord(" "))
     text = text[filled[0] if filled.size else 0 :]  # blanks in place of a byte order mark, which XML does not allow
-    gathered = Gathered()
+    gathered = Gathered(kind)
     with parsing(f"a graph in {language}", REFETCH):
         top = ElementTree.parse(io.BufferedReader(Bytes(text))).getroot()  # noqa: S314 - expat bounds entities
         space = top.tag.removesuffix(root)
@@ -312,15 +316,26 @@ def _xml(text: np.ndarray, root: str, language: str, usual: str, own: str) -> Fo
             raise InputError("no graph", remedy=f"<{root}><graph>...")
         default = "undirected" if language == "GEXF" else ""
         for graph in graphs:
-            _collect(graph, space, (usual, own), default, gathered)
+            _collect(graph, space, names, _keys(top, space, kind), default, gathered)
     return gathered.found(*counted(len(graphs)))
 
 
-def _collect(graph: Element, space: str, names: tuple[str, str], usual: str, gathered: Gathered) -> None:
+def _keys(top: Element, space: str, kind: str | None) -> dict[str | None, str | None]:
+    """The identifiers under which the values of an attribute stand in an edge, with the value of an edge without it."""
+    attributes = (*top.iter(f"{space}key"), *top.iter(f"{space}attribute"))
+    named = (each for each in attributes if kind and kind in (each.get("attr.name"), each.get("title"), each.get("id")))
+    return {each.get("id"): each.findtext(f"{space}default") for each in named}
+
+
+def _collect(
+    graph: Element, space: str, names: tuple[str, str], keys: dict[str | None, str | None], usual: str,
+    gathered: Gathered,
+) -> None:  # fmt: skip
     """Collects the nodes and edges of a graph and of those inside it.
 
     space  the namespace of all elements, in braces
     names  the attributes of a graph and of an edge that say whether edges are directed
+    keys   see `_keys`
     usual  what the graph around it says
     """
     usual = graph.get(names[0], usual)
@@ -333,11 +348,20 @@ def _collect(graph: Element, space: str, names: tuple[str, str], usual: str, gat
             if direction not in _DIRECTED:
                 raise InputError(f"{names[0]} {direction[:60]!r}: 'directed' or 'undirected' is expected")
             ends = _attribute(element, "edge", "source"), _attribute(element, "edge", "target")
-            gathered.edge(*ends, not _DIRECTED[direction])
+            gathered.edge(*ends, not _DIRECTED[direction], _kind(element, gathered.kind, keys))
         elif kind == "hyperedge":
             raise InputError("a hyperedge, which joins any number of nodes, is no edge of a directed graph")
         for inner in (element, *element.findall(f"{space}graph"))[kind not in ("nodes", "edges") :]:
-            _collect(inner, space, names, usual, gathered)
+            _collect(inner, space, names, keys, usual, gathered)
+
+
+def _kind(element: Element, kind: str | None, keys: dict[str | None, str | None]) -> str | None:
+    """The value of an attribute of an edge, which may be one of XML too; None without it."""
+    if kind is None:
+        return None
+    values = ((each.get("key", each.get("for")), each.get("value", each.text)) for each in element.iter())
+    found = [*(value for key, value in values if key in keys), element.get(kind), *keys.values()]
+    return next((value for value in found if value is not None), None)
 
 
 def _attribute(element: Element, kind: str, name: str) -> str:
@@ -367,11 +391,12 @@ def read_obo(text: np.ndarray, relations: tuple[str, ...]) -> Found:
         if relation not in occurring:
             raise InputError(f"no relation {relation!r}", remedy=did_you_mean(relation, occurring))
     wanted = relations or ("is_a",)
-    edges = [(u, v) for u, relation, v in edges if relation in wanted]
+    edges = [edge for edge in edges if edge[1] in wanted]
     ids = dict.fromkeys(term.id for term in current)
     if not ids:
         raise InputError("the file holds no term", remedy="[Term] and its id: in OBO format")
-    found = found_of([u for u, _ in edges], [v for _, v in edges], list(ids))
+    sources, kinds, targets = zip(*edges, strict=True) if edges else ((), (), ())
+    found = found_of(sources, targets, list(ids), kinds=kinds if len(wanted) > 1 else None)
     notes = [f"edges of {' and '.join(wanted)}, from child to parent: from a term to the one it is related to"]
     if others := [relation for relation in occurring if relation not in wanted]:
         notes.append(f"relations left out: {', '.join(others)} (--relation)")

@@ -3,7 +3,8 @@
 Pajek (`.net`): arcs are directed, edges lead both ways; lists of either and a matrix are read too, values are not. TGF:
 vertices with labels, a line `#`, edges. In both, vertices are named by their labels if each has one of its own. SIF:
 `source relation target target ...` a line, or a vertex alone; in a line with a tab only tabs separate. N-Triples and
-N-Quads: an edge from subject to object for every triple whose object is no literal, whatever its predicate.
+N-Quads: an edge from subject to object for every triple whose object is no literal; its kind is the predicate, as the
+relation is of SIF.
 """
 
 import re
@@ -23,7 +24,7 @@ _SECTIONS = ("vertices", "arcs", "edges", "arcslist", "edgeslist", "matrix")
 _SECTION = re.compile(r"\*(\w+)\s*(\d{0,18})\s*(\d*)")
 _VERTEX = re.compile(r'(\d+)(?:\s+(?:"([^"]*)"|(\S+)))?')
 _NODE = r"(<[^<>]*>|_:\S+)"
-_TRIPLE = re.compile(rf'{_NODE}\s*<[^<>]*>\s*(?:{_NODE}|"(?:[^"\\]|\\.)*"[^\s"]*)(?:\s+{_NODE})?\s*\.\s*(?:#.*)?')
+_TRIPLE = re.compile(rf'{_NODE}\s*<([^<>]*)>\s*(?:{_NODE}|"(?:[^"\\]|\\.)*"[^\s"]*)(?:\s+{_NODE})?\s*\.\s*(?:#.*)?')
 
 
 def read_pajek(text: np.ndarray) -> Found:
@@ -105,7 +106,7 @@ def read_sif(text: np.ndarray) -> Found:
             raise InputError("'source relation target', or a vertex alone, expected", line=line)
         gathered.vertex(words[0])
         for target in words[2:]:
-            gathered.edge(words[0], target)
+            gathered.edge(words[0], target, kind=words[1])
     return gathered.found()
 
 
@@ -115,10 +116,10 @@ def read_ntriples(text: np.ndarray) -> Found:
     for line, content in _lines(text, "#"):
         if not (triple := _TRIPLE.fullmatch(content)):
             raise InputError(f"'<subject> <predicate> <object> .' expected, found {content[:60]!r}", line=line)
-        if triple[2] is None:
+        if triple[3] is None:
             literals += 1
         else:
-            gathered.edge(triple[1].strip("<>"), triple[2].strip("<>"))
+            gathered.edge(triple[1].strip("<>"), triple[3].strip("<>"), kind=triple[2])
     left_out = [f"{count(literals, 'triple')} with a literal left out"] if literals else []
     return gathered.found("edges go from subject to object", *left_out)
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from grailbench.errors import InputError
-from grailbench.graph.csr import Graph
 from grailbench.graph.ids import is_number
 from grailbench.graph.readers.cells import (
     decoded,
@@ -43,16 +42,19 @@ _TYPES = {"directed", "undirected", "mutual"}  # of Gephi's edges
 _DIRECTED = np.empty(0, np.bool_)  #: which edges are undirected: none
 
 
-def read_names(text: np.ndarray, source: str | None = None, target: str | None = None) -> Found:
+def read_names(
+    text: np.ndarray, source: str | None = None, target: str | None = None, kind: str | None = None
+) -> Found:
     """Reads a graph from an edge list of names (uint8[size]). Raises InputError if it is malformed.
 
     source, target  the places of the two words of an edge, from 1, where lines have others too; weights are not read
+    kind            that of the kind of the edge
     """
     whole = decoded(text)
     if bare := _ATTRIBUTES.search(whole):
         whole = _ATTRIBUTES.sub(lambda found: f" {found[1] or ''}", whole)
-    if source is not None and target is not None:
-        return _read_words(whole, source, target)
+    if source is not None or kind is not None:
+        return _read_words(whole, source or "1", target or "2", kind)
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
@@ -82,22 +84,26 @@ def read_names(text: np.ndarray, source: str | None = None, target: str | None =
     return _made(found, weights, "column 3", notes=found.notes) if weights else found
 
 
-def _read_words(text: str, source: str, target: str) -> Found:
-    """The graph of an edge list in which the words of these places are the ends of an edge."""
-    if not (source.isdecimal() and target.isdecimal() and int(source) and int(target)):
-        raise InputError(f"--source {source} --target {target}: places of words, from 1, are expected")
-    ends = int(source) - 1, int(target) - 1
-    pairs: list[list[str]] = []
+def _read_words(text: str, source: str, target: str, kind: str | None) -> Found:
+    """The graph of an edge list in which the words of these places are the ends of an edge, and perhaps its kind."""
+    places = [source, target] if kind is None else [source, target, kind]
+    if not all(place.isdecimal() and int(place) for place in places):
+        given = " ".join(f"--{name} {place}" for name, place in zip(("source", "target", "kind"), places, strict=False))
+        raise InputError(f"{given}: places of words, from 1, are expected")
+    ends = [int(place) - 1 for place in places]
+    found: list[list[str]] = []
     for line, words in words_of(text):
         if words[0][:1] in ("#", "%"):
             continue
         if len(words) <= max(ends):
-            raise InputError(f"{count(len(words), 'word')}, but the end of an edge is word {max(ends) + 1}", line=line)
-        pairs.append([words[end].strip() for end in ends])
-    if not pairs:
+            what = "the end of an edge" if kind is None else "an end of an edge or its kind"
+            raise InputError(f"{count(len(words), 'word')}, but {what} is word {max(ends) + 1}", line=line)
+        found.append([words[end].strip() for end in ends])
+    if not found:
         raise InputError(_NO_EDGE)
     note = f"edges go from word {source} to word {target} of a line; others are not used"
-    return replace(found_of([u for u, _ in pairs], [v for _, v in pairs]), notes=(note,))
+    sources, targets, *kinds = zip(*found, strict=True)
+    return replace(found_of(sources, targets, kinds=kinds[0] if kinds else None), notes=(note,))
 
 
 def _number(line: int, cell: str, why: str, remedy: str | None = None) -> float:
@@ -121,8 +127,9 @@ def read_tsv(text: np.ndarray, **options) -> Found:
 
 
 def _read(
-    found: Iterator[tuple[int, list[str]]], source: str | None, target: str | None, weight: str | None, header: bool
-) -> Found:
+    found: Iterator[tuple[int, list[str]]], source: str | None, target: str | None, weight: str | None,
+    kind: str | None, header: bool,
+) -> Found:  # fmt: skip
     line, first = first_row(found, header)
     numbers = [str(column) for column in range(1, len(first) + 1)]
     known = _ends(line, first if header else numbers, source, target) if header or source is not None else None
@@ -130,8 +137,10 @@ def _read(
         raise unrecognised(line, first, _NO_HEADER)
     headed = header and known is not None
     names, body = (first, found) if headed else (numbers, itertools.chain([(line, first)], found))
-    ends, weight_at = known or (0, 1), None if weight is None else place_of(line, names, weight)
-    sources, targets, weights, types = _cells(names, ends, weight_at, _type_of(names), body)
+    ends = known or (0, 1)
+    weight_at, kind_at = (None if each is None else place_of(line, names, each) for each in (weight, kind))
+    type_at = _type_of(names)
+    sources, targets, weights, kinds, types = _cells(names, ends, (weight_at, kind_at, type_at), body)
     if not sources:
         raise InputError(_NO_EDGE, line=line)
     notes = []
@@ -141,7 +150,8 @@ def _read(
         notes = ["its first line is an edge and no header, because it looks like the others"]
     notes.append(_direction(names, ends))
     what = None if weight_at is None else f"column {names[weight_at]!r}"
-    return _made(found_of(sources, targets), weights, what, _undirected(types), notes)
+    undirected = _DIRECTED if type_at == kind_at else _undirected(types)
+    return _made(found_of(sources, targets, kinds=None if kind is None else kinds), weights, what, undirected, notes)
 
 
 def _ends(line: int | None, names: list[str], source: str | None, target: str | None) -> tuple[int, int] | None:
@@ -164,17 +174,18 @@ def _type_of(names: list[str]) -> int | None:
 def _cells(
     names: list[str],
     ends: tuple[int, int],
-    weight: int | None,
-    type: int | None,
+    others: tuple[int | None, int | None, int | None],
     body: Iterator[tuple[int, list[str]]],
-) -> tuple[list[str], list[str], list[float], list[tuple[int, str]]]:
-    """The cells of the columns of source, target, weight and type, the latter with their lines. Raises InputError at
-    the first that is missing."""
+) -> tuple[list[str], list[str], list[float], list[str], list[tuple[int, str]]]:
+    """The cells of the columns of source, target, and those that there are of weight, kind and type, the latter with
+    their lines. Raises InputError at the first that is missing; an edge need not have a kind."""
     sources: list[str] = []
     targets: list[str] = []
     weights: list[float] = []
+    kinds: list[str] = []
     types: list[tuple[int, str]] = []
     source, target = ends
+    weight, kind, type = others
     width = len(names)
     for line, cells in body:
         if len(cells) != width:
@@ -187,9 +198,11 @@ def _cells(
         targets.append(cells[target])
         if weight is not None:
             weights.append(_number(line, cells[weight], f"in column {names[weight]!r}: a number is expected"))
+        if kind is not None:
+            kinds.append(cells[kind])
         if type is not None:
             types.append((line, cells[type]))
-    return sources, targets, weights, types
+    return sources, targets, weights, kinds, types
 
 
 def _undirected(types: list[tuple[int | None, str]]) -> np.ndarray:
@@ -211,12 +224,14 @@ def _made(
     graph, description = found.graph, None
     if what is not None:
         usable, description = of_values(np.asarray(weights), what)
-        graph = Graph(graph.vertices, graph.sources, graph.targets, usable)
+        graph = replace(graph, weights=usable)
     graph, more = with_reverses(graph, undirected)
     return replace(found, graph=graph, notes=(*notes, *more), weights=description)
 
 
-def read_parquet(content: np.ndarray, source: str | None, target: str | None, weight: str | None) -> Found:
+def read_parquet(
+    content: np.ndarray, source: str | None, target: str | None, weight: str | None, kind: str | None
+) -> Found:
     """Reads a Parquet file (uint8[size]) with an edge in each row; columns as of CSV with a header. Raises InputError
     as `read_csv`, and MachineLacks without pyarrow."""
     needed("pyarrow", "Parquet")
@@ -227,9 +242,9 @@ def read_parquet(content: np.ndarray, source: str | None, target: str | None, we
         names = list(file.schema_arrow.names)
         if (ends := _ends(None, names, source, target)) is None:
             raise unrecognised(None, names, _NAME_THEM)
-        weight_at = None if weight is None else place_of(None, names, weight)
-        type_at = _type_of(names)
-        places = [place for place in (*ends, weight_at, type_at) if place is not None]
+        weight_at, kind_at = (None if each is None else place_of(None, names, each) for each in (weight, kind))
+        type_at = None if _type_of(names) == kind_at else _type_of(names)
+        places = [place for place in (*ends, weight_at, kind_at, type_at) if place is not None]
         table = file.read(columns=[names[place] for place in places])
         if not table.num_rows:
             raise InputError(_NO_EDGE)
@@ -237,10 +252,16 @@ def read_parquet(content: np.ndarray, source: str | None, target: str | None, we
         if not all(each.dtype.kind == "i" for each in labels):
             labels = [each if each.dtype == object else each.astype(str).astype(object) for each in labels]
         weights = None if weight_at is None else _values(names[weight_at], table.column(names[weight_at]), arrow)
+        kinds = None if kind_at is None else _texts(table.column(names[kind_at]), arrow)
         types = [] if type_at is None else table.column(names[type_at]).to_pylist()
     undirected = _undirected([(None, str(cell or "")) for cell in types])
     what = None if weight_at is None else f"column {names[weight_at]!r}"
-    return _made(found_of(*labels), weights, what, undirected, [_direction(names, ends)])
+    return _made(found_of(*labels, kinds=kinds), weights, what, undirected, [_direction(names, ends)])
+
+
+def _texts(column, arrow) -> list[str]:
+    """The kinds in a column: '' where one is missing."""
+    return ["" if each is None else each for each in column.cast(arrow.string()).to_pylist()]
 
 
 def _whole(name: str, column) -> None:

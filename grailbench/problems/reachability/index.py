@@ -41,6 +41,7 @@ class Params(contract.Params):
     devices  GPUs of this host that share the queries
     memory   bytes that the packed closure of `core` may take at most; 0 for a quarter of the free memory or 64 MiB,
              whichever is more. Of `gpu-path`: device bytes, 0 for all that are free
+    inserted edges that are taken out of the graph before the index is built, and inserted then
     seed     seed of all random choices
     count    build the variant that counts its work (`Index.counters`); it is never timed
     """
@@ -52,6 +53,7 @@ class Params(contract.Params):
     trees: str = "each"
     devices: int = 1
     memory: int = 0
+    inserted: int = 0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -64,6 +66,8 @@ class Params(contract.Params):
             raise InputError(f"devices {self.devices}: at least one is needed")
         if self.memory < 0:
             raise InputError(f"memory {self.memory}: a number of bytes, or 0 for a share of what is free")
+        if self.inserted < 0:
+            raise InputError(f"inserted {self.inserted}: a number of edges, from 0 on")
         for name in self.filters:
             if not (isinstance(name, str) and name in FILTERS):
                 raise InputError(f"filter {shown(name)}: choose among {', '.join(FILTERS)}")
@@ -210,7 +214,7 @@ class Implementation(contract.Implementation):
             return cls.build(dag, params, timer)
 
 
-def edge_fault(query_batch: Callable, dag: Dag) -> str | None:
+def edge_fault(query_batch: Callable[..., np.ndarray], dag: Dag) -> str | None:
     """Returns the first edge that is not answered 'yes', or its reverse 'no'; None if there is none."""
     edges = tuple(np.ascontiguousarray(ends) for ends in dag.edges_without_super_root())
     for (us, vs), wanted in ((edges, True), (edges[::-1], False)):

@@ -36,6 +36,7 @@ class Reachability(Problem):
         "grailbench.problems.reachability.core.index",
         "grailbench.problems.reachability.sweep.index",
         "grailbench.problems.reachability.supports.index",
+        "grailbench.problems.reachability.inserted",
         "grailbench.problems.reachability.gpu.index",
         "grailbench.problems.reachability.gpu.fused.index",
         "grailbench.problems.reachability.gpu.core.index",

@@ -21,7 +21,8 @@ import numpy as np
 
 from grailbench.errors import MachineLacks, install
 from grailbench.graph.csr import Dag, Graph
-from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, register
+from grailbench.problems.reachability.index import Implementation, Index, NoTimer, Params, Timer, register
+from grailbench.problems.reachability.inserted import parted
 
 
 def installed(project: str, *modules: str) -> ModuleType:
@@ -283,6 +284,22 @@ class PyReachability(Library):
         return PeerIndex(index)
 
 
+class FelinePK(PyReachability):
+    """Base class of the method that takes new edges: one by one, each on its own."""
+
+    @classmethod
+    def build(cls, dag: Dag, params: Params, timer: Timer) -> Index:
+        """Builds as the others; edges to be inserted are left out (phase `base`, excluded), and inserted then."""
+        if not params.inserted:
+            return super().build(dag, params, timer)
+        with timer.phase("base", excluded=True):
+            old, sources, targets = parted(dag, params.inserted, params.seed)
+            index = super().build(old, params, NoTimer())
+            edges = list(zip(sources.tolist(), targets.tolist(), strict=True))
+        index.method.insert_edges(edges)
+        return index
+
+
 def _peer():
     return installed(PyReachability.project, *PyReachability.modules)
 
@@ -292,9 +309,10 @@ for _method, _what in METHODS.items():
         "name": f"peer:pyreachability-{_method}",
         "method": _method,
         "source": "PyReachability 0.2.0",
-        "axes": frozenset({"dim"} if _method == "grail" else ()),
+        "axes": frozenset({"grail": ["dim"], "feline-pk": ["inserted"]}.get(_method, ())),
         "cost": "one thread; see the paper",
         "__doc__": f"PyReachability's `{_method}`. {_what}\n\n{_STEPS}",
         "__module__": __name__,
     }
-    register(type(f"PyReachability_{_method.replace('-', '_')}", (PyReachability,), _body))
+    _base = FelinePK if _method == "feline-pk" else PyReachability
+    register(type(f"PyReachability_{_method.replace('-', '_')}", (_base,), _body))

@@ -8,7 +8,6 @@ from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability.index import FILTERS, Implementation, Index, Params, Timer, register
 from grailbench.problems.reachability.labels import require_super_root
-from grailbench.util import DOCS
 
 FEWEST = 1 << 17  #: edges from which on the device condenses and renumbers; with fewer, the host is ready before
 MOST = 1 << 28  #: vertices that `cuda.edges.walk` can count
@@ -25,7 +24,7 @@ class Fused(Implementation):
     """
 
     name = "gpu-fused"
-    source = f"grailbench ({DOCS}explanation/gpu-fused/)"
+    source = "grailbench"
     cost = "labels O(d n + m) work, a few barriers a level; 4 (2 d + 3) bytes a vertex, hubs 16 more"
     counts = ("queries", "positives", "queries_open", "queries_searched", "queries_searched_again", "queries_swept",
               "groups", "edges_scanned", "label_launches", "label_barriers")  # fmt: skip
