@@ -108,8 +108,8 @@ def test_a_night_runs_all_programs_and_tells_of_each_how_it_ended(tmp_path):
     assert night.words(night.HERE / "kills.py", False) == ["--nightly"]
 
 
-def test_make_faults_runs_every_program_that_needs_no_gpu():
-    others = {"digraphs.py", "exhaust.py", "lost.py"}
+def test_make_faults_runs_every_program_that_needs_no_gpu_and_no_other_programs():
+    others = {"digraphs.py", "exhaust.py", "lost.py", "other_programs.py"}
     programs = [path for path in night.HERE.glob("*.py") if "@record.program(" in path.read_text()]
     assert {path.name for path in programs} - {path.name for path in night.programs()} == others
 
