@@ -247,25 +247,25 @@ def test_kinds_are_in_a_saved_index(tmp_path, edges):
 
 def test_ask_on_some_kinds_of_edges(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "needs-of-kinds.csv").write_text("from,to,scope\n" + "".join(f"{u},{v},{kind}\n" for u, v, kind in NEEDS))
+    (tmp_path / "wants.csv").write_text("from,to,scope\n" + "".join(f"{u},{v},{kind}\n" for u, v, kind in NEEDS))
 
     def ask(*words):
         code, out, err = call(capsys, "ask", *words)
         return out or (code, err.splitlines()[-1])
 
-    assert ask("needs-of-kinds.csv", "app", "lib", "--only", "kind=dev")[0] == 2  # it was imported without kinds
-    assert call(capsys, "import", "needs-of-kinds.csv", "--name", "needs-of-kinds", "--kind", "scope", "--replace")[0] == 0
-    assert ask("needs-of-kinds", "app", "zlib", "--only", "kind=runtime") == "app\tzlib\t1\n"
-    assert ask("needs-of-kinds.csv", "app", "zlib", "--only", "kind=dev") == "app\tzlib\t0\n"
-    assert ask("needs-of-kinds", "--descendants", "lib", "--only", "kind=") == "pytest\n"
-    assert ask("needs-of-kinds", "--ancestors", "pytest", "--only", "kind=dev", "--only", "kind=runtime") == "app\n"
-    assert ask("needs-of-kinds", "app", "pytest", "--only", "kind=runtime", "--save", "x.index") == "app\tpytest\t0\n"
+    assert ask("wants.csv", "app", "lib", "--only", "kind=dev")[0] == 2  # it was imported without kinds
+    assert call(capsys, "import", "wants.csv", "--name", "wants", "--kind", "scope", "--replace")[0] == 0
+    assert ask("wants", "app", "zlib", "--only", "kind=runtime") == "app\tzlib\t1\n"
+    assert ask("wants.csv", "app", "zlib", "--only", "kind=dev") == "app\tzlib\t0\n"
+    assert ask("wants", "--descendants", "lib", "--only", "kind=") == "pytest\n"
+    assert ask("wants", "--ancestors", "pytest", "--only", "kind=dev", "--only", "kind=runtime") == "app\n"
+    assert ask("wants", "app", "pytest", "--only", "kind=runtime", "--save", "x.index") == "app\tpytest\t0\n"
     assert ask("x.index", "app", "zlib", "--path") == "app -> lib -> zlib\n"
-    assert ask("needs-of-kinds", "app", "pytest", "--index", "x.index")[0] == 2
-    assert ask("needs-of-kinds", "app", "pytest", "--only", "kind=runtime", "--index", "x.index") == "app\tpytest\t0\n"
-    assert call(capsys, "build", "needs-of-kinds", "--out", "all.index")[0] == 0
+    assert ask("wants", "app", "pytest", "--index", "x.index")[0] == 2
+    assert ask("wants", "app", "pytest", "--only", "kind=runtime", "--index", "x.index") == "app\tpytest\t0\n"
+    assert call(capsys, "build", "wants", "--out", "all.index")[0] == 0
     assert ask("all.index", "app", "pytest", "--only", "kind=runtime") == "app\tpytest\t0\n"
-    assert ask("needs-of-kinds", "app", "lib", "--only", "kind=runtim") == (
+    assert ask("wants", "app", "lib", "--only", "kind=runtim") == (
         2, "error: no edge is of kind 'runtim' (did you mean 'runtime'?)")  # fmt: skip
-    assert ask("needs-of-kinds", "app", "lib", "--only", "runtime") == (2, "error: --only runtime: kind=NAME is expected")
+    assert ask("wants", "app", "lib", "--only", "runtime") == (2, "error: --only runtime: kind=NAME is expected")
     assert ask("kegg-like", "1", "2", "--only", "kind=x")[1].startswith("error: the edges of this graph have no kinds")
