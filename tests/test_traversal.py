@@ -1,5 +1,7 @@
 """Every traversal faces the oracle on digraphs of every shape: levels, distances, all pairs."""
 
+from itertools import cycle
+
 import numpy as np
 import pytest
 import simulated as _simulated  # noqa: F401
@@ -81,7 +83,13 @@ GPU = [
 TINY = Enterprise(blocks=2, threads=2, lanes=1, small=1, large=1)
 #: sizes that let a dozen edges span blocks, pieces of rows, both directions and both ends of every list
 RULES = {
-    "fused": [(1, 1, 0, 14, 24), (2, 0, 9, 2, 2), (2, 1, 4, 10**6, 10**6), (128, 256, 1024, 14, 24)],
+    "fused": [
+        (1, 1, 0, 14, 24),
+        (2, 0, 9, 2, 2),
+        (2, 1, 4, 10**6, 10**6),
+        (128, 256, 1024, 14, 24),
+        (128, 256, 0, 1, 2),
+    ],
     "near-far": [(1, 1, 0), (2, 500, 9, 1, 0), (2, 1, 2**20, 2, 1), (128, 0, 1024, 3)],
 }
 #: as many pivots as a tile has rows, staged in two parts; fewer; and rest wider than high
@@ -98,7 +106,7 @@ def makings(name):
     """What a solver may be made with: one for the usual, and tiny ones."""
     if name in RULES:
         threads = [2, 8] if gateway.simulated else [32, 1024]
-        return [{"rule": rule, "threads": t} for rule, t in zip(RULES[name], threads * 2, strict=True)]
+        return [{"rule": rule, "threads": t} for rule, t in zip(RULES[name], cycle(threads))]
     if name == "enterprise":
         return [{}, {"shape": TINY if gateway.simulated else Enterprise(small=2, large=4)}]
     if name == "floyd-warshall":
@@ -141,6 +149,13 @@ def test_fused_goes_bottom_up_and_back_past_hubs(rule):
     layers = [[0], range(1, 13), range(13, 20), [20], [21], [22]]
     edges = [(u, v) for a, b in zip(layers, layers[1:], strict=False) for u in a for v in b]
     assert_right("bfs", "fused", (24, edges), 0, rule=rule, threads=8 if gateway.simulated else 64)
+
+
+def test_fused_lists_more_vertices_than_the_part_of_a_block_has_room_for():
+    legs = [(0, v) for v in range(1, 13)] + [(v, v + 12) for v in range(1, 25)]  # twelve paths of three edges
+    tail = [(v, v + 1) for v in range(36, 66)]  # what is unexplored keeps the search top-down
+    made = {"rule": (128, 256, 0, 1, 2), "threads": 8 if gateway.simulated else 64}
+    assert_right("bfs", "fused", (67, legs + tail), 0, **made)
 
 
 @pytest.mark.parametrize("share", [0, 2**20])
