@@ -15,7 +15,7 @@ from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import Prepared, cooperative_shape
 from grailbench.problems.traversal.gpu import worklist
 from grailbench.problems.traversal.gpu.resident import OneLaunch, turned, upload
-from grailbench.problems.traversal.gpu.worklist import FOUND, LISTED, SLOT, SLOTS
+from grailbench.problems.traversal.gpu.worklist import FOUND, LISTED, OWN, SLOT, SLOTS
 from grailbench.problems.traversal.index import FAR, Network
 
 _FAR = int(FAR)
@@ -67,9 +67,9 @@ def _top_down(workers, turn, level, count, edges, search):
     rows, of, rule = search
     thread, threads = workers
     side, at = turn & 1, worklist.slot(turn + 1)
-    begins = cuda.shared.array(worklist.OWN, int32)
-    ends = cuda.shared.array(worklist.OWN, int32)
-    vertices = cuda.shared.array(worklist.OWN, int32)
+    begins = cuda.shared.array(OWN, int32)
+    ends = cuda.shared.array(OWN, int32)
+    vertices = cuda.shared.array(OWN, int32)
     sizes = cuda.shared.array(3, int32)
     own, queue = (begins, ends, vertices, sizes), of.queues[1 - side]
     if cuda.threadIdx.x == 0:
