@@ -44,10 +44,15 @@ class Compared(NamedTuple):
 
 def compared(cells: Iterable[Cell]) -> list[Compared]:
     """What is compared in a run: the time of a pair by query set, so that a configuration that was asked only a part of
-    the pairs is compared too, then the building, the way from edges, the size of the index and the peak memory."""
+    the pairs is compared too; that of pairs one at a time, if it was measured; then the building, the way from edges,
+    the size of the index and the peak memory."""
+    cells = list(cells)
+    alone = dict.fromkeys(cell.whole_set for cell in cells if ("", "single") in cell.times)
     return [
         *(Compared(name, f"queries, {name}: ns a pair", f"{name.partition('-')[0]}, a pair", ANSWERS, short, name)
           for name in dict.fromkeys(cell.whole_set for cell in cells)),
+        *(Compared(f"single-{name}", f"the first 1,000 pairs of {name} one at a time: ms",
+                   f"{name.partition('-')[0]}, one at a time", of_phase("single"), ms, name) for name in alone),
         Compared("build", "building the index: ms", "build", of_index(of_phase("label")), ms, note=_WAY),
         Compared("ready", "edges in memory to ready index: ms", "ready", of_index(of_phase("ready")), ms),
         Compared("bytes", "size of the index", "index", of_value(lambda c: c.index_bytes), lambda v: size(int(v))),

@@ -136,8 +136,8 @@ class Reachability(Problem):
         self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, timer, edges=None,
         single: bool = False,
     ) -> Trial:  # fmt: skip
-        """Builds the index and asks the batch, if `single` also pairs one at a time; with `edges` also measures `ready`,
-        from the raw edges alone.
+        """Builds the index and asks the batch, if `single` also pairs one at a time; with `edges` also measures
+        `ready`, from the raw edges alone.
 
         An index that did not come from the condensed graph is asked the batch too, outside the times.
         """
