@@ -28,7 +28,7 @@ def commits(folder: Path) -> bytes:
 
 def listed_objects(folder: Path, commit: str) -> bytes:
     """The commits and folders that a commit reaches, as `git cat-file --batch` prints them. Raises as `commits`."""
-    words = "--objects", "--no-object-names", "--filter=blob:none", f"{commit}^{{commit}}", "--"
+    words = "--objects", "--no-object-names", "--filter=blob:none", "--end-of-options", f"{commit}^{{commit}}"
     names = _git(folder, "rev-list", *words)
     return _git(folder, "cat-file", "--batch", text=names)
 
