@@ -16,7 +16,7 @@ from grailbench.graph import condense, kahn
 from grailbench.graph.store import save_graph
 from grailbench.harness.timing import PhaseTimer
 from grailbench.problems.contract import PROBLEMS, implementations, problem
-from grailbench.problems.reachability.index import Params
+from grailbench.problems.reachability.index import Index, Params
 from grailbench.util import paths
 
 gateway.require()
@@ -154,3 +154,23 @@ def test_what_ends_with_edges_is_not_timed_from_them(diamond):
     block = {"problem": "read", "datasets": [diamond], "from_edges": True}
     with pytest.raises(InputError, match="not timed from them"):
         planned(block)
+
+
+@pytest.mark.parametrize("name", ["supports", "sequential", "dfs"])
+def test_pairs_asked_one_at_a_time_are_a_phase_and_their_answers_are_checked(name, diamond, tmp_path, monkeypatch):
+    block = {"datasets": [diamond], "implementations": [name], "trials": 1, "warmup": 0, "process": "shared"}
+    assert {"single"} == {row["phase"] for row in ran(tmp_path / "one", block | {"single": True}).rows} - {
+        row["phase"] for row in ran(tmp_path / "none", block).rows
+    }
+    monkeypatch.setattr(Index, "single", lambda self: lambda u, v: False)
+    assert {row["status"] for row in ran(tmp_path / "wrong", block | {"single": True}).rows} == {"wrong"}
+
+
+def test_no_other_problem_is_asked_one_at_a_time(diamond):
+    with pytest.raises(InputError, match="one question at a time"):
+        planned({"problem": "bfs", "datasets": [diamond], "single": True})
+
+
+def test_programs_are_not_asked_one_at_a_time(diamond):
+    block = {"datasets": [diamond], "implementations": ["program:preach", "dfs"], "single": True}
+    assert [cell.single for cell in planned(block).cells] == [False, True]

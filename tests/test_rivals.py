@@ -314,3 +314,11 @@ def test_only_cells_that_differ_in_workers_alone_are_compared():
 def test_a_report_has_the_table():
     report = document.make(made(timed("dask", 2, 5.0)))
     assert [table.name for table in report.part("workers")] == ["workers"]
+
+
+def test_pairs_asked_one_at_a_time_are_ranked_apart_and_sets_of_one_kind_are_told_apart():
+    other = {"query_set": "random-9-s1"}
+    rows = [*ours(apart={"single": 7.0}), *peer("a", apart={"single": 5.0}), *ours(**other), *peer("a", **other)]
+    assert line(rows, "rivals-single-random-100000-s1", "kegg")["ratio"] == "1.40"
+    heads = table(rows, "rivals").headers
+    assert {"random-9-s1, a pair", "random-100000-s1, a pair", "random-100000-s1, one at a time"} <= set(heads)

@@ -48,6 +48,7 @@ def plan_table(plan: Plan, missing: list[str]) -> Table:
             cell.problem: cell.problem != USUAL,
             fetch: cell.dataset in missing,
             "from edges too": cell.from_edges,
+            "single pairs too": cell.single,
             "energy too": cell.energy,
             f"at most {cell.time_limit or 0:g} s": cell.time_limit,
             f"at most {cell.memory_limit or 0:g} GiB": cell.memory_limit,

@@ -26,6 +26,13 @@ def commits(folder: Path) -> bytes:
     return _git(folder, "rev-list", "--parents", "--all")
 
 
+def listed_objects(folder: Path, commit: str) -> bytes:
+    """The commits and folders that a commit reaches, as `git cat-file --batch` prints them. Raises as `commits`."""
+    words = "--objects", "--no-object-names", "--filter=blob:none", "--end-of-options", f"{commit}^{{commit}}"
+    names = _git(folder, "rev-list", *words)
+    return _git(folder, "cat-file", "--batch", text=names)
+
+
 def resolved(folder: str, revisions: Sequence[str]) -> list[str | None]:
     """The full hash of the commit that each revision means; None where git knows no such commit.
 

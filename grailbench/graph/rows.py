@@ -2,7 +2,10 @@
 
 import numpy as np
 
+from grailbench.graph.instructions import prefetch
 from grailbench.util.compiled import njit
+
+_SOON, _FAR = 16, 32  #: edges by which `transpose` loads ahead: where a parent is put, and before that the place for it
 
 
 @njit(cache=True)
@@ -47,6 +50,9 @@ def transpose(offsets, targets):
     sources = np.empty(m, np.int32)
     for u in range(n):
         for k in range(offsets[u], offsets[u + 1]):
+            if k + _FAR < m:
+                prefetch(at, np.int64(targets[k + _FAR]))
+                prefetch(sources, at[targets[k + _SOON]])
             v = targets[k]
             sources[at[v]] = u
             at[v] += 1

@@ -327,7 +327,7 @@ def whole_ready(phases: Collection[tuple[str, str]]) -> bool:
     have a part `build` of `ready` and no parts for these phases; their `ready` is not shown.
     """
     parts = {phase for under, phase in phases if under == "ready"}
-    excluded = {phase for under, phase in phases if not under} - {"label", "query", "ready", "arrange"}
+    excluded = {phase for under, phase in phases if not under} - {"label", "query", "single", "ready", "arrange"}
     return "build" not in parts or excluded <= parts
 
 

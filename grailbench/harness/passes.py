@@ -81,7 +81,8 @@ def measure(cell: Cell, data: Any, batch: Any, edges: Graph | None) -> Measured:
         peaks.restart_host()
     gc.disable()
     try:
-        trial = problem(cell.problem).trial(impl, params, data, batch, timer, edges if whole else None)
+        more = {"single": True} if cell.single else {}
+        trial = problem(cell.problem).trial(impl, params, data, batch, timer, edges if whole else None, **more)
     finally:
         gc.enable()
     return Measured(timer.phases, trial.checksum, trial.rate, _peaks() if whole else None)

@@ -100,6 +100,7 @@ class Experiment(_WithAxes):
     seed              of query sets, child orders and the order of trials; of several, each has cells of its own, which
                       tables of papers take together
     from_edges        also time the whole way from edges in memory to an index or to all answers (phase `ready`)
+    single            also ask the first pairs of the batch one at a time (phase `single`)
     energy            also measure the energy of each phase (`Problem.repeated`), after all trials
     time_limit        seconds that all passes of a cell may take
     memory_limit      GiB that a cell with its own process may allocate
@@ -115,6 +116,7 @@ class Experiment(_WithAxes):
     warmup: Annotated[int, Field(ge=0)] = 1
     seed: _Many[Annotated[int, Field(ge=0, lt=2**63)]] = [1]
     from_edges: bool = False
+    single: bool = False
     energy: bool = False
     time_limit: Annotated[float, Field(gt=0, le=MOST_SECONDS)] | None = None
     memory_limit: Annotated[float, Field(gt=0, le=2**33)] | None = None
@@ -184,6 +186,7 @@ class Cell(_Point):
     trials: int = 20
     warmup: int = 1
     from_edges: bool = False
+    single: bool = False
     energy: bool = False
     time_limit: float | None = None
     memory_limit: float | None = None
@@ -218,7 +221,7 @@ class Cell(_Point):
     def record(self) -> dict:
         """The cell as in a printed plan, without the default problem."""
         fields = ("trials", "warmup", "from_edges", "time_limit", "fallback", "stands_for")
-        late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False))
+        late = (("process", "shared"), ("memory_limit", None), ("retry", True), ("energy", False), ("single", False))
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
         return {**self._explicit(), **{name: getattr(self, name) for name in fields}, **own}
 
@@ -229,7 +232,8 @@ class Cell(_Point):
 
     def identity(self) -> dict:
         """What identifies the measurement of a cell, whatever the number of trials."""
-        return {**self._explicit(), "queries": self.queries.identity(), "from_edges": self.from_edges}
+        single = {"single": True} if self.single else {}
+        return {**self._explicit(), "queries": self.queries.identity(), "from_edges": self.from_edges, **single}
 
 
 @dataclass(frozen=True)
@@ -270,7 +274,7 @@ def make_plan(config: Config) -> Plan:
     cells: dict[str, Cell] = {}
     for experiment in config.experiment:
         for cell in _expand(experiment):
-            key = json.dumps(replace(cell, from_edges=False).identity(), sort_keys=True)
+            key = json.dumps(replace(cell, from_edges=False, single=False).identity(), sort_keys=True)
             cells[key] = _merge(cells[key], cell) if key in cells else cell
     return Plan(config.name, tuple(cells.values()), config)
 
@@ -296,6 +300,8 @@ def _expand(experiment: Experiment):
     if experiment.from_edges and not any(each.from_edges for each in chosen):
         some = " and ".join(each.name for each in chosen)
         raise InputError(f"{some}: it does not begin with edges in memory", remedy="leave out from_edges")
+    if experiment.single and not solved.single:
+        raise InputError(f"{solved.name} is not asked one question at a time", remedy="leave out single")
     for name in names if solved.most_vertices is not None else ():
         solved.require_few(name, locate(name).vertices)  # before it is fetched or generated
     specs = [
@@ -317,6 +323,7 @@ def _expand(experiment: Experiment):
                 process=experiment.process or impl.process,
                 problem=solved.name,
                 from_edges=experiment.from_edges and impl.from_edges,
+                single=experiment.single and impl.repeats,
                 **same,
             )
 
@@ -324,7 +331,7 @@ def _expand(experiment: Experiment):
 def _merge(one: Cell, other: Cell) -> Cell:
     """Merge equal cells of two experiments: the cell is measured once, with the more demanding options of both."""
     merged: dict[str, Any] = {"process": "own" if "own" in (one.process, other.process) else "shared"}
-    for name in ("from_edges", "energy", "retry", "fallback"):
+    for name in ("from_edges", "single", "energy", "retry", "fallback"):
         merged[name] = getattr(one, name) or getattr(other, name)
     for name in ("trials", "warmup", "time_limit", "memory_limit"):
         both = getattr(one, name), getattr(other, name)

@@ -364,6 +364,7 @@ class Problem(ABC):
     answer: ClassVar[str] = "reachable"  #: what `Verdict.positives` counts
     counts: ClassVar[tuple[str, ...]] = ()  #: the counters that its check adds to those of every implementation
     from_edges: ClassVar[bool] = True  #: False if it cannot be timed from edges, as edges are its result
+    single: ClassVar[bool] = False  #: True if `trial` has an argument `single`: questions one at a time too
     written: ClassVar[bool] = False  #: True if its workloads have `write_answers`
     exact: ClassVar[bool] = False  #: True if every pass of a cell counts the same work
     repeated: ClassVar[tuple[str, ...]] = ()  #: the top phases that `again` repeats, of cells that have them

@@ -1,6 +1,7 @@
 """Tables of who is better: everybody in one ranking, the best of ours against the best of the others on each graph, and
 what workers add."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -44,16 +45,29 @@ class Compared(NamedTuple):
 
 def compared(cells: Iterable[Cell]) -> list[Compared]:
     """What is compared in a run: the time of a pair by query set, so that a configuration that was asked only a part of
-    the pairs is compared too, then the building, the way from edges, the size of the index and the peak memory."""
+    the pairs is compared too; that of pairs one at a time, if it was measured; then the building, the way from edges,
+    the size of the index and the peak memory."""
+    cells = list(cells)
+    sets = dict.fromkeys(cell.whole_set for cell in cells)
+    alone = dict.fromkeys(cell.whole_set for cell in cells if ("", "single") in cell.times)
+    kinds = Counter(map(_kind, sets))
+    heads = {name: _kind(name) if kinds[_kind(name)] == 1 else name for name in sets}
     return [
-        *(Compared(name, f"queries, {name}: ns a pair", f"{name.partition('-')[0]}, a pair", ANSWERS, short, name)
-          for name in dict.fromkeys(cell.whole_set for cell in cells)),
+        *(Compared(name, f"queries, {name}: ns a pair", f"{heads[name]}, a pair", ANSWERS, short, name)
+          for name in sets),
+        *(Compared(f"single-{name}", f"the first 1,000 pairs of {name} one at a time: ms",
+                   f"{heads[name]}, one at a time", of_phase("single"), ms, name) for name in alone),
         Compared("build", "building the index: ms", "build", of_index(of_phase("label")), ms, note=_WAY),
         Compared("ready", "edges in memory to ready index: ms", "ready", of_index(of_phase("ready")), ms),
         Compared("bytes", "size of the index", "index", of_value(lambda c: c.index_bytes), lambda v: size(int(v))),
         Compared("peak", "peak memory", "peak", of_value(lambda c: c.host_peak_bytes), lambda v: size(int(v)),
                  note=_PEAK),
     ]  # fmt: skip
+
+
+def _kind(name: str) -> str:
+    """The kind of a query set, by its name: 'random' of 'random-10000-s1'."""
+    return name.partition("-")[0]
 
 
 @dataclass(frozen=True)

@@ -158,6 +158,13 @@ class Index(ABC):
         """
         return None
 
+    def single(self) -> Callable[[int, int], bool]:
+        """Returns what answers one query of two vertices, as `Index.reaches` of the library does it."""
+        if (one := self.one_pair(None)) is None:
+            return lambda u, v: bool(self.query_batch(np.array([u], np.int32), np.array([v], np.int32), NoTimer())[0])
+        at, quick, search = one.at, one.quick, one.search
+        return lambda u, v: search(u, v) if (answer := quick(at, u, v)) is None else answer
+
     def decide(self, source: int, target: int) -> Decision | None:
         """Returns how one query is answered; None if the index cannot tell."""
         return None

@@ -15,6 +15,7 @@ from grailbench.problems.reachability.index import CHOICES, FILTERS, Implementat
 from grailbench.problems.reachability.queries import QuerySpec, query_set
 from grailbench.problems.reachability.verify import Checker, checksum, label_fault
 
+SINGLE = 1_000  #: pairs of a batch that are asked one at a time
 FEW = 1_000  #: pairs, each of which may take a tenth of a second on a billion edges
 Pairs = tuple[np.ndarray, np.ndarray]
 
@@ -24,6 +25,7 @@ class Reachability(Problem):
 
     label  builds the index
     query  answers the whole batch
+    single if asked for: answers the first `SINGLE` pairs of the batch, or all of a smaller one, a call a pair
     ready  if asked for: from raw edges in memory to an index that is ready for a batch of this size
     """
 
@@ -47,6 +49,7 @@ class Reachability(Problem):
     usual = ("sequential", "parallel")
     written = True
     exact = True
+    single = True
     repeated = ("label", "query", "ready")
 
     def value(self, axis: str, value):
@@ -130,9 +133,11 @@ class Reachability(Problem):
         return Attempt(answers, label_fault(index, data), size, counters, memory)
 
     def trial(
-        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, timer, edges=None
-    ) -> Trial:
-        """Builds the index and asks the batch; with `edges` also measures `ready`, from the raw edges alone.
+        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, timer, edges=None,
+        single: bool = False,
+    ) -> Trial:  # fmt: skip
+        """Builds the index and asks the batch, if `single` also pairs one at a time; with `edges` also measures
+        `ready`, from the raw edges alone.
 
         An index that did not come from the condensed graph is asked the batch too, outside the times.
         """
@@ -140,12 +145,15 @@ class Reachability(Problem):
             index = implementation.build(data, params, timer)
         with timer.phase("query"):
             answers = index.query_batch(*batch, timer)
+        alone = _one_at_a_time(index, batch, timer) if single else []
         if edges is not None:
             del index
             with timer.whole("ready"):
                 index = _ready(implementation, params, batch, edges, timer)  # kept, so that freeing it is not timed
             if implementation.condenses(edges, params):
                 answers = index.query_batch(*_members(data, batch), NoTimer())
+        if alone:  # an answer that differs from that of the batch makes the trial differ
+            answers = np.concatenate((np.array(alone, answers.dtype), answers[len(alone) :]))
         return Trial(checksum(answers))
 
     def again(
@@ -170,6 +178,16 @@ def _ready(implementation: type[Implementation], params: Params, batch: Pairs, e
     index = implementation.ready(edges, params, timer)
     index.expect(batch[0].shape[0], timer)
     return index
+
+
+def _one_at_a_time(index: Index, batch: Pairs, timer) -> list[bool]:
+    """Times the first pairs as phase `single`, after some that are not timed. Returns the answers."""
+    pairs = list(zip(*(ends[:SINGLE].tolist() for ends in batch), strict=True))
+    ask = index.single()
+    for source, target in pairs[: SINGLE // 10]:
+        ask(target, source)
+    with timer.phase("single"):
+        return [ask(source, target) for source, target in pairs]
 
 
 def _members(dag: Dag, batch: Pairs) -> Pairs:

@@ -11,6 +11,7 @@ import inspect
 import sys
 import tomllib
 from abc import abstractmethod
+from collections.abc import Callable
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -256,6 +257,9 @@ class PeerIndex(Index):
         with timer.phase("arrange", excluded=True):
             pairs = np.stack((sources, targets), axis=1)
         return self.method.query_batch(pairs)
+
+    def single(self) -> Callable[[int, int], bool]:
+        return self.method.query
 
     @property
     def index_bytes(self) -> int:

@@ -36,48 +36,66 @@ FIRST, WIDTH = 2, 8  #: the place of the first word in a whole record, and the w
 POOL = 1 << 16  #: random vertices from which they are chosen
 _SAMPLES, _POOL, _PAIRS = range(3)  # streams of random numbers
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
-_SOON = 8  #: vertices by which passes load what they will read
+#: vertices by which passes load ahead: what they read of the ends of a row, before that the row, and where it begins
+_SOON, _THEN, _FAR = 8, 16, 32
 _ROW = np.uint64(64)  #: ends of a row that are loaded ahead, at most
 
 
 @njit(cache=True, inline="always")
-def _load_row(offsets, ends, u, values, width, first):
-    """Asks for the values, `width` a vertex, of the ends of a row that is read soon: the first `_ROW` of them."""
-    start = offsets[u]
-    for k in range(start, min(offsets[u + 1], start + np.int64(_ROW))):
-        prefetch(values, np.int64(ends[k]) * width + first)
+def _load_ahead(offsets, ends, order, i, values, width, first):
+    """Asks for what a pass that is at place i of an order reads later: a row, and of its vertex and of its ends the
+    values, `width` a vertex, from `first` on; of the first `_ROW` ends."""
+    n = order.shape[0]
+    if i + _FAR < n:
+        prefetch(offsets, np.int64(order[i + _FAR]))
+    if i + _THEN < n:
+        prefetch(ends, offsets[order[i + _THEN]])
+        prefetch(values, np.int64(order[i + _THEN]) * width + first)
+    if i + _SOON < n:
+        u = order[i + _SOON]
+        start = offsets[u]
+        for k in range(start, min(offsets[u + 1], start + np.int64(_ROW))):
+            prefetch(values, np.int64(ends[k]) * width + first)
 
 
 def heights(dag: Dag) -> np.ndarray:
     """The longest path from each vertex to a sink, int32[n]; 0 for sinks."""
     height = np.zeros(dag.vertices, np.int32)
-    _heights(dag.offsets, dag.children, dag.order, height)
+    _heights(dag.offsets, dag.children, dag.order[::-1], height)
     return height
 
 
 @njit(cache=True, nogil=True)
 def _heights(offsets, children, order, height):
-    for i in range(order.shape[0] - 1, -1, -1):
+    for i in range(order.shape[0]):
         u = np.uint64(order[i])
-        if i > _SOON:
-            _load_row(offsets, children, order[i - _SOON], height, 1, 0)
+        _load_ahead(offsets, children, order, i, height, 1, 0)
         most = np.int32(0)
         for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
             most = max(most, height[np.uint64(children[k])] + np.int32(1))
         height[u] = most
 
 
-def records(dag: Dag, height: np.ndarray, lanes: int) -> np.ndarray:
-    """Records of so many lanes, int32[(n + 1) * lanes], aligned to cache lines, without words yet. Their rows are those
-    of the DAG; the last record only ends them."""
+def records(dag: Dag, height: np.ndarray | None, lanes: int) -> np.ndarray:
+    """Records of so many lanes, int32[(n + 1) * lanes], aligned to cache lines, without words yet, and without heights
+    if these are None. Their rows are those of the DAG; the last record only ends them."""
     size = (dag.vertices + 1) * lanes
     raw = np.zeros(size + WHOLE, np.int32)
     start = -(raw.ctypes.data // 4) % WHOLE
     made = raw[start : start + size]
-    table = made.reshape(-1, lanes)
-    table[:-1, LEVEL], table[:-1, HEIGHT] = dag.levels, height
-    table[:, DOWN], table[:, UP] = dag.offsets, dag.parent_offsets
+    _fill(made, lanes, dag.levels, height, dag.offsets, dag.parent_offsets)
     return made
+
+
+@njit(cache=True, nogil=True)
+def _fill(lanes, width, levels, height, down, up):
+    for u in range(down.shape[0]):
+        at = u * width
+        if u < levels.shape[0]:
+            lanes[at + LEVEL] = levels[u]
+            if height is not None:
+                lanes[at + HEIGHT] = height[u]
+        lanes[at + DOWN], lanes[at + UP] = down[u], up[u]
 
 
 def halved(dag: Dag, height: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -105,12 +123,14 @@ def _halve(offsets, ends, ranks, lanes, lane, kept):
     return count
 
 
-def add_words(dag: Dag, lanes: np.ndarray, seed: int, threads: int = 1) -> np.ndarray:
-    """Fills the words of whole records. Returns the supportive vertices in the order of their bits, int32[k]."""
+def add_words(dag: Dag, lanes: np.ndarray, seed: int, threads: int = 1, heights: bool = False) -> np.ndarray:
+    """Fills the words of whole records, and if asked for the heights. Returns the supportive vertices in the order of
+    their bits, int32[k]."""
     n, bits = dag.vertices - 1, 64 * WORDS
     samples, pool = _drawn(n, 2 * bits, stream(seed, _SAMPLES)), _drawn(n, min(POOL, 4 * n), stream(seed, _POOL))
-    sweep(dag, lanes, samples[:bits], samples[bits:], threads)
-    chosen = _choose(words_of(lanes), pool)
+    sweep(dag, lanes, samples[:bits], samples[bits:], threads, heights)
+    chosen, words = _choose(words_of(lanes), pool), words_of(lanes)
+    words[:] = 0
     sweep(dag, lanes, chosen, chosen, threads)
     return chosen
 
@@ -120,33 +140,38 @@ def words_of(lanes: np.ndarray) -> np.ndarray:
     return lanes.view(np.uint64).reshape(-1, WIDTH)[:, FIRST:]
 
 
-def sweep(dag: Dag, lanes: np.ndarray, below: np.ndarray, above: np.ndarray, threads: int = 1) -> None:
-    """Fills the words of whole records: which of the vertices `below` each vertex reaches, and which of those `above`
-    reach it (int32[k] each, k <= 64 WORDS), in two threads if there are more than one."""
+def sweep(
+    dag: Dag, lanes: np.ndarray, below: np.ndarray, above: np.ndarray, threads: int = 1, heights: bool = False
+) -> None:
+    """Fills the words of whole records, which are 0: which of the vertices `below` each vertex reaches, and which of
+    those `above` reach it (int32[k] each, k <= 64 WORDS), in two threads if there are more than one. The way up fills
+    the heights too, if asked for."""
     words = words_of(lanes)
-    words[:] = 0
     for vertices, first in ((below, 0), (above, WORDS)):
         places = np.arange(vertices.shape[0])
         np.bitwise_or.at(words, (vertices, first + places // 64), _1 << (places % 64).astype(np.uint64))
     order, flat = dag.order, lanes.view(np.uint64)
     side_by_side(
         threads,
-        partial(_sweep, dag.offsets, dag.children, order[:0:-1], flat, FIRST),
-        partial(_sweep, dag.parent_offsets, dag.parents, order[1:], flat, FIRST + WORDS),
+        partial(_sweep, dag.offsets, dag.children, order[:0:-1], flat, FIRST, lanes if heights else None),
+        partial(_sweep, dag.parent_offsets, dag.parents, order[1:], flat, FIRST + WORDS, None),
     )
+    if heights and dag.vertices > 1:
+        height = lanes.reshape(-1, WHOLE)[:, HEIGHT]
+        height[dag.super_root] = height[dag.roots].max() + 1
 
 
 @njit(cache=True, nogil=True)
-def _sweep(offsets, ends, order, words, first):
+def _sweep(offsets, ends, order, words, first, lanes):
     """Adds the words of the ends of its row to those of each vertex.
 
     order  int32[n - 1], without the super-root: the ends of a row come before the vertex
     first  the place of the words in a record
+    lanes  the records, whose heights are filled; or None
     """
     for i in range(order.shape[0]):
-        if i + _SOON < order.shape[0]:
-            _load_row(offsets, ends, order[i + _SOON], words, WIDTH, first)
-        u = np.uint64(order[i])
+        _load_ahead(offsets, ends, order, i, words, WIDTH, first)
+        u, most = np.uint64(order[i]), np.int32(0)
         at = u * np.uint64(WIDTH) + np.uint64(first)
         a, b, c = words[at], words[at + _1], words[at + _2]
         for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
@@ -154,6 +179,10 @@ def _sweep(offsets, ends, order, words, first):
             a |= words[v]
             b |= words[v + _1]
             c |= words[v + _2]
+            if lanes is not None:
+                most = max(most, lanes[np.uint64(ends[k]) * np.uint64(WHOLE) + np.uint64(HEIGHT)] + np.int32(1))
+        if lanes is not None:
+            lanes[u * np.uint64(WHOLE) + np.uint64(HEIGHT)] = most
         words[at], words[at + _1], words[at + _2] = a, b, c
 
 

@@ -248,13 +248,12 @@ class Supports(Implementation):
         need = 4 * (WHOLE + SHORT + 4) * dag.vertices + 12 * dag.edges
         if need > SMALL:
             memory.require(need, f"the index of {dag.vertices:,} vertices")
-        height = build.heights(dag)
-        if dag.edges >= DENSE * dag.vertices and (found := _halves(dag, params, height)) is not None:
+        height = build.heights(dag) if dag.edges >= DENSE * dag.vertices else None
+        if height is not None and (found := _halves(dag, params, height)) is not None:
             return found
         lanes = build.records(dag, height, WHOLE)
-        return SupportsIndex(
-            dag, params, {"lanes": lanes, "chosen": build.add_words(dag, lanes, params.seed, params.workers)}
-        )
+        chosen = build.add_words(dag, lanes, params.seed, params.workers, height is None)
+        return SupportsIndex(dag, params, {"lanes": lanes, "chosen": chosen})
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> SupportsIndex:
