@@ -15,7 +15,9 @@ from grailbench.api.kinds import built as built_by_kind
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.problems import contract
+from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.index import FILTERS, Params
+from grailbench.util import ahead
 from grailbench.util.guard import interruptible
 from grailbench.util.memory import parsed
 
@@ -152,6 +154,7 @@ def build(
         return _spread(index, client)
     if folder is not None or vertices is not None or resume:
         raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")
+    ahead.expect("grailbench.problems.reachability.first:of_answer", implementation in (AUTO, Core.name))
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")
