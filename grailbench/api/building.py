@@ -154,7 +154,7 @@ def build(
         return _spread(index, client)
     if folder is not None or vertices is not None or resume:
         raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")
-    ahead.expect("grailbench.problems.reachability.first:of_answer", implementation in (AUTO, Core.name))
+    ahead.expect("grailbench.api.first:of_answer", implementation in (AUTO, Core.name))
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")

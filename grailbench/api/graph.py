@@ -233,7 +233,7 @@ class Graph:
         from grailbench.graph.readers import read
 
         check_path(path)
-        ahead.expect("grailbench.problems.reachability.first:of_answer", True)
+        ahead.expect("grailbench.api.first:of_answer", True)
         reading = read(path, format, **options)
         return cls(reading.graph, reading.ids)
 

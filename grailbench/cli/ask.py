@@ -99,7 +99,7 @@ def ask(graph, **flags):
 
     flags = SimpleNamespace(**flags)
     _require_one_question(flags)
-    ahead.expect("grailbench.problems.reachability.first:of_answer", not _alone(flags))
+    ahead.expect("grailbench.api.first:of_answer", not _alone(flags))
     flags.names = _names(flags)  # once, as the standard input may have them
     with output(flags.out) as stream:
         chosen = None if is_index(graph) else named(graph, note)

@@ -34,6 +34,12 @@ class Job(NamedTuple):
     function: str
     args: tuple = ()
 
+    @property
+    def name(self) -> str:
+        """What it compiles, in words."""
+        words = (str(each) for each in self.args if isinstance(each, str | int))
+        return " ".join([self.function.partition(":")[2], *words])
+
     def __call__(self) -> Any:
         """Does it here."""
         module, _, name = self.function.partition(":")
@@ -69,7 +75,7 @@ def start(jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE) -> li
     path = os.pathsep.join(each for each in sys.path if each)
     started = []
     for first in range(most):
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603 - this Python
             [sys.executable, "-c", _WORK], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.DEVNULL,
             env=os.environ | {"PYTHONPATH": path}, start_new_session=True,
         )  # fmt: skip

@@ -21,8 +21,8 @@ import re
 import shutil
 import sys
 import tempfile
-import traceback
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -35,6 +35,7 @@ from grailbench.util import memory, paths, temporary
 STATES = 4  #: of a module's code whose compiled kernels stay: this one, and those used last before
 LONGEST_S = 60  #: that a process waits for another that compiles a kernel, which may have been stopped
 _POLL_S = 0.01
+_OTHER = "NUMBA_CACHE_DIR names one"
 compiled = 0  #: kernels that this process compiled and kept
 on_first: Callable[[], None] | None = None  #: called once, when a kernel is found in no cache and is to be compiled
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -113,13 +114,29 @@ def folder() -> Path:
         _temporary.append(temporary.Folder("kernels"))
     except OSError:
         raise InputError(
-            f"no folder for compiled kernels: {neither} nor TMPDIR can be written", remedy="NUMBA_CACHE_DIR names one"
+            f"no folder for compiled kernels: {neither} nor TMPDIR can be written", remedy=_OTHER
         ) from None
     _log.warning(
         "compiled kernels cannot be kept, as %s can be written: each process compiles them again (NUMBA_CACHE_DIR "
         "names a folder for them)", neither,
     )  # fmt: skip
     return _temporary[-1].path
+
+
+def kept() -> Path:
+    """The folder where later processes find compiled kernels: that of `NUMBA_CACHE_DIR`, or ours. Raises InputError if
+    it cannot be written."""
+    from numba.core import config
+
+    found = Path(config.CACHE_DIR) if config.CACHE_DIR else folder()
+    try:
+        found.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=found).close()
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", path=found, remedy=_OTHER) from None
+    if _temporary:
+        raise InputError("no folder can keep compiled kernels", remedy=_OTHER)
+    return found
 
 
 def folders() -> list[Path]:

@@ -101,7 +101,9 @@ def _to_places(targets, rank, edges):
 def _by_device(graph: Graph, timer: Timer):
     n = graph.vertices
     what = f"condensing {n:,} vertices and {graph.edges:,} edges on the GPU"
-    require_memory(build.EDGE_BYTES * graph.edges + build.VERTEX_BYTES * n, what, "take `condense-bits`, or a GPU with more")
+    require_memory(
+        build.EDGE_BYTES * graph.edges + build.VERTEX_BYTES * n, what, "take `condense-bits`, or a GPU with more"
+    )
     with timer.phase("host_to_device"):
         sources, targets = staging.to_device(graph.sources, graph.targets)
         cuda.synchronize()

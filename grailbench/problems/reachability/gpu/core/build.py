@@ -1,9 +1,10 @@
 """Builds the index of `core` on the device and answers batches by it, one thread a pair.
 
-The DAG comes from the host, or from edges by the kernels of `cuda.edges`. Peel, close, write the records. The packed closure of the core has the layout of `reachability.core.closure`: one
-cooperative launch fills it, level by level. The rows of the deepest level come first. A thread unites one word of the
-rows of the children of one vertex, so that neighbouring threads read neighbouring words. In levels that leave threads
-idle, the children of a vertex are shared among several.
+The DAG comes from the host, or from edges by the kernels of `cuda.edges`. Peel, close, write the records. The packed
+closure of the core has the layout of `reachability.core.closure`: one cooperative launch fills it, level by level. The
+rows of the deepest level come first. A thread unites one word of the rows of the children of one vertex, so that
+neighbouring threads read neighbouring words. In levels that leave threads idle, the children of a vertex are shared
+among several.
 
 The records are those of `reachability.core.records`, which says when they are short, each packed into one number or
 two, which a thread loads at once. Narrow records have fields of 16 bits and wide ones of 32, the first field lowest, so

@@ -94,9 +94,10 @@ class CoreGpuIndex(Index):
 class CoreGpu(Implementation):
     """The index of `core`, built and queried on the GPU.
 
-    From many edges the device condenses too. One launch peels both forests by pointer jumping and finds positions by prefix sums; one closes the core, a barrier
-    a level; one writes the records. A batch is one launch, a thread a pair. If the bits do not fit `memory`, the core
-    alone is labelled and searched as by `gpu-fused`.
+    From many edges the device condenses too. One launch peels both forests by pointer jumping and finds positions by
+    prefix sums; one closes the core, a barrier a level; one writes the records. A batch is one launch, a thread a pair,
+    and one before it that finds components. If the bits do not fit `memory`, the core alone is labelled and searched as
+    by `gpu-fused`.
     """
 
     name = "core-gpu"
