@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from grailbench.graph.csr import Dag, Graph
+from grailbench.problems import contract
 from grailbench.problems.contract import implementation, implementations
-from grailbench.problems.reachability.index import NoTimer, Params
+from grailbench.problems.reachability.index import Implementation, NoTimer, Params
 from grailbench.util.ahead import Job
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 USUAL = "reachability"
 #: formats of graphs, and the same two edges in each
-TEXTS = {"gra": "graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n", "edges": "0 1\n1 2\n", "csv": "a,b\n0,1\n1,2\n"}
+TEXTS = {"gra": "graph_for_greach\n3\n0: 1 #\n1: 2 #\n2: #\n", "edges": "0 1\n1 2\n", "csv": "from,to\n0,1\n1,2\n"}
 
 
 def _here(name: str, *args: object) -> Job:
@@ -55,10 +56,10 @@ def of_all(gpu: bool) -> list[Job]:
     return [*jobs, *(_here(name) for name in ("read", "asked", "checked", "condensed"))]
 
 
-def _of(found: type, params: Params) -> list[Job]:
+def _of(found: type[contract.Implementation], params: contract.Params) -> list[Job]:
     """The jobs of one implementation."""
     name, solved = found.name, found.problem
-    if solved == USUAL and found.parts > 1:
+    if issubclass(found, Implementation) and found.parts > 1:
         return [_here("part", name, params, number) for number in range(found.parts)]
     kinds = [replace(params, count=True), params] if found.counts else [params]
     return [_here("primed", name, solved, each, not each.count) for each in kinds]
@@ -69,11 +70,9 @@ def part(name: str, params: Params, number: int) -> None:
     implementation(name).load_part(number, params)
 
 
-def primed(name: str, solved: str, params: Params, from_edges: bool) -> None:
+def primed(name: str, solved: str, params: contract.Params, from_edges: bool) -> None:
     """The kernels of a pass of an implementation."""
-    from grailbench.problems.contract import problem
-
-    problem(solved).prime(implementation(name, solved), params, from_edges)
+    contract.problem(solved).prime(implementation(name, solved), params, from_edges)
 
 
 def path() -> Dag:
