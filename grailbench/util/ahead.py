@@ -58,6 +58,8 @@ class Done(NamedTuple):
 def expect(function: str, *args: Any) -> None:
     """Starts processes for the jobs that a function ('module:function') returns as soon as this process compiles a
     kernel: other cores compile what it will call next. Each has a core beside this one; else there are none."""
+    for process in _running:
+        process.poll()  # that have ended, so that they are no zombies
     if not _helping and not _running and usable_cores() > 1:
         kernelcache.on_first = lambda: _help(Job(function, args)())
 

@@ -235,7 +235,8 @@ def _saves_by_key(numbered):
             if overloads.get(key) != name:
                 self._save_index(overloads | {key: name})
         finally:
-            _release(_lock_of(self, key))
+            for path in [path for path in _held if path.startswith(_locks_of(self))]:
+                _release(path)  # numba-cuda may have looked for another key
         return None
 
     save.numbered = numbered
@@ -260,8 +261,13 @@ _held: dict[str, int] = {}  # the locks of kernels that this process compiles, b
 
 def _lock_of(files, key) -> str:
     """The file that a process locks while it compiles a kernel for some arguments."""
-    name = hashlib.sha256(f"{files._index_path} {_hash(files, key)}".encode()).hexdigest()[:16]
-    return os.path.join(os.path.dirname(files._cache_path), f"{name}.lock")
+    return f"{_locks_of(files)}{_hash(files, key)}.lock"
+
+
+def _locks_of(files) -> str:
+    """How the paths of all such files of a kernel begin."""
+    name = hashlib.sha256(os.fsencode(files._index_path)).hexdigest()[:16]
+    return os.path.join(os.path.dirname(files._cache_path), f"{name}.")
 
 
 def _waits(read):
