@@ -20,8 +20,7 @@ from grailbench.cuda.gateway import cuda, require
 from grailbench.cuda.graphs import DeviceDag, Rows, rows_bytes, upload_dag, upload_rows
 from grailbench.cuda.launch import typed
 from grailbench.errors import TooLittleMemory
-from grailbench.graph.condense import condense
-from grailbench.graph.csr import Dag, Graph
+from grailbench.graph.csr import Dag
 from grailbench.problems.reachability.cpu.traverse import shuffle_rows
 from grailbench.problems.reachability.gpu import ranks
 from grailbench.problems.reachability.gpu.parents import dag_to_dt, parent_sssp
@@ -263,14 +262,22 @@ def steps(kind: type[Work], dim: int, group: int) -> list[Callable]:
 
 def _of_all_degrees(small: int, large: int) -> Dag:
     """Returns a DAG of two sources, vertices between, and two sinks; an end has `small` of these, or more than `large`,
-    also without those that it shares."""
+    also without those that it shares. It is made without kernels, for which processes would wait."""
     many = small + large + 1
-    ends = (0, small), (1, many)
-    middle = 2 + np.arange(many, dtype=np.int32)
-    pairs = [(end, v) for end, count in ends for v in middle[:count]]
-    pairs += [(v, 2 + many + end) for end, count in ends for v in middle[:count]]
+    middle, root = 2 + np.arange(many), 4 + many
+    pairs = [(end, v) for end, degree in ((0, small), (1, many)) for v in middle[:degree]]
+    pairs += [(v, 2 + many + end) for end, v in pairs] + [(root, 0), (root, 1)]
     sources, targets = np.array(pairs, np.int32).T
-    return condense(Graph(4 + many, np.ascontiguousarray(sources), np.ascontiguousarray(targets)))
+    sizes = 1, 2, many, 2
+    levels, order = np.repeat(np.arange(4, dtype=np.int32), sizes), np.append(root, np.arange(root)).astype(np.int32)
+    return Dag(*_rows(sources, targets), np.roll(levels, -1), order, order[1:], reverse=_rows(targets, sources))
+
+
+def _rows(sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the CSR of the edges of a graph whose greatest vertex is in one of them."""
+    vertices = max(sources.max(), targets.max()) + 1
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=vertices))])
+    return offsets.astype(np.int64), targets[np.lexsort((targets, sources))]
 
 
 def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise, one_pair: bool = False) -> int:
