@@ -13,6 +13,7 @@ import pytest
 from commands import NO_GPU, PATIENCE, ROOT, call, call_apart, in_python
 from numba.core.caching import IndexDataCacheFile
 from planned import planned
+from strategies import dag_of
 
 from grailbench.api import first
 from grailbench.graph.readers.parsers import parse_gra
@@ -76,7 +77,7 @@ def test_processes_end_with_the_one_that_started_them_however_it_ends():
 
 def test_others_are_started_when_a_kernel_is_compiled_and_a_core_is_free(monkeypatch):
     started = []
-    monkeypatch.setattr(ahead, "start", lambda jobs, processes, out: started.append((jobs, processes)))
+    monkeypatch.setattr(ahead, "start", lambda jobs, processes, *_: started.append((jobs, processes)))
     for cores, helping in ((1, False), (2, True), (2, False)):
         monkeypatch.setattr(ahead, "usable_cores", lambda cores=cores: cores)
         monkeypatch.setattr(ahead, "_helping", helping)
@@ -166,10 +167,18 @@ def test_each_job_does_what_it_is_named_for():
     assert [job.args[2] for job in of_gpu if job.function.endswith(":part") and job.args[0] == "gpu"] == [*range(6)]
 
 
+@pytest.mark.parametrize(("made", "edges"), [(first.path(), [(0, 1)]), (first.in_tree(), [(0, 2), (1, 2)])])
+def test_graphs_that_are_made_without_kernels_are_those_that_condensing_makes(made, edges):
+    wanted = dag_of(made.super_root, edges)
+    for name in ("offsets", "children", "levels", "order", "component"):
+        found = getattr(made, name)
+        assert (found.dtype, found.tolist()) == (getattr(wanted, name).dtype, getattr(wanted, name).tolist())
+
+
 def test_a_run_expects_the_kernels_of_its_cells_those_of_a_gpu_first():
     cells = planned({"implementations": ["dfs", "gpu", "sequential"], "datasets": ["path-9"]}).cells
-    jobs = first.of_cells(cells, simulated=False)
-    assert [job.function.partition(":")[2] for job in jobs] == [*["part"] * 6, "prime", "prime", "checked", "condensed"]
+    jobs = [job.function.partition(":")[2] for job in first.of_cells(cells, simulated=False)]
+    assert jobs == [*["part"] * 6, "prime", "prime", "checked", "turned", "condensed"]
     assert [job.function.partition(":")[2] for job in first.of_cells(cells, simulated=True)][:1] == ["prime"]
 
 

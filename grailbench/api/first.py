@@ -33,7 +33,7 @@ def _here(name: str, *args: object) -> Job:
 
 def of_answer(index: bool) -> list[Job]:
     """The jobs of a first answer, by `core` if by an `index`; those are first that come last."""
-    return [_here("answer"), _here("condensed")][not index :]
+    return [_here("answer"), _here("turned"), _here("condensed")][not index :]
 
 
 def of_cells(cells: Sequence[Cell], simulated: bool) -> list[Job]:
@@ -44,7 +44,7 @@ def of_cells(cells: Sequence[Cell], simulated: bool) -> list[Job]:
     others = [cell for cell in known if "gpu" not in found[cell].needs]
     jobs = [job for cell in on_gpu for job in _of(found[cell], cell.params)]
     jobs += [Job("grailbench.harness.passes:prime", (cell, True)) for cell in others]
-    return [*jobs, _here("checked"), _here("condensed")]
+    return [*jobs, _here("checked"), _here("turned"), _here("condensed")]
 
 
 def of_all(gpu: bool) -> list[Job]:
@@ -53,7 +53,7 @@ def of_all(gpu: bool) -> list[Job]:
     ours = [each for each in found if not each.needs or (gpu and each.needs == ("gpu",))]
     ours.sort(key=lambda each: "gpu" not in each.needs)
     jobs = [job for each in ours for job in _of(each, Params())]
-    return [*jobs, *(_here(name) for name in ("read", "asked", "checked", "condensed"))]
+    return [*jobs, *(_here(name) for name in ("read", "asked", "checked", "turned", "condensed"))]
 
 
 def _of(found: type[contract.Implementation], params: contract.Params) -> list[Job]:
@@ -81,19 +81,44 @@ def path() -> Dag:
     return Dag(np.array([0, 1, 1, 2]), children, levels, order, component)
 
 
-def answer() -> None:
-    """`core`, of a forest, and a single pair."""
-    from grailbench.problems.reachability.core.index import Core
+def in_tree() -> Dag:
+    """Two vertices above a third, and the super-root."""
+    children, levels, order = (np.array(each, np.int32) for each in ([2, 2, 0, 1], [1, 1, 2, 0], [3, 0, 1, 2]))
+    return Dag(np.array([0, 1, 2, 2, 4]), children, levels, order, np.arange(3, dtype=np.int32))
 
-    pair = Core.build(path(), Params(), NoTimer()).one_pair(None)
+
+def answer() -> None:
+    """A single pair, the records of `core` and its peeling, of forests, those first that come last."""
+    from grailbench.problems.reachability.core.index import Core, CoreIndex
+    from grailbench.problems.reachability.core.peel import Peeled, peel
+    from grailbench.problems.reachability.core.records import tree_records
+
+    tree = np.array([(0, 2), (1, 1), (2, 1)], np.uint16)
+    pair = CoreIndex(path(), Params(), {"shape": np.zeros(2, np.int64), "tree": tree}).one_pair(None)
     pair.quick(pair.at, 0, 1)
+    places = (np.arange(3, dtype=np.int32) for _ in range(3))
+    tree_records(Peeled(0, np.empty(0, np.int32), *places))
+    peel(path())
+    Core.build(in_tree(), Params(), NoTimer())
+
+
+def turned() -> None:
+    """The last steps of condensing, and rows of parents."""
+    from grailbench.graph.kahn import kahn
+    from grailbench.graph.rows import transpose
+    from grailbench.graph.threads import ThreadPool
+
+    rows = np.array([0, 1, 1]), np.array([1], np.int32)
+    transpose(*rows)
+    with ThreadPool(1) as pool:
+        kahn(2, *rows, pool)
 
 
 def condensed() -> None:
-    """Condensing edges in no order, and rows of parents."""
+    """Condensing edges in no order."""
     from grailbench.graph.condense import condense
 
-    condense(Graph(3, np.array([1, 0], np.int32), np.array([2, 1], np.int32))).parents  # noqa: B018
+    condense(Graph(3, np.array([1, 0], np.int32), np.array([2, 1], np.int32)))
 
 
 def checked() -> None:

@@ -19,7 +19,8 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from grailbench.util import kernelcache
+from grailbench.errors import InputError
+from grailbench.util import kernelcache, temporary
 from grailbench.util.cores import usable_cores
 
 MOST = 16  #: processes: on a GPU each has a context, of about half a gigabyte
@@ -65,12 +66,20 @@ def expect(function: str, *args: Any) -> None:
 
 
 def _help(jobs: Sequence[Job]) -> None:
-    with suppress(OSError):  # too many processes, or too little memory: this one compiles all by itself
-        start(jobs, usable_cores() - 1, subprocess.DEVNULL)
+    with suppress(OSError, InputError):  # too many processes, or no folder: this one compiles all by itself
+        handle = os.open(kernelcache.kept() / "ahead.lock", os.O_CREAT | os.O_RDWR, 0o666)
+        try:
+            if temporary.lock(handle) is not False:  # else another process had some started
+                start(jobs, usable_cores() - 1, subprocess.DEVNULL, (handle,))
+        finally:
+            os.close(handle)  # they hold it
 
 
-def start(jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE) -> list[subprocess.Popen]:
-    """Starts at most so many processes, which share the jobs and end with this one. Raises OSError."""
+def start(
+    jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE, held: tuple[int, ...] = ()
+) -> list[subprocess.Popen]:
+    """Starts at most so many processes, which share the jobs and end with this one; they keep the files `held` open.
+    Raises OSError."""
     if not _running:
         atexit.register(stop)
     most = min(processes, MOST, len(jobs))
@@ -79,7 +88,7 @@ def start(jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE) -> li
     for first in range(most):
         process = subprocess.Popen(  # noqa: S603 - this Python
             [sys.executable, "-c", _WORK], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": path}, start_new_session=True,
+            env=os.environ | {"PYTHONPATH": path}, start_new_session=True, pass_fds=held,
         )  # fmt: skip
         _running.append(process)
         started.append(process)
