@@ -74,8 +74,9 @@ def build(
     """Builds an index of a graph; a graph with cycles is condensed first.
 
     'gpu-fused' starts from edges that are in memory; those of `Graph.open` are not, as its condensed form is at hand.
-    From 131,072 on it condenses them on the GPU; it maps vertices there. What needs the condensed graph on the host has
-    it condensed when it is first asked: sets, counts, paths, explanations, large matrices, and `Index.save`.
+    From 131,072 on it and 'core-gpu' condense them on the GPU; they map vertices there. What needs the condensed graph
+    on the host has it condensed when it is first asked: sets, counts, paths, explanations, large matrices, and
+    `Index.save`.
 
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
