@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from naive import closure
 from strategies import dag_of, dags, digraphs, graph_of
 
+import grailbench as gb
 from grailbench.cuda import gateway
 from grailbench.cuda.edges import library, rows
 from grailbench.cuda.gateway import cuda
@@ -323,3 +324,13 @@ def test_memory_for_a_batch_is_allocated_apart_from_the_time_of_its_queries():
     with timer.phase("query"):
         index.query_batch(np.zeros(3, np.int32), np.ones(3, np.int32), timer)
     assert {("", "allocate"), ("", "query")} <= set(timer.phases)
+
+
+def test_the_library_builds_from_edges_and_saves_what_it_then_loads(tmp_path, monkeypatch):
+    monkeypatch.setattr("grailbench.problems.reachability.gpu.fused.index.FEWEST", 0)
+    graph = gb.Graph.from_edges(["a", "b", "c", "d", "c"], ["b", "c", "a", "a", "e"])
+    index = gb.build(graph, "core-gpu")
+    index.save(tmp_path / "letters.index")
+    for found in (index, gb.load(tmp_path / "letters.index")):
+        assert [[found.reaches(u, v) for v in "abcde"] for u in "abcde"] == [
+            [True, True, True, False, True]] * 3 + [[True] * 5, [False] * 4 + [True]]  # fmt: skip
