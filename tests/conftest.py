@@ -14,7 +14,7 @@ import pytest
 import uses
 from hypothesis import HealthCheck, settings
 
-from grailbench.util import paths
+from grailbench.util import ahead, paths
 
 _SLOW_FIRST_CALL = [HealthCheck.too_slow, HealthCheck.data_too_large]  # numba compiles in the first example
 
@@ -32,6 +32,7 @@ os.environ.pop("COLUMNS", None)  # a terminal's width is no test's, but those th
 # Tests start hundreds of processes, and rewrite the asserts of their modules: compiled modules are kept.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+ahead._helping = True  # a test starts no processes that compile ahead, whatever its cache holds
 
 
 def pytest_collection_modifyitems(items):

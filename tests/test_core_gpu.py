@@ -13,14 +13,17 @@ from dags import between_trees, layers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import closure
-from strategies import dag_of, dags, digraphs
+from strategies import dag_of, dags, digraphs, graph_of
 
+import grailbench as gb
 from grailbench.cuda import gateway
+from grailbench.cuda.edges import library, rows
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import MachineLacks, TooLittleMemory
+from grailbench.graph.csr import Graph
 from grailbench.harness.timing import PhaseTimer
 from grailbench.problems.reachability.core import records
-from grailbench.problems.reachability.core.peel import NONE, peel
+from grailbench.problems.reachability.core.peel import NONE, Peeled, peel
 from grailbench.problems.reachability.gpu.core import build
 from grailbench.problems.reachability.gpu.core import peel as _peel
 from grailbench.problems.reachability.gpu.core.peel import sum_before as _sum_before
@@ -93,10 +96,113 @@ def test_forests_and_core_are_those_of_the_cpu(graph):
     assert_peeled_alike(dag_of(*graph))
 
 
-def assert_peeled_alike(dag):
-    builder = build.Builder(dag, 0, NoTimer())
+@MANY
+@given(graph=st.one_of(digraphs(), dags(12)))
+def test_the_graph_of_the_core_is_that_of_its_edges(graph):
+    dag = dag_of(*graph)
+    places = {int(u): i for i, u in enumerate(peel(dag).core)}
+    pairs = zip(*(ends.tolist() for ends in dag.edges_without_super_root()), strict=True)
+    builder = build.of_dag(dag, 0, NoTimer())
     builder.run(NoTimer())
-    found, wanted = builder.peeled(), peel(dag)
+    made = builder.core_dag()
+    wanted = dag_of(len(places), [(places[u], places[v]) for u, v in pairs if u in places and v in places])
+    for name in ("offsets", "children", "levels", "order", "component"):
+        assert getattr(made, name).tolist() == getattr(wanted, name).tolist()
+
+
+#: cycles with trees and loops at them, one component of all, no edges, and a deep graph
+WHOLE = [
+    (9, [(0, 1), (1, 2), (2, 0), (2, 2), (2, 3), (2, 3), (3, 4), (4, 3), (5, 0), (6, 5), (4, 7)]),
+    (40, [(v, (v + 1) % 40) for v in range(40)]), (1, []), (1, [(0, 0)]), (5, []), DIAMOND,
+    (300, [(v, v + 1) for v in range(299)]),
+]  # fmt: skip
+
+
+def assert_right_from_edges(graph, memory=0):
+    """The device condenses: answers are the oracle's, of vertices of the graph, and arrays those of the other way."""
+    raw, dag, reach = graph_of(*graph), dag_of(*graph), closure(*graph)
+    cls, params = implementation("core-gpu"), Params(memory=memory, count=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("grailbench.problems.reachability.gpu.fused.index.FEWEST", 0)
+        assert cls.condenses(raw, params)
+        with library.counted():
+            patch.setattr("grailbench.problems.reachability.core.index.Core.build", None)
+            patch.setattr("grailbench.problems.reachability.index.condense", None)
+            index = cls.ready(raw, params, NoTimer())
+            us, vs = pairs_of(graph[0])
+            expected = [v in reach[u] for u, v in zip(us.tolist(), vs.tolist(), strict=True)]
+            assert ask(index, us, vs) == expected
+    other = cls.build(dag, params, NoTimer())
+    assert ask(other, dag.component[us], dag.component[vs]) == expected
+    assert index.counters == other.counters
+    found, wanted = index.fetch(), other.fetch()
+    assert found.keys() == wanted.keys()
+    assert all(np.array_equal(found[name], wanted[name]) for name in wanted)
+
+
+@MANY
+@given(graph=digraphs().filter(lambda graph: graph[0] > 0))
+def test_from_edges_answers_are_the_oracles_of_vertices_of_the_graph(graph):
+    assert_right_from_edges(graph)
+
+
+@pytest.mark.parametrize("graph", WHOLE)
+@pytest.mark.parametrize("memory", [0, 1])
+def test_from_edges_cycles_loops_duplicates_and_vertices_alone_are_condensed(graph, memory):
+    assert_right_from_edges(graph, memory)
+
+
+@given(graph=digraphs().filter(lambda graph: graph[0] > 0), wide=st.booleans())
+@MANY
+def test_the_dag_on_the_device_is_that_of_the_host(graph, wide):
+    raw, dag = graph_of(*graph), dag_of(*graph)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rows, "WIDE", 0 if wide else rows.WIDE)
+        builder, component = build.of_edges(raw, 0, NoTimer())
+    wanted = dag.offsets, dag.children, dag.parent_offsets, dag.parents, dag.order, dag.levels
+    for found, expected in zip(builder._graph, wanted, strict=True):
+        assert library.to_host(found).tolist() == expected.tolist()
+    own = np.arange(graph[0]) if component is None else library.to_host(component)
+    assert own.tolist() == dag.component.tolist()
+
+
+def test_a_graph_is_condensed_where_it_is_ready_first():
+    from grailbench.problems.reachability.gpu.fused.index import FEWEST, MOST
+
+    cls = implementation("core-gpu")
+    many = np.zeros(FEWEST, np.int32)
+    assert cls.condenses(Graph(2, many, many), Params())
+    assert not cls.condenses(Graph(2, many[1:], many[1:]), Params())
+    assert not cls.condenses(Graph(MOST, many, many), Params())
+    empty = Graph(0, many[:0], many[:0])
+    assert cls.ready(empty, Params(), NoTimer()).query_batch(many[:0], many[:0], NoTimer()).size == 0
+
+
+def test_what_does_not_fit_the_device_is_refused_before_anything_is_copied(device_memory, monkeypatch):
+    monkeypatch.setattr("grailbench.problems.reachability.gpu.fused.index.FEWEST", 0)
+    monkeypatch.setattr(build.staging, "to_device", None)
+    device_memory(1000)
+    with pytest.raises(TooLittleMemory, match="condensing 8 vertices and 8 edges on the GPU needs"):
+        implementation("core-gpu").ready(graph_of(*DIAMOND), Params(), NoTimer())
+
+
+def test_more_edges_of_the_condensed_graph_than_32_bits_count_are_refused(monkeypatch):
+    monkeypatch.setattr("grailbench.problems.reachability.gpu.fused.index.FEWEST", 0)
+    edges = dag_of(*DIAMOND).edges
+    for most in (edges, edges - 1):
+        monkeypatch.setattr(build, "MOST_EDGES", most)
+        if most < edges:
+            with pytest.raises(MachineLacks, match=f"up to {most} edges, this graph has {edges}: take"):
+                implementation("core-gpu").ready(graph_of(*DIAMOND), Params(), NoTimer())
+        else:
+            implementation("core-gpu").ready(graph_of(*DIAMOND), Params(), NoTimer())
+
+
+def assert_peeled_alike(dag):
+    builder = build.of_dag(dag, 0, NoTimer())
+    above, core = builder.run(NoTimer())[4:]
+    parts, wanted = builder._parts, peel(dag)
+    found = Peeled(above, parts.core.copy_to_host()[:core], *(each.copy_to_host() for each in parts[:3]))
     assert found.above == wanted.above
     assert np.array_equal(found.core, wanted.core)
     assert np.array_equal(found.gate, wanted.gate)
@@ -151,7 +257,7 @@ def test_a_graph_of_its_super_root_alone_is_left_to_the_host(monkeypatch):
     from grailbench.problems.reachability.gpu.fused import index
 
     monkeypatch.setattr(index, "FEWEST", 0)
-    assert [index._on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
+    assert [index.on_the_device(dag_of(n, []), Params()) for n in (0, 1)] == [False, True]
 
 
 def test_a_batch_or_a_graph_that_does_not_fit_is_refused(device_memory):
@@ -218,3 +324,13 @@ def test_memory_for_a_batch_is_allocated_apart_from_the_time_of_its_queries():
     with timer.phase("query"):
         index.query_batch(np.zeros(3, np.int32), np.ones(3, np.int32), timer)
     assert {("", "allocate"), ("", "query")} <= set(timer.phases)
+
+
+def test_the_library_builds_from_edges_and_saves_what_it_then_loads(tmp_path, monkeypatch):
+    monkeypatch.setattr("grailbench.problems.reachability.gpu.fused.index.FEWEST", 0)
+    graph = gb.Graph.from_edges(["a", "b", "c", "d", "c"], ["b", "c", "a", "a", "e"])
+    index = gb.build(graph, "core-gpu")
+    index.save(tmp_path / "letters.index")
+    for found in (index, gb.load(tmp_path / "letters.index")):
+        assert [[found.reaches(u, v) for v in "abcde"] for u in "abcde"] == [
+            [True, True, True, False, True]] * 3 + [[True] * 5, [False] * 4 + [True]]  # fmt: skip

@@ -28,6 +28,7 @@ SMALL = "--dataset kegg-like --no-fetch --count 300"
 SKIPPED = {
     r"record ": "writes into the repository; tests/test_provenance.py does so in one of its own",
     r"(run|cluster) .*--scheduler": "needs a scheduler; tests/test_cluster.py has one",
+    r"warmup": "compiles all for minutes; tests/test_ahead.py does so with small jobs",
     r"ab ": "runs whole worktrees of two commits for minutes; tests/test_ab.py does so with small ones",
 }
 #: what is put in the place of what, in this order

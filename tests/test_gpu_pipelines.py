@@ -16,9 +16,11 @@ from naive import closure
 from strategies import dag_of, dags, digraphs
 
 from grailbench.cuda import frontier, gateway, primitives
-from grailbench.cuda.frontier import Enterprise, Frontier, Schedule
+from grailbench.cuda.frontier import Enterprise, Frontier, Schedule, usual
 from grailbench.cuda.gateway import cuda
 from grailbench.errors import InputError, MachineLacks, TooLittleMemory
+from grailbench.graph import csr
+from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag
 from grailbench.graph.rows import transpose
 from grailbench.harness.cells import load
@@ -489,3 +491,32 @@ class TestMemory:
         implementation("gpu-path").build(dag, Params(dim=2), NoTimer())
         need = pipeline.device_bytes(pipeline.PathWork, dag, 2, Enterprise())
         assert 0.9 * need < allocator.peak() - before < 1.1 * need
+
+
+@pytest.mark.parametrize("name", ["gpu", "gpu-32", "gpu-unfiltered", "gpu-path"])
+def test_parts_launch_every_kernel_of_an_index_and_of_its_queries(name, monkeypatch):
+    """Each `Trio` on vertices of a thread, a warp and a block, so that processes compile all of them."""
+    cls, launched = implementation(name), {}
+    consume = Frontier.consume
+
+    def noted(self, kernels, *args):
+        sizes = launched.setdefault(id(kernels), set())
+        sizes.update(place for place, size in enumerate(self.sizes) if size)
+        consume(self, kernels, *args)
+
+    monkeypatch.setattr(Frontier, "consume", noted)
+    shape = usual()
+    dag = pipeline._of_all_degrees(shape.small, shape.large)
+    made = condense(csr.Graph(dag.super_root, *map(np.ascontiguousarray, dag.edges_without_super_root())))
+    for field in ("offsets", "children", "levels", "order", "component", "parent_offsets", "parents"):
+        assert np.array_equal(getattr(dag, field), getattr(made, field)), field
+    index = cls.build(dag, Params(), NoTimer())
+    ends = np.arange(index.dag.vertices - 1, dtype=np.int32)
+    index.query_batch(ends, ends[::-1].copy(), NoTimer())
+    wanted = dict(launched)
+    launched.clear()
+    for part in range(cls.parts):
+        cls.load_part(part, Params())
+    assert launched == {kernels: {0, 1, 2} for kernels in wanted}
+    with pytest.raises(IndexError):
+        cls.load_part(cls.parts, Params())

@@ -222,6 +222,7 @@ CALLS = {
     "pack": ["+ N-run --out out/N.grailbench.tar.gz", "--check N.bad", "R --out out/y", "N-run --out N.edges/x"],
     "cache": ["+ --list", "+ --json", "+ --prune --dry-run", "--list N"],
     "cite": ["+ R", "+ R --format text", "+ R --format json", "N/x", "+ N-run --format text"],
+    "warmup": ["N", "--jobs N", "--jobs 0"],
     "completion": ["+ bash", "N"],
 }  # fmt: skip
 FORMS = {"--json": "json", "--format json": "json", "--format markdown": "markdown"}

@@ -15,7 +15,9 @@ from grailbench.api.kinds import built as built_by_kind
 from grailbench.errors import InputError
 from grailbench.graph.arguments import check_path, flag, shown, whole_number
 from grailbench.problems import contract
+from grailbench.problems.reachability.core.index import Core
 from grailbench.problems.reachability.index import FILTERS, Params
+from grailbench.util import ahead
 from grailbench.util.guard import interruptible
 from grailbench.util.memory import parsed
 
@@ -72,8 +74,9 @@ def build(
     """Builds an index of a graph; a graph with cycles is condensed first.
 
     'gpu-fused' starts from edges that are in memory; those of `Graph.open` are not, as its condensed form is at hand.
-    From 131,072 on it condenses them on the GPU; it maps vertices there. What needs the condensed graph on the host has
-    it condensed when it is first asked: sets, counts, paths, explanations, large matrices, and `Index.save`.
+    From 131,072 on it and 'core-gpu' condense them on the GPU; they map vertices there. What needs the condensed graph
+    on the host has it condensed when it is first asked: sets, counts, paths, explanations, large matrices, and
+    `Index.save`.
 
     implementation
              any name that `grailbench list implementations` shows, also of a GPU, of another library or of
@@ -152,6 +155,7 @@ def build(
         return _spread(index, client)
     if folder is not None or vertices is not None or resume:
         raise InputError("`folder`, `vertices` and `resume` are for streams of edges", remedy="leave them out")
+    ahead.expect("grailbench.api.first:of_answer", implementation in (AUTO, Core.name))
     if implementation == AUTO:
         if device is not None:
             raise InputError(f"device {device}: 'auto' runs on the CPU", remedy="leave out `device`, or name another")

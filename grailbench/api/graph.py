@@ -34,6 +34,7 @@ from grailbench.graph.kinds import Kinds
 from grailbench.graph.readers.edges import with_reverses
 from grailbench.graph.rows import transpose
 from grailbench.graph.store import condensed
+from grailbench.util import ahead
 from grailbench.util.cores import usable_cores
 from grailbench.util.guard import interruptible_but
 
@@ -232,6 +233,7 @@ class Graph:
         from grailbench.graph.readers import read
 
         check_path(path)
+        ahead.expect("grailbench.api.first:of_answer", True)
         reading = read(path, format, **options)
         return cls(reading.graph, reading.ids)
 

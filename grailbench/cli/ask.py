@@ -13,6 +13,7 @@ import click
 from grailbench.cli import options
 from grailbench.cli.printing import note, output
 from grailbench.errors import CheckFailed
+from grailbench.util import ahead
 from grailbench.util.words import count as counted
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def ask(graph, **flags):
 
     flags = SimpleNamespace(**flags)
     _require_one_question(flags)
+    ahead.expect("grailbench.api.first:of_answer", not _alone(flags))
     flags.names = _names(flags)  # once, as the standard input may have them
     with output(flags.out) as stream:
         chosen = None if is_index(graph) else named(graph, note)

@@ -11,7 +11,7 @@ from grailbench.cli import options
 from grailbench.cli.printing import note, output, put
 from grailbench.errors import InputError
 from grailbench.problems.contract import Workload, problem
-from grailbench.util import paths
+from grailbench.util import ahead, paths
 from grailbench.util.words import listing
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def run(as_json, out, resume, answers, sample, oracle_seconds, jobs, no_fetch, s
         raise click.UsageError("--answers - and --json both write to the standard output: leave one out")
     found, folder = plan_of(flags, resume, out)
     writing = None if answers is None else Answers(answers, found)
+    ahead.expect("grailbench.api.first:of_cells", found.cells, simulate)
     with console.RunView(as_json) as screen, client(workers, scheduler) as dask:
         checking = {"fetch": not no_fetch, "checks": Checks(sample, oracle_seconds, jobs=jobs), "answered": writing}
         if simulate:

@@ -59,5 +59,6 @@ def transpose(offsets, targets):
     # Filling moved each row's start to its end, which is the next row's start.
     starts = np.empty(n + 1, np.int64)
     starts[0] = 0
-    starts[1:] = at[:n]
+    for v in range(n):  # numba compiles an assignment of slices, with its error for other lengths, for seconds
+        starts[v + 1] = at[v]
     return starts, sources

@@ -31,7 +31,7 @@ from grailbench.harness.processes import LARGE, GraphProcess
 from grailbench.harness.rows import MEMORY
 from grailbench.harness.tasks import Progress, Task, cell_key, implementation_of, on_gpu
 from grailbench.problems.contract import Checks, Input, Problem, Workload, problem
-from grailbench.util import faults
+from grailbench.util import ahead, faults
 from grailbench.util.guard import Outcome, guarded
 from grailbench.util.words import count
 
@@ -195,6 +195,7 @@ class Session:
                 self._measure(executor, task, "warming up")
 
     def _time(self, executor: Executor, tasks: list[Task]) -> None:
+        ahead.stop()
         self._others.read()  # of what came before
         for trial in range(max((task.cell.trials for task in tasks), default=0)):
             turn = [t for t in tasks if not t.over and trial < t.cell.trials and trial not in t.done]

@@ -6,11 +6,13 @@ of this package that these import, at any depth. `adopt` puts our locator in fro
 folder of a function; it answers for files of this package alone, and not if `NUMBA_CACHE_DIR` is set.
 
 numba also numbers the entries of a function, and gives two processes that compile it at once for different arguments
-the same number. So here an entry is named by a hash of what it was compiled for.
+the same number. So here an entry is named by a hash of what it was compiled for. Of several processes that need a
+kernel one compiles it, and the others wait for it (`_waits`).
 """
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import hashlib
 import logging
@@ -19,9 +21,10 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
@@ -30,6 +33,11 @@ from grailbench.errors import InputError
 from grailbench.util import memory, paths, temporary
 
 STATES = 4  #: of a module's code whose compiled kernels stay: this one, and those used last before
+LONGEST_S = 60  #: that a process waits for another that compiles a kernel, which may have been stopped
+_POLL_S = 0.01
+_OTHER = "NUMBA_CACHE_DIR names one"
+compiled = 0  #: kernels that this process compiled and kept
+on_first: Callable[[], None] | None = None  #: called once, when a kernel is found in no cache and is to be compiled
 _PACKAGE = Path(__file__).resolve().parents[1]
 _FOLDER = "grailbench-kernels"
 _STATE = re.compile(r"(.+)-([0-9a-f]{12})")  # the folder of a module: its name, and the digest of its code
@@ -106,13 +114,29 @@ def folder() -> Path:
         _temporary.append(temporary.Folder("kernels"))
     except OSError:
         raise InputError(
-            f"no folder for compiled kernels: {neither} nor TMPDIR can be written", remedy="NUMBA_CACHE_DIR names one"
+            f"no folder for compiled kernels: {neither} nor TMPDIR can be written", remedy=_OTHER
         ) from None
     _log.warning(
         "compiled kernels cannot be kept, as %s can be written: each process compiles them again (NUMBA_CACHE_DIR "
         "names a folder for them)", neither,
     )  # fmt: skip
     return _temporary[-1].path
+
+
+def kept() -> Path:
+    """The folder where later processes find compiled kernels: that of `NUMBA_CACHE_DIR`, or ours. Raises InputError if
+    it cannot be written."""
+    from numba.core import config
+
+    found = Path(config.CACHE_DIR) if config.CACHE_DIR else folder()
+    try:
+        found.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=found).close()
+    except OSError as error:
+        raise InputError(f"cannot be written ({error.strerror})", path=found, remedy=_OTHER) from None
+    if _temporary:
+        raise InputError("no folder can keep compiled kernels", remedy=_OTHER)
+    return found
 
 
 def folders() -> list[Path]:
@@ -192,7 +216,7 @@ def adopt(implementation: type | None = None) -> None:
     for cls in implementation.__mro__:
         files = getattr(sys.modules[cls.__module__], "IndexDataCacheFile", None)
         if files is not None and not hasattr(files.save, "numbered"):
-            files.save = _saves_by_key(files.save)
+            files.save, files.load = _saves_by_key(files.save), _waits(files.load)
 
 
 def _saves_by_key(numbered):
@@ -200,19 +224,96 @@ def _saves_by_key(numbered):
 
     @functools.wraps(numbered)
     def save(self, key, data) -> None:
-        from numba.core import config
-
-        if not config.CACHE_DIR and not Path(self._cache_path).is_relative_to(folder()):
+        global compiled
+        if not _ours(self):
             return numbered(self, key, data)
-        name = self._data_name(int(hashlib.sha256(self._dump(key)).hexdigest()[:16], 16))
-        self._save_data(name, data)  # before the index, which another process may read at once
-        overloads = self._load_index()
-        if overloads.get(key) != name:
-            self._save_index(overloads | {key: name})
+        compiled += 1
+        try:
+            name = self._data_name(int(_hash(self, key), 16))
+            self._save_data(name, data)  # before the index, which another process may read at once
+            overloads = self._load_index()
+            if overloads.get(key) != name:
+                self._save_index(overloads | {key: name})
+        finally:
+            for path in [path for path in _held if path.startswith(_locks_of(self))]:
+                _release(path)  # numba-cuda may have looked for another key
         return None
 
     save.numbered = numbered
     return save
+
+
+def _ours(files) -> bool:
+    """Whether entries are in a folder of ours, or in one that the user chose."""
+    from numba.core import config
+
+    return bool(config.CACHE_DIR) or Path(files._cache_path).is_relative_to(folder())
+
+
+def _hash(files, key) -> str:
+    return hashlib.sha256(files._dump(key)).hexdigest()[:16]
+
+
+# ------------------------------------------------------------------ several processes
+
+_held: dict[str, int] = {}  # the locks of kernels that this process compiles, by path
+
+
+def _lock_of(files, key) -> str:
+    """The file that a process locks while it compiles a kernel for some arguments."""
+    return f"{_locks_of(files)}{_hash(files, key)}.lock"
+
+
+def _locks_of(files) -> str:
+    """How the paths of all such files of a kernel begin."""
+    name = hashlib.sha256(os.fsencode(files._index_path)).hexdigest()[:16]
+    return os.path.join(os.path.dirname(files._cache_path), f"{name}.")
+
+
+def _waits(read):
+    """The method by which numba looks for an entry of a function: where another process compiles it, it waits for that.
+    Where there is none the lock is this process's, until it saves the entry."""
+
+    @functools.wraps(read)
+    def load(self, key):
+        global on_first
+        found = read(self, key)
+        if found is not None or not _ours(self):
+            return found
+        path, until = _lock_of(self, key), time.monotonic() + LONGEST_S
+        while path not in _held and time.monotonic() < until:
+            try:
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
+            except OSError:  # the folder cannot be written
+                break
+            if temporary.lock(handle) is not False:
+                _held[path] = handle
+                if (found := read(self, key)) is not None:  # the other process saved it just before
+                    _release(path)
+                    return found
+                break
+            os.close(handle)
+            time.sleep(_POLL_S)
+            if (found := read(self, key)) is not None:
+                return found
+        if on_first is not None:
+            first, on_first = on_first, None
+            first()
+        return None
+
+    load.read = read
+    return load
+
+
+def _release(path: str) -> None:
+    """Lets go of the lock of a kernel."""
+    if (handle := _held.pop(path, None)) is not None:
+        with suppress(OSError):
+            os.unlink(path)
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)  # a forked process may have the file too
+        os.close(handle)
 
 
 def forget(error: BaseException) -> bool:

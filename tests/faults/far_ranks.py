@@ -95,9 +95,9 @@ def _places_of_core(found: Digraph, number: int, report: Report) -> None:
     from grailbench.problems.reachability.index import NoTimer, Params
 
     dag, near = found.dag, peel(found.dag)
-    far = Peeled(*begun("problems.reachability.core.peel", number)._peel(dag.offsets, dag.children, dag.order, 1))
+    far = Peeled(**vars(begun("problems.reachability.core.peel", number).peel(dag)))
     places = [(peeled.position[:-1], peeled.end[:-1]) for peeled in (near, far)]  # but for the super-root's, the last
-    report("problems.reachability.core.peel:_peel", _later(*places, number))
+    report("problems.reachability.core.peel:peel", _later(*places, number))
     with mock.patch.object(index, "PLAIN", dag.vertices**2):  # the closure as bits
         arrays = dict(index.Core.build(dag, Params(), NoTimer()).arrays)
     far = replace(far, above=far.above + number)

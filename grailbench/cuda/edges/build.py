@@ -10,13 +10,15 @@ what a vertex has seen doubles from pass to pass, also on a cycle of all vertice
 
 import numpy as np
 
+from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import library
 from grailbench.cuda.edges.rows import SimpleRows, simple_rows, transposed
 from grailbench.cuda.edges.staging import to_device
 from grailbench.cuda.edges.walk import Walk, Walked, place_of, walk_levels
-from grailbench.cuda.gateway import cuda
-from grailbench.cuda.graphs import DeviceLeveled, Outline
+from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
 from grailbench.cuda.primitives import priority, unmixed
+from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.kahn import kahn
 from grailbench.graph.threads import ThreadPool
 from grailbench.util.compiled import njit
@@ -203,27 +205,86 @@ def strong_components(vertices: int, rows: SimpleRows, missing) -> tuple[int, ob
     return int(upto[n - 1]), number
 
 
+EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, with offsets of 64 bits: most of them keys
+
+
+def require_room(graph: Graph | Dag, doing: str) -> None:
+    """Raises TooLittleMemory if the device has too little for these steps; `doing` says what needs it."""
+    what = f"{doing} {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
+    need = EDGE_BYTES * graph.edges + VERTEX_BYTES * graph.vertices
+    require_memory(need, what, "take `parallel`, or a GPU with more")
+
+
+def samples() -> list[Graph]:
+    """Graphs whose way takes every kernel here, and those of the library for large arrays: a matching, a ring and a
+    deep path."""
+    many, path = np.arange(8 if simulated else 1 << 18, dtype=np.int32), np.arange(2 * DEEP_LEVELS, dtype=np.int32)
+    matching, ring = Graph(2 * many.size, many, many + many.size), Graph(many.size, many, np.roll(many, -1))
+    return [matching, ring, Graph(path.size, path[:-1], path[1:])]
+
+
 def condensed(vertices: int, edges: int, sources, targets, **how) -> tuple[Walked, object | None]:
     """Condenses a graph of n > 0 vertices, walks it, and returns the walk and the component of each vertex, int32[n].
 
     sources, targets int32[m] on the device; how: arguments of `walk_levels`. None for the components if each vertex is
     its own. Levels of deep graphs are found on the host.
     """
+    return condensed_rows(vertices, edges, sources, targets, **how)[1:]
+
+
+def condensed_rows(vertices: int, edges: int, sources, targets, **how) -> tuple[SimpleRows, Walked, object | None]:
+    """As `condensed`, and before these the rows of the condensed graph, without the super-root."""
     rows = simple_rows(vertices, edges, sources, targets)
     walked = walked_from(rows, vertices, **how)
     if walked.reached == vertices + 1:
-        return walked, None
+        return rows, walked, None
     missing = walked.arrays.missing
     del walked
     components, component = strong_components(vertices, rows, missing)
     del rows, missing
-    return walked_from(simple_rows(components, edges, sources, targets, component), components, **how), component
+    rows = simple_rows(components, edges, sources, targets, component)
+    return rows, walked_from(rows, components, **how), component
 
 
 def walked_from(rows: SimpleRows, vertices: int, **how) -> Walked:
     """Walks the rows of n > 0 vertices, a deep graph on the host; how: arguments of `walk_levels`."""
     walked = walk_levels(vertices, rows, **how)
     return walk_levels_on_host(vertices, rows) if walked.deep else walked
+
+
+@cuda.jit(cache=True)
+def _root(starts, targets, vertex, inner, vertices, offsets, sources, children):
+    """Adds the super-root's row to others, and lists the sources of all edges."""
+    for k in range(cuda.grid(1), children.shape[0], cuda.gridsize(1)):
+        if k < inner:
+            sources[k], children[k] = place_of(starts, 0, vertices, k), targets[k]
+        else:
+            sources[k], children[k] = vertices, vertex[1 + k - inner]
+    for v in range(cuda.grid(1), vertices + 2, cuda.gridsize(1)):
+        offsets[v] = starts[v] if v <= vertices else children.shape[0]
+
+
+@cuda.jit(cache=True)
+def _level(vertex, level_starts, depth, levels):
+    for i in range(cuda.grid(1), vertex.shape[0], cuda.gridsize(1)):
+        levels[vertex[i]] = place_of(level_starts, 0, depth, i)
+
+
+def rooted(rows: SimpleRows, edges: int, order, level_starts, depth: int) -> tuple:
+    """Returns the arrays of a `graph.csr.Dag` as kernels take them: offsets and children, parent_offsets and parents,
+    order, levels; does not wait.
+
+    edges: with those of the super-root; order, level_starts, depth: `Walk.vertex`, and of the levels of a walk that
+    reached all vertices.
+    """
+    n, m = order.shape[0] - 1, edges
+    offsets, sources, children = library.empty(n + 2, np.int64), library.empty(m, np.int32), library.empty(m, np.int32)
+    args = rows.starts, rows.children, order, rows.edges, n, offsets, sources, children
+    library.launch(_root, max(m, n + 2), *args)
+    parent_offsets, parents = transposed(n + 1, m, sources, children, True)
+    levels = library.empty(n + 1, np.int32)
+    library.launch(_level, n + 1, order, level_starts, depth, levels)
+    return tuple(map(library.seen, (offsets, children, parent_offsets, parents, order, levels)))
 
 
 @cuda.jit(cache=True)

@@ -25,7 +25,7 @@ from grailbench.graph.weights import (
     used_message,
 )
 from grailbench.util import memory
-from grailbench.util.compiled import njit
+from grailbench.util.compiled import njit, njit_later
 from grailbench.util.files import REFETCH
 
 # status codes of a parser
@@ -38,7 +38,6 @@ NOT_A_NUMBER, TOO_LONG, OUT_OF_RANGE, NO_COLON, NO_END, AFTER_END, CUT_OFF, TWIC
 POS, LINE, COUNT, CURRENT, LINES, VALUE, UNFIT, UNFIT_POS, UNFIT_LINE, FEWEST, MOST, VARIED, ZEROS = range(13)
 
 NEWLINE, HASH, PERCENT, COLON = 10, 35, 37, 58
-# Signatures, with which numba compiles a parser, or loads it from its cache, on import and not during a measurement.
 PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], {})"
 WEIGHING_PARSER = "int64(uint8[::1], int64[::1], int32[::1], int32[::1], int32[::1], {})"
 _WEIGHT_DIGITS = 17  # of a weight that are used; more may not fit 64 bits
@@ -257,7 +256,7 @@ def check_stated(state: np.ndarray, found: int, stated: int, noun: str, line: in
 # ---------------------------------------------------------------------------------------- .gra
 
 
-@njit(PARSER.format("uint8[::1]"), cache=True)
+@njit_later(PARSER.format("uint8[::1]"))
 def parse_gra(text, state, sources, targets, seen):
     """Parses vertex lines from state[POS] on; returns a status code.
 
@@ -341,7 +340,7 @@ def _in_number(byte):
     return 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46 or byte == 69 or byte == 101
 
 
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, int64, int64"), cache=True)
+@njit_later(WEIGHING_PARSER.format("int64, int64, int64, int64, int64, int64"))
 def parse_rows(text, state, sources, targets, weights, rows, first, last, comment, skipped, stride):
     """Parses rows of numbers from state[POS] on, a line each; returns a status code.
 
@@ -415,7 +414,7 @@ def _fault_of(value, first, last):
     return NOT_A_NUMBER if first <= value <= last or value == -1 else OUT_OF_RANGE
 
 
-@njit(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"), cache=True)
+@njit_later(WEIGHING_PARSER.format("int64, int64, int64, int64, boolean"))
 def parse_edges(text, state, sources, targets, weights, first, last, fewest, most, matrix):
     """Parses edge lines from state[POS] on; returns a status code.
 

@@ -10,7 +10,7 @@ from grailbench.graph.csr import MAX_VERTICES, Graph
 from grailbench.graph.ids import Ids
 from grailbench.graph.readers.parsers import MOST_DIGITS, NEWLINE
 from grailbench.util import memory
-from grailbench.util.compiled import njit
+from grailbench.util.compiled import njit_later
 from grailbench.util.files import REFETCH
 from grailbench.util.words import count
 
@@ -65,7 +65,7 @@ def with_line_feeds(text: np.ndarray) -> np.ndarray:
     return text
 
 
-@njit("boolean(uint8[::1])", cache=True)
+@njit_later("boolean(uint8[::1])")
 def _has_lone_return(text):
     """Whether a carriage return is followed by another byte than a line feed. One pass that compiles to vectors."""
     found = np.uint8(0)

@@ -182,6 +182,7 @@ class Implementation(contract.Implementation):
 
     problem: ClassVar[str] = "reachability"
     neutral: ClassVar[tuple[str, ...]] = OUTCOMES
+    parts: ClassVar[int] = 1  #: of its kernels, which `load_part` compiles apart from one another
     sample: ClassVar[int | None] = None  #: if it takes one pair at a time: it is asked the first so many pairs of a set
 
     @classmethod
@@ -201,6 +202,11 @@ class Implementation(contract.Implementation):
     def load_ready(cls, params: Params) -> None:
         """Compiles or loads what `ready` runs besides `build` and `condense`, so that no trial includes that time."""
         return None
+
+    @classmethod
+    def load_part(cls, part: int, params: Params) -> None:
+        """Compiles or loads one of the `parts` of the kernels of `build` and of queries; processes share them."""
+        raise NotImplementedError
 
     @classmethod
     def condenses(cls, graph: Graph, params: Params) -> bool:

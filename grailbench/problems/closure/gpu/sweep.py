@@ -27,7 +27,6 @@ from grailbench.problems.contract import Timer
 
 FEWEST = 1 << 17  #: edges, and vertices, from which on the device condenses; with fewer, the host is ready before
 LONG = 6 if simulated else 64  #: children from which on a set is made by all threads of a block together
-EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, as in condensing for `gpu-fused`
 
 
 class Order(namedtuple("Order", "numbers starts children level_starts long")):
@@ -102,7 +101,9 @@ def _to_places(targets, rank, edges):
 def _by_device(graph: Graph, timer: Timer):
     n = graph.vertices
     what = f"condensing {n:,} vertices and {graph.edges:,} edges on the GPU"
-    require_memory(EDGE_BYTES * graph.edges + VERTEX_BYTES * n, what, "take `condense-bits`, or a GPU with more")
+    require_memory(
+        build.EDGE_BYTES * graph.edges + build.VERTEX_BYTES * n, what, "take `condense-bits`, or a GPU with more"
+    )
     with timer.phase("host_to_device"):
         sources, targets = staging.to_device(graph.sources, graph.targets)
         cuda.synchronize()

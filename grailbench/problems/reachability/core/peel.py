@@ -56,31 +56,24 @@ class Peeled:
 
 def peel(dag: Dag) -> Peeled:
     """Finds the forests and the core in O(n + m), on one thread."""
-    out_trees = dag.edges == dag.vertices - 1
-    return Peeled(*_peel(dag.offsets, dag.children, dag.order, -1 if out_trees else 1))
-
-
-@njit(cache=True, nogil=True)
-def _peel(offsets, children, order, most):
-    """Returns the fields of `Peeled`. Shapes are those of `Dag`. most: children of a vertex of B, 1, or -1 for no B."""
-    n = offsets.shape[0] - 1
+    n, order, most = dag.vertices, dag.order, -1 if dag.edges == dag.vertices - 1 else 1
     state, gate = np.zeros(n, np.int8), np.full(n, NONE, np.int32)
     position, end = np.zeros(n, np.int32), np.ones(n, np.int32)
-    above = _peel_above(offsets, children, order, most, state, position, end, gate)
-    count = 0 if above == n - 1 else _peel_below(offsets, children, order, state, position, end, gate)
+    of_vertices = state, position, end, gate
+    above = _peel_above(dag.offsets, dag.children, order, most, *of_vertices)
+    count = 0 if above == n - 1 else _peel_below(dag.offsets, dag.children, order, *of_vertices)
     core = np.empty(count, np.int32)
-    _place_above(order, state, position, end, gate)
+    if above:
+        _place_above(order, *of_vertices)
     if above < n - 1:
-        _place_below(order, above, core, state, position, end, gate)
-    position[n - 1] = n - 1
-    end[n - 1] = n
-    gate[n - 1] = NONE
-    return above, core, position, end, gate
+        _place_below(order, above, core, *of_vertices)
+    position[n - 1], end[n - 1], gate[n - 1] = n - 1, n, NONE
+    return Peeled(above, core, position, end, gate)
 
 
 @njit(cache=True, nogil=True)
 def _peel_above(offsets, children, order, most, state, position, end, gate):
-    """Finds B along the order, and returns how many there are.
+    """Finds B along the order, and returns how many there are. most: children of a vertex of B, 1, or -1 for no B.
 
     Afterwards gate[u] is the child of u in B, or the last parent outside of B of another vertex; end[u] is the size of
     the subtree, and position[u] the place within that of the child.

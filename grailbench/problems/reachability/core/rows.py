@@ -11,9 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import njit
 
-from grailbench.graph.condense import rooted
 from grailbench.graph.csr import Dag
-from grailbench.graph.rows import transpose
 from grailbench.problems.reachability.core import records
 from grailbench.problems.reachability.core.patterns import find_patterns
 from grailbench.problems.reachability.core.peel import Peeled
@@ -37,15 +35,6 @@ def graph_of_core(offsets, children, core, place, first):
             parents[child] = min(parents[child] + 1, 2)
     starts[k] = count
     return starts, targets[:count], parents[:k], parent[:k]
-
-
-def core_dag(dag: Dag, peeled: Peeled) -> Dag:
-    """Returns the graph of the core, with a super-root of its own; vertex i is the i-th of `Peeled.core`."""
-    k = peeled.core.shape[0]
-    place = np.full(dag.vertices, k, np.int32)
-    place[peeled.core] = np.arange(k, dtype=np.int32)
-    starts, targets, _, _ = graph_of_core(dag.offsets, dag.children, peeled.core, place, 0)
-    return rooted(*transpose(*transpose(starts, targets)))  # twice, so that rows ascend
 
 
 @njit(cache=True, nogil=True)

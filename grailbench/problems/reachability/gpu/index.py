@@ -85,6 +85,7 @@ class Pipeline(Implementation):
     axes = frozenset({"dim", "order"})
     unfiltered = True
     work, searcher, group, compare = "ThesisWork", "Searcher", 64, True
+    parts = 6  # the five steps of a pair, and the search
     cost = "labels 5 passes over the edges per pair, 1 launch or more per level; a search takes all levels of its group"
     counts = (*COUNTS, "saturated_pairs", "settled_comparisons")
 
@@ -102,6 +103,14 @@ class Pipeline(Implementation):
             searcher = getattr(search, cls.searcher)(built.graph.children, built.pairs, built.shape, cls.group)
             cuda.synchronize()
         return GpuIndex(dag, params, built, searcher, cls.compare)
+
+    @classmethod
+    def load_part(cls, part: int, params: Params) -> None:
+        """Runs one step on a small graph."""
+        cls.require()
+        from grailbench.problems.reachability.gpu import pipeline
+
+        pipeline.steps(getattr(pipeline, cls.work), params.dim, cls.group)[part]()
 
 
 @register
@@ -161,4 +170,4 @@ class Path(Pipeline):
     source = "Quer and Calabrese 2020, algorithms 2-7, after Naumov et al. 2017"
     cost = "labels 4 passes over the edges a pair, a comparison of paths O(log depth); 16 bytes a vertex for the paths"
     counts = COUNTS
-    work, searcher = "PathWork", "PathSearcher"
+    work, searcher, parts = "PathWork", "PathSearcher", 5

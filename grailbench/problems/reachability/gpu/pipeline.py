@@ -84,6 +84,14 @@ class Work:
         labels: least and post, int32[n] each, on the device; they are written. phase: times a step, given its name.
         """
 
+    def steps(self, graph: DeviceDag, tree: Rows, labels: tuple) -> list[Callable]:
+        """Returns what does each step of `label_pair` by itself, on arrays of other content than they have then."""
+        (least, post), (children, parents) = labels, graph
+        return [
+            partial(ranks.subsizes_tree, self, tree, ranks.CEILING), partial(ranks.post_order, self, tree, post),
+            partial(ranks.min_post, self, children, parents, post, least),
+        ]  # fmt: skip
+
     def counts(self) -> dict[str, int]:
         """Returns the work counts for all pairs, by name, beside those of launches."""
         return {}
@@ -133,6 +141,10 @@ class ThesisWork(Work):
         with phase("min_post"):
             ranks.min_post(self, children, parents, post, least)
 
+    def steps(self, graph: DeviceDag, tree: Rows, labels: tuple) -> list[Callable]:
+        first = (partial(step, self, *graph, self.ceiling) for step in (ranks.subsizes_dag, parent_sssp))
+        return [*first, *super().steps(graph, tree, labels)]
+
     def counts(self) -> dict[str, int]:
         """Returns the numbers of comparisons of paths and of pairs with weights at the ceiling."""
         return {"settled_comparisons": int(self.compared.copy_to_host()[0]), "saturated_pairs": self.saturated}
@@ -181,6 +193,10 @@ class PathWork(Work):
         with phase("min_post"):
             ranks.min_post(self, children, parents, post, least, self.up)
 
+    def steps(self, graph: DeviceDag, tree: Rows, labels: tuple) -> list[Callable]:
+        self.tree = typed(Rows(graph.children.starts, self.tree_cards, self.tree_edges))
+        return [partial(dag_to_dt, self, *graph), *super().steps(graph, tree, labels)]
+
 
 class HostRows(namedtuple("HostRows", "offsets children")):
     """The rows of a tree: offsets int64[n + 1], children int32[n - 1]."""
@@ -223,6 +239,45 @@ class OneTreeWork(PathWork):
             ranks.post_order(self, self.tree, post)
         with phase("min_post"):
             ranks.min_post(self, children, parents, post, least, self.up, both=True)
+
+
+def steps(kind: type[Work], dim: int, group: int) -> list[Callable]:
+    """Returns what runs each step of a labeling by itself, and at last a search, on a graph whose vertices are one
+    thread's, a warp's and a block's in both directions: to compile their kernels."""
+    shape = usual()
+    dag = _of_all_degrees(shape.small, shape.large)
+    n, graph, work = dag.vertices, upload_dag(dag), kind(dag, dim, shape)
+    parent = np.append(dag.parents[dag.parent_offsets[:-2]], np.int32(-1))
+    work.parent.copy_to_device(parent)
+    for each in (work.sizes, work.prefix, work.cost):  # what earlier steps would have made
+        each.copy_to_device(np.zeros(each.shape, each.dtype))
+    tree = upload_rows(*ranks.tree_rows(dag.offsets, dag.children, parent))
+    pairs = tuple(cuda.to_device(np.zeros((dim, n), np.int32)) for _ in range(2))
+
+    def search() -> None:
+        kind.searcher(graph.children, pairs, shape, group).search(*np.array([[n - 1], [n - 2]], np.int32))
+
+    return [*work.steps(graph, tree, tuple(each[0] for each in pairs)), search]
+
+
+def _of_all_degrees(small: int, large: int) -> Dag:
+    """Returns a DAG of two sources, vertices between, and two sinks; an end has `small` of these, or more than `large`,
+    also without those that it shares. It is made without kernels, for which processes would wait."""
+    many = small + large + 1
+    middle, root = 2 + np.arange(many), 4 + many
+    pairs = [(end, v) for end, degree in ((0, small), (1, many)) for v in middle[:degree]]
+    pairs += [(v, 2 + many + end) for end, v in pairs] + [(root, 0), (root, 1)]
+    sources, targets = np.array(pairs, np.int32).T
+    sizes = 1, 2, many, 2
+    levels, order = np.repeat(np.arange(4, dtype=np.int32), sizes), np.append(root, np.arange(root)).astype(np.int32)
+    return Dag(*_rows(sources, targets), np.roll(levels, -1), order, order[1:], reverse=_rows(targets, sources))
+
+
+def _rows(sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the CSR of the edges of a graph whose greatest vertex is in one of them."""
+    vertices = max(sources.max(), targets.max()) + 1
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(sources, minlength=vertices))])
+    return offsets.astype(np.int64), targets[np.lexsort((targets, sources))]
 
 
 def device_bytes(kind: type[Work], dag: Dag, dim: int, shape: Enterprise, one_pair: bool = False) -> int:

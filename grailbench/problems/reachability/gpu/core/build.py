@@ -1,9 +1,10 @@
 """Builds the index of `core` on the device and answers batches by it, one thread a pair.
 
-Peel, close, write the records. The packed closure of the core has the layout of `reachability.core.closure`: one
-cooperative launch fills it, level by level. The rows of the deepest level come first. A thread unites one word of the
-rows of the children of one vertex, so that neighbouring threads read neighbouring words. In levels that leave threads
-idle, the children of a vertex are shared among several.
+The DAG comes from the host, or from edges by the kernels of `cuda.edges`. Peel, close, write the records. The packed
+closure of the core has the layout of `reachability.core.closure`: one cooperative launch fills it, level by level. The
+rows of the deepest level come first. A thread unites one word of the rows of the children of one vertex, so that
+neighbouring threads read neighbouring words. In levels that leave threads idle, the children of a vertex are shared
+among several.
 
 The records are those of `reachability.core.records`, which says when they are short, each packed into one number or
 two, which a thread loads at once. Narrow records have fields of 16 bits and wide ones of 32, the first field lowest, so
@@ -18,25 +19,29 @@ import numpy as np
 
 from grailbench.cuda.describe import memory, require_memory
 from grailbench.cuda.device_arrays import cleared
+from grailbench.cuda.edges import build as edges
+from grailbench.cuda.edges import library, staging
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.cuda.launch import Prepared, Shape, cooperative_shape, prepared_copy
 from grailbench.cuda.timers import Span
 from grailbench.errors import MachineLacks
-from grailbench.graph.csr import Dag
+from grailbench.graph.condense import rooted
+from grailbench.graph.csr import Dag, Graph
+from grailbench.graph.rows import transpose
 from grailbench.problems.reachability.core import records as of_cpu
 from grailbench.problems.reachability.core.closure import words
 from grailbench.problems.reachability.core.index import SHARE, SMALL
-from grailbench.problems.reachability.core.peel import Peeled
 from grailbench.problems.reachability.gpu.core.peel import (
     OF_ABOVE,
     OF_CORE,
     Given,
     Parts,
+    graph_bytes,
     peeling,
     peeling_bytes,
     upload,
 )
-from grailbench.problems.reachability.index import NoTimer, Timer
+from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
 CLOSING_THREADS = 4 if simulated else 512
 _LEAST = 2 if simulated else 32  #: children that a thread unites if a vertex is shared
@@ -248,6 +253,11 @@ class DeviceIndex(namedtuple("DeviceIndex", "tree sources targets bits above cor
         return sum(array.nbytes for array in self[:4] if array is not None)
 
     @property
+    def vertices(self) -> int:
+        """Number of vertices, the super-root included."""
+        return (self.targets if self.tree is None else self.tree).shape[0]
+
+    @property
     def narrow(self) -> bool:
         """Whether fields have 16 bits."""
         return (self.targets if self.tree is None else self.tree).dtype == np.uint32
@@ -276,8 +286,9 @@ class Batch:
     inside  the ends of open pairs in the core, int32[k] each on the device, where there is no closure; else None
     """
 
-    def __init__(self, k: int, index: DeviceIndex):
-        """Raises TooLittleMemory if the device has too little."""
+    def __init__(self, k: int, index: DeviceIndex, component=None):
+        """component: of each vertex of the graph, on the device, if pairs are of these. Raises TooLittleMemory if the
+        device has too little."""
         open_ = index.tree is None and index.bits is None
         need = (_BATCH_BYTES + (8 if open_ else 0)) * k
         require_memory(need, f"a batch of {k:,} queries", "ask fewer at once with --count")
@@ -292,7 +303,9 @@ class Batch:
             prepared_copy(to, own, wait=False) for to, own in zip(ends, (self._sources, self._targets), strict=True)
         ]
         self._take = prepared_copy(self._found, answers)
-        self._launch = launch_of(index, *ends, answers, *(self.inside or ()))
+        answering = launch_of(index, *ends, answers, *(self.inside or ()))
+        placing = () if component is None else (Prepared(_place, (component, *ends), answering.shape),)
+        self._launches = *placing, answering
         self._span = Span()
         cuda.synchronize()
 
@@ -304,7 +317,8 @@ class Batch:
             bring()
         timed = not isinstance(timer, NoTimer)
         with self._span if timed else nullcontext():
-            self._launch.launch()
+            for each in self._launches:
+                each.launch()
         self._take()
         if timed:
             timer.record("on_device", self._span.ms)
@@ -316,28 +330,16 @@ MOST_EDGES = 2**31 - 1
 
 
 class Builder:
-    """Builds the index of one DAG; `budget`: bytes that the closure may take, 0 for a share of the free memory.
+    """Builds the index of one DAG on the device; `budget`: bytes that the closure may take, 0 for a share of the free
+    memory."""
 
-    The constructor copies the DAG to the device. Raises TooLittleMemory if the device has too little for it, and
-    MachineLacks if it has more edges than 32 bits count: rows of the core are `peel.Parts`.
-    """
-
-    def __init__(self, dag: Dag, budget: int, timer: Timer):
-        n, m = dag.vertices, dag.edges
-        if m > MOST_EDGES:
-            raise MachineLacks(f"core-gpu counts up to {MOST_EDGES:,} edges, this graph has {m:,}: take `core`")
+    def __init__(self, graph: Given, depth: int, budget: int, timer: Timer):
+        """depth: the number of levels."""
         with timer.phase("allocate", excluded=True):
-            require_memory(peeling_bytes(n, m), f"peeling {n:,} vertices and {m:,} edges on the GPU")
-        with timer.phase("transpose", excluded=True):
-            dag.parents  # noqa: B018 - made on first use
-        with timer.phase("transfer", excluded=True):
-            self._graph = upload(dag)
-            cuda.synchronize()
-        with timer.phase("allocate", excluded=True):
-            (self._peel, self._parts), self._span = peeling(dag, self._graph), Span()
+            (self._peel, self._parts), self._span = peeling(graph, depth), Span()
             self._totals = cuda.pinned_array(3, np.int64)
             cuda.synchronize()
-        self._vertices, self._budget = n, budget
+        self._graph, self._vertices, self._budget = graph, graph.order.shape[0], budget
 
     def run(self, timer: Timer) -> DeviceIndex:
         """Returns the index, without a closure if its bits do not fit; `on_device` is the time of the launches."""
@@ -371,11 +373,74 @@ class Builder:
                 step.launch()
         timer.record("on_device", self._span.ms)
 
-    def peeled(self) -> Peeled:
-        """Returns the forests and the core, on the host."""
-        parts, core = self._parts, int(self._totals[OF_CORE])
-        place = [getattr(parts, name).copy_to_host() for name in ("position", "end", "gate")]
-        return Peeled(int(self._totals[OF_ABOVE]), parts.core[:core].copy_to_host(), *place)
+    def core_dag(self) -> Dag:
+        """Returns the graph of the core, with a super-root of its own, on the host; vertices are places in the core."""
+        parts, (_, core, edges) = self._parts, self._totals.tolist()
+        starts, ends = parts.starts[:core].copy_to_host(), parts.ends[:core].copy_to_host()
+        listed = parts.edges[:edges].copy_to_host() if edges else np.empty(0, np.int32)
+        offsets = np.concatenate([[0], np.cumsum(ends - starts, dtype=np.int64)])
+        rows = listed[np.repeat(starts - offsets[:-1], ends - starts) + np.arange(edges)]
+        return rooted(*transpose(*transpose(offsets, rows)))  # twice, so that rows ascend
+
+
+def _peeling(vertices: int, edges: int) -> str:
+    return f"peeling {vertices:,} vertices and {edges:,} edges on the GPU"
+
+
+def _require_few(edges: int) -> None:
+    if edges > MOST_EDGES:
+        raise MachineLacks(f"core-gpu counts up to {MOST_EDGES:,} edges, this graph has {edges:,}: take `core`")
+
+
+def of_dag(dag: Dag, budget: int, timer: Timer) -> Builder:
+    """Copies a DAG to the device. Raises TooLittleMemory if the device has too little for it, and MachineLacks if it
+    has more edges than 32 bits count: rows of the core are `peel.Parts`."""
+    n, m = dag.vertices, dag.edges
+    _require_few(m)
+    with timer.phase("allocate", excluded=True):
+        require_memory(graph_bytes(n, m) + peeling_bytes(n, m), _peeling(n, m))
+    with timer.phase("transpose", excluded=True):
+        dag.parents  # noqa: B018 - made on first use
+    with timer.phase("transfer", excluded=True):
+        graph = upload(dag)
+        cuda.synchronize()
+    return Builder(graph, dag.depth, budget, timer)
+
+
+def of_edges(graph: Graph, budget: int, timer: Timer) -> tuple[Builder, object | None]:
+    """Condenses a graph with vertices on the device, as `gpu-fused` does. Returns also the component of each vertex,
+    int32[n] on the device, None if each is its own. Raises what `of_dag` does."""
+    edges.require_room(graph, "condensing")
+    with library.counted():
+        with timer.phase("transfer"):
+            sources, targets = staging.to_device(graph.sources, graph.targets)
+        with timer.phase("condense"):
+            rows, walked, component = edges.condensed_rows(graph.vertices, graph.edges, sources, targets)
+            del sources, targets
+            m, depth, order, level_starts = walked.edges, walked.depth, walked.arrays.vertex, walked.arrays.level_starts
+            _require_few(m)
+            del walked
+            given = Given(*edges.rooted(rows, m, order, level_starts, depth))
+            del rows, level_starts
+            cuda.synchronize()
+        n = order.shape[0]
+        require_memory(peeling_bytes(n, m), _peeling(n, m))
+        builder = Builder(given, depth, budget, timer)
+    return builder, None if component is None else library.seen(component)
+
+
+@cuda.jit(cache=True)
+def _place(component, us, vs):
+    """Replaces vertices of a graph, int32[k] each, by their components, int32[n]."""
+    for i in range(cuda.grid(1), us.shape[0], cuda.gridsize(1)):
+        us[i], vs[i] = component[us[i]], component[vs[i]]
+
+
+def load(params: Params) -> None:
+    """Compiles or loads every kernel of the way from edges, and takes the pinned memory in which edges travel."""
+    staging.prepare()
+    for graph in edges.samples():
+        of_edges(graph, params.memory, NoTimer())[0].run(NoTimer())
 
 
 def upload_index(arrays: dict[str, np.ndarray]) -> DeviceIndex:

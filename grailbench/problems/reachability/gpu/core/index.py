@@ -5,19 +5,23 @@ Importing this module imports no CUDA module, so that the registry works without
 
 import numpy as np
 
-from grailbench.graph.csr import Dag
+from grailbench.cuda import simulating
+from grailbench.graph.csr import Dag, Graph
 from grailbench.problems.reachability.core.index import SIZES, CoreIndex, fault, size_counters
 from grailbench.problems.reachability.core.records import OPEN
-from grailbench.problems.reachability.core.rows import core_dag
-from grailbench.problems.reachability.gpu.fused.index import Fused
+from grailbench.problems.reachability.gpu.fused.index import Fused, on_the_device
 from grailbench.problems.reachability.index import Implementation, Index, Params, Timer, edge_fault, register
 
 
 class CoreGpuIndex(Index):
     """The records and the closure on the device; `inner` is a `gpu-fused` index of the core if there is no closure."""
 
-    def __init__(self, dag: Dag, params: Params, device, inner: Index | None = None, inner_dag: Dag | None = None):
-        self._dag, self._params, self._device, self._inner, self._inner_dag = dag, params, device, inner, inner_dag
+    def __init__(
+        self, params: Params, device, inner: Index | None = None, inner_dag: Dag | None = None, component=None
+    ):
+        """component: of each vertex that queries name, int32[n] on the device; None if they name those of the DAG."""
+        self._params, self._device, self._inner, self._inner_dag = params, device, inner, inner_dag
+        self._component = component
         self._queries = self._positives = 0
         self._batch = None
 
@@ -48,7 +52,7 @@ class CoreGpuIndex(Index):
         with timer.phase("allocate", excluded=True):
             if queries and (self._batch is None or self._batch.size != queries):
                 self._batch = None
-                self._batch = Batch(queries, self._device)
+                self._batch = Batch(queries, self._device, self._component)
 
     @property
     def counters(self) -> dict[str, int]:
@@ -56,7 +60,7 @@ class CoreGpuIndex(Index):
             return {}
         device, bits = self._device, 0 if self._device.bits is None else self._device.bits.nbytes
         shape, labels = (device.core if bits else 0,) * 2, 0 if self._inner is None else self._inner.index_bytes
-        counters = size_counters(self._dag.vertices - 1, device.above, device.core, shape, bits, labels=labels)
+        counters = size_counters(device.vertices - 1, device.above, device.core, shape, bits, labels=labels)
         return {"queries": self._queries, "positives": self._positives, **counters}
 
     @property
@@ -90,9 +94,10 @@ class CoreGpuIndex(Index):
 class CoreGpu(Implementation):
     """The index of `core`, built and queried on the GPU.
 
-    One launch peels both forests by pointer jumping and finds positions by prefix sums; one closes the core, a barrier
-    a level; one writes the records. A batch is one launch, a thread a pair. If the bits do not fit `memory`, the core
-    alone is labelled and searched as by `gpu-fused`.
+    From many edges the device condenses too. One launch peels both forests by pointer jumping and finds positions by
+    prefix sums; one closes the core, a barrier a level; one writes the records. A batch is one launch, a thread a pair,
+    and one before it that finds components. If the bits do not fit `memory`, the core alone is labelled and searched as
+    by `gpu-fused`.
     """
 
     name = "core-gpu"
@@ -109,15 +114,36 @@ class CoreGpu(Implementation):
         """Copies the DAG to the device and builds there. Raises MachineLacks for too little memory."""
         with timer.phase("allocate", excluded=True):
             cls.require()
-        from grailbench.problems.reachability.gpu.core.build import Builder
+        from grailbench.problems.reachability.gpu.core.build import of_dag
 
-        builder = Builder(dag, params.memory, timer)
-        device = builder.run(timer)
-        if device.tree is not None or device.bits is not None:
-            return CoreGpuIndex(dag, params, device)
-        inner_dag = core_dag(dag, builder.peeled())
-        inner = Fused.build(inner_dag, Params(seed=params.seed), timer)
-        return CoreGpuIndex(dag, params, device, inner, inner_dag)
+        return _built(of_dag(dag, params.memory, timer), params, timer)
+
+    @classmethod
+    def load_ready(cls, params: Params) -> None:
+        """Condenses a matching, a ring and a deep path on the device, which the simulator need not do."""
+        if not simulating():
+            cls.require()
+            from grailbench.problems.reachability.gpu.core.build import load
+
+            load(params)
+
+    @classmethod
+    def condenses(cls, graph: Graph, params: Params) -> bool:
+        return on_the_device(graph, params)
+
+    @classmethod
+    def ready(cls, graph: Graph, params: Params, timer: Timer) -> Index:
+        """Has the device condense the edges of a large graph, as `gpu-fused` does, and build; the host condenses a
+        small one (`condenses`)."""
+        with timer.phase("allocate", excluded=True):
+            cls.require()
+        if not cls.condenses(graph, params):
+            return super().ready(graph, params, timer)
+        from grailbench.problems.reachability.gpu.core.build import of_edges
+
+        builder, component = of_edges(graph, params.memory, timer)
+        with timer.phase("label"):
+            return _built(builder, params, timer, component)
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> CoreGpuIndex:
@@ -127,4 +153,14 @@ class CoreGpu(Implementation):
         cls.require()
         from grailbench.problems.reachability.gpu.core.build import upload_index
 
-        return CoreGpuIndex(dag, params, upload_index(arrays))
+        return CoreGpuIndex(params, upload_index(arrays))
+
+
+def _built(builder, params: Params, timer: Timer, component=None) -> CoreGpuIndex:
+    """Returns the index of a `build.Builder`. component: as in `CoreGpuIndex`."""
+    device = builder.run(timer)
+    if device.tree is not None or device.bits is not None:
+        return CoreGpuIndex(params, device, component=component)
+    inner_dag = builder.core_dag()
+    inner = Fused.build(inner_dag, Params(seed=params.seed), timer)
+    return CoreGpuIndex(params, device, inner, inner_dag, component)

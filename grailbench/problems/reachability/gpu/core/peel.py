@@ -475,20 +475,25 @@ def upload(dag: Dag) -> Given:
     return Given(*(cuda.to_device(each if each.size else np.zeros(1, each.dtype)) for each in rows))  # none is empty
 
 
+def graph_bytes(vertices: int, edges: int) -> int:
+    """Returns the bytes of a DAG on the device."""
+    return 24 * vertices + 8 * edges
+
+
 def peeling_bytes(vertices: int, edges: int) -> int:
-    """Returns the bytes on the device of a DAG, of the memory that peeling takes, and of what it finds."""
-    return vertices * (24 + 42 + 24) + edges * (8 + 16 + 4) + 2**20
+    """Returns the bytes on the device that peeling takes, and of what it finds."""
+    return vertices * (42 + 24) + edges * (16 + 4) + 2**20
 
 
-def peeling(dag: Dag, graph: Given) -> tuple[Prepared, Parts]:
-    """Returns the launch that peels one DAG on the device, and what it fills."""
-    n, m = dag.vertices, max(dag.edges, 1)
+def peeling(graph: Given, depth: int) -> tuple[Prepared, Parts]:
+    """Returns the launch that peels a DAG of so many levels on the device, and what it fills."""
+    n, m = graph.order.shape[0], graph.children.shape[0]
     ints, longs, bytes_ = (partial(cuda.device_array, dtype=kind) for kind in (np.int32, np.int64, np.int8))
-    parts = Parts(*(ints(n) for _ in range(6)), ints(m), ints(dag.depth + 1), longs(3))
+    parts = Parts(*(ints(n) for _ in range(6)), ints(m), ints(depth + 1), longs(3))
     work = _Work(
         *(ints(m) for _ in range(4)), longs(n), longs(n), ints(n), ints(n), ints(n), bytes_(n), bytes_(n),
         ints(n), ints(n), ints(n), longs(2 * _MOST_BLOCKS), ints(3 * ROUNDS),
     )  # fmt: skip
-    out_trees = dag.edges == dag.vertices - 1  # then no vertex has two parents
+    out_trees = m == n - 1 or n == 1  # then no vertex has two parents; no array is empty
     args = graph, -1 if out_trees else 1, work, parts
     return Prepared(peel, args, cooperative_shape(peel, args, THREADS)), parts

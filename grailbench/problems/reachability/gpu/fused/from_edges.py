@@ -11,10 +11,9 @@ import numpy as np
 
 from grailbench.cuda import describe, device_arrays
 from grailbench.cuda.allocator import Reused
-from grailbench.cuda.describe import require_memory
 from grailbench.cuda.edges import build, library, rows, staging
-from grailbench.cuda.gateway import cuda, simulated
-from grailbench.cuda.graphs import DEEP_LEVELS, DeviceLeveled, Outline
+from grailbench.cuda.gateway import cuda
+from grailbench.cuda.graphs import DeviceLeveled, Outline
 from grailbench.cuda.launch import Moving, moved
 from grailbench.cuda.timers import Span
 from grailbench.graph import numbering
@@ -130,22 +129,13 @@ class Workspace:
         return self._searcher, work, self._span.ms
 
 
-EDGE_BYTES, VERTEX_BYTES = 32, 120  #: of the device, at most at once, with offsets of 64 bits: most of them keys
-
-
-def _require(graph: Graph | Dag, doing: str) -> None:
-    what = f"{doing} {graph.vertices:,} vertices and {graph.edges:,} edges on the GPU"
-    need = EDGE_BYTES * graph.edges + VERTEX_BYTES * graph.vertices
-    require_memory(need, what, "take `parallel`, or a GPU with more")
-
-
 def built(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
     """Builds the index of a graph with vertices; the host learns a few counts only, unless the graph is deep.
 
     The index is asked vertices of `graph`. Raises TooLittleMemory, before anything is allocated, if the device has too
     little.
     """
-    _require(graph, "condensing and labeling")
+    build.require_room(graph, "condensing and labeling")
     with library.counted():
         with timer.phase("transfer"):
             sources, targets = staging.to_device(graph.sources, graph.targets)
@@ -164,7 +154,7 @@ def built(graph: Graph, params: Params, timer: Timer) -> FusedIndex:
 
 def built_of_dag(dag: Dag, params: Params, timer: Timer) -> FusedIndex:
     """As `built`, of a condensed graph of one root, whose rows travel as they are."""
-    _require(dag, "labeling")
+    build.require_room(dag, "labeling")
     inner = int(dag.offsets[-2])  # the walk adds the super-root, which is the last vertex, and its edges
     with library.counted():
         with timer.phase("transfer", excluded=True):
@@ -196,12 +186,8 @@ def _labelled(there: DeviceLeveled, outline: Outline, params: Params, timer: Tim
 
 
 def load(params: Params) -> None:
-    """Compiles or loads every kernel of this way, those of the library for large arrays too, and takes the pinned
-    memory in which edges travel: a matching, a ring and a deep path."""
+    """Compiles or loads every kernel of this way, and takes the pinned memory in which edges travel."""
     staging.prepare()
-    many, path = np.arange(8 if simulated else 1 << 18, dtype=np.int32), np.arange(2 * DEEP_LEVELS, dtype=np.int32)
-    matching = Graph(2 * many.size, many, many + many.size)
-    ring = Graph(many.size, many, np.roll(many, -1))
-    for graph in (matching, ring, Graph(path.size, path[:-1], path[1:])):
+    for graph in build.samples():
         built(graph, params, NoTimer())
-    built_at_once(Graph(2, path[:1], path[1:2]), params, NoTimer())
+    built_at_once(Graph(2, np.zeros(1, np.int32), np.ones(1, np.int32)), params, NoTimer())

@@ -42,7 +42,7 @@ class Fused(Implementation):
             cls.require()
         with timer.phase("renumber", excluded=True):
             require_super_root(dag)
-        if _on_the_device(dag, params):
+        if on_the_device(dag, params):
             from grailbench.problems.reachability.gpu.fused import from_edges
 
             return from_edges.built_of_dag(dag, params, timer)
@@ -85,7 +85,7 @@ class Fused(Implementation):
         return from_edges.built(graph, params, timer)
 
 
-def _on_the_device(graph: Graph | Dag, params: Params) -> bool:
+def on_the_device(graph: Graph | Dag, params: Params) -> bool:
     """Whether the device renumbers a graph, and condenses it if it is not."""
     least = 2 if isinstance(graph, Dag) else 1  # the walk adds the super-root itself, and begins with another vertex
     return graph.edges >= FEWEST and least <= graph.vertices < MOST and params.devices == 1
