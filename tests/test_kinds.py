@@ -169,7 +169,8 @@ WRITTEN = {
     "GML": ("g.gml", "graph [ directed 1 node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 scope \"dev\" ] ]",
             {"kind": "scope"}, [(1, 2, "dev")]),
     "DOT": ("g.dot", 'digraph { edge [label=usual] a -> b; b -> c [color=red, "label"="d" + "ev"]; '
-            '{ edge [label=in] c -> d } e -> {f} [label=<x>] f -> g -> h [label=1][label=""] // [label=no]\n g -> i [x="label=no"] }',
+            '{ edge [label=in] c -> d } e -> {f} [label=<x>] f -> g -> h [label=1][label=""] // [label=no]\n'
+            ' g -> i [x="label=no"] }',
             {"kind": "label"},
             [("a", "b", "usual"), ("b", "c", "dev"), ("c", "d", "in"), ("e", "f", "<x>"), ("f", "g", ""),
              ("g", "h", ""), ("g", "i", "usual")]),
