@@ -52,6 +52,7 @@ def read_text(tmp_path, name, text, format=None, **options):
         ("g.csv", "edge_id,from_node,to_node\n1,ann,bob\n2,bob,eve\n", {}, "'from_node' to column 'to_node'"),
         ("g.csv", ":START_ID,role,:END_ID\nann,x,bob\nbob,x,eve\n", {}, "':START_ID' to column ':END_ID'"),
         ("g.csv", ":END_ID(P),:START_ID(A-x)\nbob,ann\neve,bob\n", {}, "':START_ID(A-x)' to column ':END_ID(P)'"),
+        ("g.csv", "x:START_ID(P-x);role;y:END_ID{label:M}\nann;x;bob\nbob;x;eve\n", {}, "column 'x:START_ID(P-x)'"),
         ("g.csv", ",target,source\n0,bob,ann\n1,eve,bob\n", {}, "'source' to column 'target'"),
         ("g.csv", "Source Node;Destination Id\nann;bob\nbob;eve\n", {}, "'Source Node' to column 'Destination Id'"),
         ("g.csv", "start,end,source,target\n0,1,ann,bob\n1,2,bob,eve\n", {}, "'source' to column 'target'"),

@@ -20,6 +20,7 @@ from grailbench.data.imported import import_graph
 from grailbench.graph.kinds import Kinds, joined
 from grailbench.graph.readers import read
 from grailbench.graph.store import load_graph
+from grailbench.problems.closure.export import export
 
 NAMES = ("runtime", "dev", "")
 NEEDS = [("app", "lib", "runtime"), ("app", "pytest", "dev"), ("lib", "zlib", "runtime"), ("lib", "pytest", "")]
@@ -167,6 +168,12 @@ WRITTEN = {
                        'label="x"/></edges></graph></gexf>', {"kind": "label"}, [("a", "b", "x")]),
     "GML": ("g.gml", "graph [ directed 1 node [ id 1 ] node [ id 2 ] edge [ source 1 target 2 scope \"dev\" ] ]",
             {"kind": "scope"}, [(1, 2, "dev")]),
+    "DOT": ("g.dot", 'digraph { edge [label=usual] a -> b; b -> c [color=red, "label"="d" + "ev"]; '
+            '{ edge [label=in] c -> d } e -> {f} [label=<x>] f -> g -> h [label=1][label=""] // [label=no]\n'
+            ' g -> i [x="label=no"] }',
+            {"kind": "label"},
+            [("a", "b", "usual"), ("b", "c", "dev"), ("c", "d", "in"), ("e", "f", "<x>"), ("f", "g", ""),
+             ("g", "h", ""), ("g", "i", "usual")]),
     "node-link": ("g.json", json.dumps({"nodes": ["a", "b", "c"], "links": [LINK, OTHER]}), {"kind": "scope"},
                   [("a", "b", "dev"), ("b", "c", "")]),
     "JSON Graph Format": ("g.json", json.dumps({"graph": {"edges": [{**LINK, "relation": "needs"}, OTHER]}}), {},
@@ -179,6 +186,16 @@ WRITTEN = {
         "": {"name": "app", "dependencies": {"a": "1"}, "devDependencies": {"b": "1"}},
         "node_modules/a": {}, "node_modules/b": {}}}), {},
         [("app", "a", "dependencies"), ("app", "b", "devDependencies")]),
+    "uv.lock": ("uv.lock", '[[package]]\nname = "a"\ndependencies = [{ name = "b" }]\n[package.dev-dependencies]\n'
+                'dev = [{ name = "c" }]\n[[package]]\nname = "b"\n[[package]]\nname = "c"\n', {},
+                [("a", "b", "dependencies"), ("a", "c", "dev-dependencies")]),
+    "poetry.lock": ("poetry.lock", '[[package]]\nname = "a"\n[package.dependencies]\nb = "1"\nc = {version = "1", '
+                    'optional = true}\n[[package]]\nname = "b"\n[[package]]\nname = "c"\n', {},
+                    [("a", "b", "dependencies"), ("a", "c", "optional-dependencies")]),
+    "CycloneDX": ("g.json", json.dumps({"bomFormat": "CycloneDX", "components": [
+        {"bom-ref": "b", "scope": "optional", "components": [{"bom-ref": "d", "scope": "excluded"}]}, {"bom-ref": "c"}],
+        "dependencies": [{"ref": "a", "dependsOn": ["b", "c", "d"]}]}), {},
+        [("a", "b", "optional"), ("a", "c", "required"), ("a", "d", "excluded")]),
     "SPDX": ("g.json", json.dumps({"spdxVersion": "2", "relationships": [
         {"spdxElementId": "c", "relationshipType": "BUILD_DEPENDENCY_OF", "relatedSpdxElement": "b"}]}), {},
         [("b", "c", "BUILD_DEPENDENCY_OF")]),
@@ -228,6 +245,33 @@ def test_an_attribute_that_no_edge_has_is_refused(tmp_path, name):
     (tmp_path / name).write_text(written)
     with pytest.raises(gb.InputError, match=rf"{name}: no edge has an attribute 'scoop' \(--kind names one"):
         read(tmp_path / name, kind="scoop")
+
+
+@pytest.mark.parametrize("case", ["package-lock.json", "SPDX", "CycloneDX", "uv.lock", "SIF", "N-Triples"])
+def test_kind_is_refused_where_a_format_has_kinds_of_its_own(tmp_path, case):
+    name, text, *_ = WRITTEN[case]
+    (tmp_path / name).write_text(text)
+    with pytest.raises(gb.InputError, match="--kind (scope: .* has kinds of its own|is for names, csv, .*; this is )"):
+        read(tmp_path / name, kind="scope")
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "edges", "tuwien", "pairs"])
+def test_exported_files_keep_kinds_or_it_is_said(tmp_path, format):
+    edges = [*NEEDS, ("app", "lib", " x"), NEEDS[0]]
+    text = "source,target,scope\n" + "".join(f'{u},{v},"{kind}"\n' for u, v, kind in edges)
+    (tmp_path / "g.csv").write_text(text)
+    import_graph(tmp_path / "g.csv", "kinds", replace=True, kind="scope")
+    out = tmp_path / f"out.{format}"
+    notes = export("kinds", out, format=format)["notes"]
+    if format not in ("csv", "parquet"):
+        assert "kinds of edges are not in it: --format csv or parquet keeps them" in notes
+        return
+    assert "kinds of edges are in the column 'kind': import with --kind kind" in notes
+    read_back = kinds_in(gb.Graph.read(out, kind="kind"))
+    if format == "csv":
+        assert read_back == sorted({*edges})
+    else:
+        assert sorted(kind for *_, kind in read_back) == sorted(kind for *_, kind in edges)
 
 
 @pytest.mark.parametrize("edges", [NEEDS, [*NEEDS, ("zlib", "app", "dev")]], ids=["acyclic", "with a cycle"])

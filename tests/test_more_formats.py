@@ -216,6 +216,71 @@ WRITTEN = {
         {("a", "b")},
         (DEPENDS,),
     ),
+    "groups and extras of uv": (
+        "uv.lock",
+        packages(
+            (
+                "a",
+                "[package.optional-dependencies]",
+                'x = [{ name = "b" }]',
+                "[package.dev-dependencies]",
+                'dev = [{ name = "c" }]',
+            ),
+            ("b",),
+            ("c",),
+            head="version = 1\n",
+        ),
+        {("a", "b"), ("a", "c")},
+        (DEPENDS, "2 kinds of edges: 'optional-dependencies', 'dev-dependencies'"),
+    ),
+    "names that Poetry writes as their authors do": (
+        "poetry.lock",
+        packages(
+            ("flask", "[package.dependencies]", 'Jinja2 = ">=3"', 'zope_x = "1"', 'away = "1"'),
+            ("jinja2",),
+            ("zope.x",),
+        ),
+        {("flask", "jinja2"), ("flask", "zope.x")},
+        (DEPENDS, "1 dependency left out, as the file does not lock them"),
+    ),
+    "SPDX of GitHub": (
+        "sbom.json",
+        as_json(
+            sbom={
+                "spdxVersion": "SPDX-2.3",
+                "relationships": [{"spdxElementId": "a", "relationshipType": "DEPENDS_ON", "relatedSpdxElement": "b"}],
+            }
+        ),
+        {("a", "b")},
+        (DEPENDS, "1 kind of edges: 'DEPENDS_ON'"),
+    ),
+    "go mod graph of a new module": (
+        "deps.txt",
+        "example.org/app go@1.21.0\nexample.org/app toolchain@go1.21.0\n",
+        {("example.org/app", "go@1.21.0"), ("example.org/app", "toolchain@go1.21.0")},
+        (),
+    ),
+    "numbers with commas": (
+        "g.txt",
+        "1,2\n2,3\n",
+        {(1, 2), (2, 3)},
+        (
+            "its first line is an edge and no header, because it looks like the others",
+            "edges go from column '1' to column '2'",
+        ),
+    ),
+    "dates after the edge": (
+        "g.txt",
+        "0 1 2009-01-01 00:00:01\n1 2 2009-01-02 10:00:01\n",
+        {(0, 1), (1, 2)},
+        ("what follows the numbers of an edge is not used, such as '2009-01-01 00:00:01'",),
+    ),
+    "GraphML in another case": (
+        "g.graphml",
+        '<graphml><graph edgedefault="DIRECTED"><edge source="a" target="b"/></graph></graphml>',
+        {("a", "b")},
+        (),
+    ),
     "go mod graph": (
         "deps.txt",
         "example.org/app x.org/a@v1.0.0\nx.org/a@v1.0.0 go@1.21\n",
@@ -392,6 +457,7 @@ MALFORMED = [
     ("g.ttl", "@prefix x: <y> .", ": not read here, RDF: .* writes N-Triples"),
     ("g.gt", "\u26be gt", ": not read here, graph-tool's"),
     ("bom.xml", '<?xml version="1.0"?><bom/>', ": not read here, XML that is neither .* of CycloneDX the JSON is read"),
+    ("g.gdf", "nodedef>name VARCHAR\n", ": not read here, Gephi opens it, and exports GEXF"),
     ("g.dl", "DL n=3\nformat=edgelist1\ndata:\n1 2\n", ": not read here, igraph reads it"),
 ]
 
@@ -446,6 +512,12 @@ PACKED = {
     "g.tar.gz": tarred(g_csv=b"source,target\n0,1\n1,2\n", readme_txt=b"x"),
     "g.zip": zipped(g_edges=EDGES, readme_html=b"<html>"),
 }
+
+
+def test_a_spreadsheet_is_called_one_and_no_archive(tmp_path):
+    (tmp_path / "g.xlsx").write_bytes(zipped(workbook_xml=b"x", sheet_xml=b"y"))
+    with pytest.raises(InputError, match=r"g\.xlsx: not read here, a spreadsheet: save it as CSV"):
+        read(tmp_path / "g.xlsx")
 
 
 @pytest.mark.parametrize("name", PACKED)

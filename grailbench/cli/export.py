@@ -31,9 +31,9 @@ def export(name, path, closure, counts, format, impl, memory, as_json):
       tuwien 'vertices edges directed', then 'source destination weight' a line; vertices are 0, 1, ...
       edges  'source target' a line, also a weight where the graph has some; ids of the file NAME was imported from
              (import a list of names with --format names)
-      csv    a table with the same columns, for names of any characters
+      csv    a table with the same columns, for names of any characters, and the kinds of edges
       pairs  source and target as two 32-bit integers, little-endian; vertices are 0, 1, ...
-      parquet  the same as columns 'source' and 'target' (needs the extra formats)
+      parquet  the same as columns 'source' and 'target', and 'kind' where edges have kinds (needs the extra formats)
     Pairs of a closure are written as they are made, in the order of blocks of targets (--memory), so that it may be
     larger than memory.
 

@@ -24,8 +24,8 @@ READ = (
 )
 @click.option("--weight", metavar="COLUMN", help="Of a table: weights, for shortest paths.")
 @click.option("--kind", metavar="COLUMN",
-              help="Of a table: kinds of edges, for ask --only; of names: which word of a line; of gml, graphml, gexf, "
-                   "json: which attribute of edges.")  # fmt: skip
+              help="Of a table: kinds of edges, for ask --only; of names: which word of a line; of dot, gml, "
+                   "graphml, gexf, json: which attribute of edges.")  # fmt: skip
 @click.option("--no-header", is_flag=True, help="Of a table: the first line is an edge, columns are 1, 2, ...")
 @options.many("--relation", None, "Of an ontology; may repeat. [default: is_a]", "relations", metavar="NAME")
 @click.option("--outside", is_flag=True, help="Of a Python tree: imported modules outside of it are vertices too.")

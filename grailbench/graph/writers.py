@@ -18,20 +18,32 @@ _ROWS_AT_ONCE = 1 << 16
 _BREAK = re.compile(r"[\t\r\n]")
 
 
-def distinct_edges(graph: Graph) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """The distinct edges in ascending order: sources and targets, int64[k], and weights, int32[k] or None.
+def distinct_edges(
+    graph: Graph, by_kind: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+    """The distinct edges in ascending order: sources and targets, int64[k], weights, int32[k] or None, and kinds,
+    object[k] of str, or None.
 
-    Of several duplicates the least weight is taken.
+    Of several duplicates the least weight is taken; `by_kind`, edges of different kinds are no duplicates.
     """
     packed = graph.sources.astype(np.int64) << 32 | graph.targets
-    weights = None
-    if graph.weights is None:
+    weights = kinds = None
+    by_kind = by_kind and graph.kinds is not None
+    if graph.weights is None and not by_kind:
         packed = np.unique(packed)
     else:
-        order = np.lexsort((graph.weights, packed))
-        packed, first = np.unique(packed[order], return_index=True)
-        weights = graph.weights[order][first]
-    return packed >> 32, packed & 0xFFFFFFFF, weights
+        codes, names = np.zeros(packed.size, np.int64), np.array([""], object)
+        if by_kind:
+            names = np.array(graph.kinds.names, object)
+            codes = np.argsort(np.argsort(names))[graph.kinds.codes]
+        given = codes if graph.weights is None else graph.weights
+        order = np.lexsort((given, codes, packed))
+        packed, codes = packed[order], codes[order]
+        first = np.flatnonzero(np.append(True, (np.diff(packed) != 0) | (np.diff(codes) != 0))[: packed.size])
+        packed = packed[first]
+        weights = None if graph.weights is None else graph.weights[order][first]
+        kinds = np.sort(names)[codes[first]] if by_kind else None
+    return packed >> 32, packed & 0xFFFFFFFF, weights, kinds
 
 
 def write_lines(path: str | os.PathLike, head: str, *columns: np.ndarray, between: str = " ") -> None:
@@ -64,7 +76,7 @@ def write_edges(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, i
     0..n-1 (SNAP header) nor 1..n (KONECT header). Raises InputError if the file cannot be written, or if a name cannot
     stand in it.
     """
-    sources, targets, weights = distinct_edges(graph)
+    sources, targets, weights, _ = distinct_edges(graph)
     n, m, lost = graph.vertices, sources.size, 0
     if isinstance(ids, Counted) and ids.first == 1:
         head = f"% asym {'unweighted' if weights is None else 'posweighted'}\n% {m} {n} {n}\n"
@@ -100,21 +112,27 @@ def _separator(path: str | os.PathLike, sources: np.ndarray, targets: np.ndarray
 
 
 def write_csv(path: str | os.PathLike, graph: Graph, ids: Ids) -> tuple[int, int]:
-    """Writes a table with a header 'source,target', also 'weight' if the graph has weights, and an edge in each row.
+    """Writes a table with a header 'source,target', also 'weight' and 'kind' if the graph has them, and an edge in each
+    row; one of several kinds is in as many rows.
 
     Returns the number of edges and of vertices without an edge, which the table does not have. Raises InputError if it
     cannot be written.
     """
-    sources, targets, weights = distinct_edges(graph)
-    columns = [ids.labels_of(sources), ids.labels_of(targets)] + ([] if weights is None else [weights])
+    sources, targets, weights, kinds = distinct_edges(graph, by_kind=True)
+    columns = {"source": ids.labels_of(sources), "target": ids.labels_of(targets), "weight": weights, "kind": kinds}
+    columns = {name: column for name, column in columns.items() if column is not None}
+    others = () if graph.kinds is None else graph.kinds.names
     with replaced(path) as stream:
-        write_table(stream, ("source", "target", "weight")[: len(columns)], columns, ids)
+        write_table(stream, [*columns], [*columns.values()], ids, others)
     return sources.size, _without_edge(graph.vertices, sources, targets)
 
 
-def write_table(stream: IO[bytes], headers: Sequence[str], columns: Sequence[np.ndarray], ids: Ids) -> None:
-    """Writes columns as CSV, with a line of headers; `ids` tell whether a name of theirs needs quotes."""
-    names = [] if ids.numeric else ids.labels_of(np.arange(ids.vertices))
+def write_table(
+    stream: IO[bytes], headers: Sequence[str], columns: Sequence[np.ndarray], ids: Ids, others: Sequence[str] = ()
+) -> None:
+    """Writes columns as CSV, with a line of headers; `ids` tell whether a name of theirs, or of the others, needs
+    quotes."""
+    names = [*others, *([] if ids.numeric else ids.labels_of(np.arange(ids.vertices)))]
     bare = any("\r" in name or name != name.strip() for name in names)
     quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL  # which leaves a CR and outer blanks without quotes
     stream.write(",".join(headers).encode() + b"\n")
@@ -130,7 +148,7 @@ def write_tuwien(path: str | os.PathLike, graph: Graph) -> int:
     Of several duplicates the least weight is written; all weights are 1 if the graph has none. Returns the number of
     edges written. The file is replaced atomically. Raises InputError if it cannot be written.
     """
-    sources, targets, weights = distinct_edges(graph)
+    sources, targets, weights, _ = distinct_edges(graph)
     weights = np.ones(sources.size, np.int8) if weights is None else weights
     write_lines(path, f"{graph.vertices} {sources.size} directed\n", sources, targets, weights)
     return int(sources.size)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
+from zipfile import is_zipfile
 
 import numpy as np
 
@@ -47,9 +48,9 @@ _FORMATS = {
                    rb"\s*graph_for_greach|\s*\d+[ \t\r]*\n\s*\d+[ \t]*:", True),
     "edges": _Format("edge list of numbers: plain, SNAP or KONECT", "edges", (".edges", ".edgelist", ".el"),
                      None, True, ("vertices", "renumber")),
-    # `go mod graph`: module@version, of which the main module has none
+    # `go mod graph`: module@version, of which the main module has none, or go@1.21 and toolchain@go1.21.0
     "names": _Format("edge list of names: two words a line, or two texts with a tab between them", "tables", (),
-                     rb"[^\s#%]+ [^\s@]+@v\d[^\s]*\s*\n", True, ("source", "target", "kind")),
+                     rb"[^\s#%]+ [^\s@]+@(?:v|go)?\d[^\s]*\s*\n", True, ("source", "target", "kind")),
     "csv": _Format("table with an edge a line, columns by name", "tables", (".csv",),
                    rb'(?i:[ \t]*"?sep=[^\n]"?[ \t]*\n)', options=(*_COLUMNS, "header")),
     "tsv": _Format("the same with tabs", "tables", (".tsv",), options=(*_COLUMNS, "header")),
@@ -66,7 +67,8 @@ _FORMATS = {
                       rb"(?:c[^\n]*\n|\s)*p[ \t]+(?:sp|edge|col)[ \t]", True),
     "npz": _Format("CSR arrays offsets and targets, or scipy.sparse.save_npz", "npz", (".npz",), rb"PK\x03\x04"),
     "dot": _Format("Graphviz DOT", "languages", (".dot", ".gv"),
-                   rb"(?is:(?:\s|//[^\n]*+\n|/\*.*?\*/|#[^\n]*+\n)*(?:strict\s+)?(?:di)?graph\b[^{\[]{0,200}\{)", True),
+                   rb"(?is:(?:\s|//[^\n]*+\n|/\*.*?\*/|#[^\n]*+\n)*(?:strict\s+)?(?:di)?graph\b[^{\[]{0,200}\{)", True,
+                   ("kind",)),
     "gml": _Format("GML", "languages", (".gml",), rb"(?i:(?:\s|#[^\n]*+\n|[a-z]+[ \t]+[^\n\[]*\n)*?graph\s*\[)",
                    options=("kind",)),
     "graphml": _Format("GraphML", "languages", (".graphml",), rb"(?s:\s*(?:<\?xml.{0,2000}?)?<graphml\b)",
@@ -101,6 +103,12 @@ _OTHERS = {
     (".g6", ".s6", ".graph6", ".sparse6", ".d6"): "graph6: networkx.read_graph6 reads it, then gb.Graph.from_networkx",
     (".yaml", ".yml"): "YAML: a table of edges is read as CSV",
     (".7z", ".rar"): "an archive: unpack it",
+    (".gdf", ".vna"): "Gephi opens it, and exports GEXF",
+    (".arrow", ".feather"): "Arrow's: pyarrow.feather.read_table, then gb.Graph.from_edges takes two columns",
+    (".db", ".sqlite", ".sqlite3"): "a database: export a table of edges as CSV",
+    (".mmd", ".puml"): "a drawing: a table of its edges is read as CSV",
+    (".cys",): "a session of Cytoscape, which exports GraphML and SIF",
+    (".ncol",): "--format names reads it",
     (".lgl", ".dl"): "igraph reads it (Graph.Read_Lgl, Graph.Read_DL), then gb.Graph.from_igraph",
     (".gxl",): "GXL: 'gxl2dot' of graphviz writes DOT",
     (".spdx",): "SPDX as tags and values: its JSON is read",
@@ -108,6 +116,7 @@ _OTHERS = {
 }  # fmt: skip
 _REMEDIES = {suffix: remedy for suffixes, remedy in _OTHERS.items() for suffix in suffixes}
 _BEGINNINGS = {name: re.compile(each.beginning) for name, each in _FORMATS.items() if each.beginning}
+_PAIR = re.compile(rb"\s*-?\d+[ \t]*[,;][ \t]*-?\d+[ \t]*(?:\n|$)")
 _EDGE_LINE = re.compile(rb"(?:\s*[#%][^\n]*(?:\n|$))*\s*\d+[ \t]+\d+")
 _HEAD = 1 << 16
 
@@ -197,6 +206,8 @@ def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Sourc
     """
     _check_known(format)
     if not os.path.isdir(path):
+        if format is None and is_zipfile(path) and (remedy := _REMEDIES.get(Path(path).suffix.lower())):
+            raise InputError(f"not read here, {remedy}", path=path)
         with opened_file(path) as source:
             yield source
         return
@@ -303,6 +314,8 @@ def _format_of(head: bytes, path: Path) -> str:
         return "edges"
     if suffixes and suffixes[-1] in _REMEDIES:
         raise InputError(f"not read here, {_REMEDIES[suffixes[-1]]}")
+    if _PAIR.match(head):
+        return "csv"
     first = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").lstrip("#% ")
     for format, delimiter in (("csv", ","), ("csv", ";"), ("tsv", "\t")):
         if readings(first.replace('"', "").split(delimiter)):

@@ -39,7 +39,8 @@ _BESIDE = "(?:id|node|vertex)*"
 _NAMED = [
     tuple(re.compile(words if words in "uv" else f"{_BESIDE}(?:{words}){_BESIDE}") for words in ends) for ends in _ENDS
 ]
-_SPACE = re.compile(r"(?<=_ID)\(.*\)$", re.IGNORECASE)  # of neo4j-admin, `:START_ID(Person)`
+#: what neo4j-admin takes beside `:START_ID`: `person:START_ID(People){label:Person}`
+_BESIDE_ID = re.compile(r"^[^:]*(?=:(?:START|END)_ID\b)|(?<=_ID)[({].*$", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n?|\n")
 _FIRST_LINE = re.compile(r"\s*([^\r\n]*)")
 _SEPARATOR = re.compile(r'[ \t]*"?sep=([^"\s]|\t)"?[ \t]*(?=[\r\n]|\Z)', re.IGNORECASE)
@@ -120,7 +121,7 @@ def readings(header: list[str]) -> list[tuple[int, int]]:
     Case and punctuation do not count. 'start' and 'end', which are times too, count if there are no others. 'head' may
     be the target, as of arcs, or the source, as of triples, unless 'tail' is before it.
     """
-    names = [re.sub(r"[\W_]+", "", _SPACE.sub("", name)).casefold() for name in header]
+    names = [re.sub(r"[\W_]+", "", _BESIDE_ID.sub("", name)).casefold() for name in header]
     found: list[tuple[int, int]] = []
     for words, (sources, targets) in zip(_ENDS, _NAMED, strict=True):
         ends = ([place for place, name in enumerate(names) if end.fullmatch(name)] for end in (sources, targets))

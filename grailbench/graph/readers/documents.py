@@ -2,13 +2,16 @@
 
 JSON: node-link of NetworkX and d3, JSON Graph Format, Cytoscape.js, the dependencies of a CycloneDX or SPDX bill of
 materials, and npm's package-lock.json. Lock files in TOML: Cargo's, uv's and Poetry's. An edge goes from a package to
-one that it depends on. Packages are named alone if they are locked in one version, else as `name@version`.
+one that it depends on, and its kind is what the file says of that: `devDependencies`, the type of a relationship, the
+scope of the component that is needed. Packages are named alone if they are locked in one version, else as
+`name@version`.
 """
 
 import json
+import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,9 +21,11 @@ from grailbench.graph.readers.cells import decoded, parsing
 from grailbench.graph.readers.gather import Gathered, counted
 from grailbench.graph.readers.text import Found
 from grailbench.util.files import REFETCH
+from grailbench.util.words import count
 
 _LINKS = ("links", "edges")
 _DEPENDENCIES = ("dependencies", "optionalDependencies", "devDependencies", "peerDependencies")
+_LOCKED = ("dependencies", "optional-dependencies", "dev-dependencies")
 _TO_DEPENDENCY = "edges go from a package to what it depends on"
 
 
@@ -32,6 +37,7 @@ def read_json(text: np.ndarray, kind: str | None = None) -> Found:
     with parsing("JSON", REFETCH):
         whole = json.loads(decoded(text))
     top = whole if isinstance(whole, dict) else {}
+    top = top["sbom"] if isinstance(top.get("sbom"), dict) else top  # as GitHub's interface gives SPDX
     read = next((read for keys, read in _READERS.items() if all(key in top for key in keys)), None)
     if read is None:
         keys = ", ".join(list(top)[:6]) or type(whole).__name__
@@ -39,6 +45,8 @@ def read_json(text: np.ndarray, kind: str | None = None) -> Found:
             "nodes with links or edges, graph, elements, or a bill of materials; package-lock.json of npm 7 or newer"
         )
         raise InputError(f"JSON of no kind that is read: {keys[:80]}", remedy=remedy)
+    if kind is not None and read in (_cyclonedx, _spdx, _npm):
+        raise InputError(f"--kind {kind[:60]}: {read.__doc__} has kinds of its own", remedy="leave out --kind")
     gathered = Gathered(kind)
     with parsing(f"a graph in JSON ({read.__doc__})"):
         return gathered.found(*read(top, gathered))
@@ -91,14 +99,24 @@ def _cytoscape(top: dict, gathered: Gathered) -> Iterable[str]:
 
 def _cyclonedx(top: dict, gathered: Gathered) -> Iterable[str]:
     """CycloneDX"""
-    for component in top.get("components", ()):
+    scopes: dict[str, str | None] = {}
+    for component in _components(top):
         if "bom-ref" in component:
-            gathered.vertex(_text(component["bom-ref"]))
+            gathered.vertex(name := _text(component["bom-ref"]))
+            scopes[name] = component.get("scope")
+    usual = "required" if any(scopes.values()) else None  # as the format says of a component without a scope
     for dependency in top["dependencies"]:
-        gathered.vertex(_text(dependency["ref"]))
-        for target in dependency.get("dependsOn", ()):
-            gathered.edge(_text(dependency["ref"]), _text(target))
+        gathered.vertex(source := _text(dependency["ref"]))
+        for target in map(_text, dependency.get("dependsOn", ())):
+            gathered.edge(source, target, kind=scopes.get(target) or usual)
     return [_TO_DEPENDENCY]
+
+
+def _components(part: dict) -> Iterator[dict]:
+    """The components of a bill of materials, and those inside them."""
+    for component in part.get("components", ()):
+        yield component
+        yield from _components(component)
 
 
 def _spdx(top: dict, gathered: Gathered) -> Iterable[str]:
@@ -158,28 +176,47 @@ _READERS: dict[tuple[str, ...], Callable[[dict, Gathered], Iterable[str]]] = {
 
 def read_lock(text: np.ndarray) -> Found:
     """Reads a lock file in TOML (uint8[size]). Raises InputError if it is malformed or locks no package."""
-    gathered = Gathered()
+    gathered, lacking = Gathered(), 0
     with parsing("a lock file in TOML", "of Cargo, uv or Poetry"):
         packages = tomllib.loads(decoded(text))["package"]
         labels = {place: (each["name"], each.get("version")) for place, each in enumerate(packages)}
         names = _versioned(labels)
         places: dict[str, list[int]] = {}
         for place, (name, version) in labels.items():
-            places.setdefault(name, []).append(place)
-            places.setdefault(f"{name} {version}", []).append(place)
+            for key in (name, f"{name} {version}"):
+                places.setdefault(_folded(key), []).append(place)
         for place, package in enumerate(packages):
             gathered.vertex(names[place])
-            for wanted in package.get("dependencies", ()):
-                for found in places.get(_wanted(wanted), ()):
-                    gathered.edge(names[place], names[found])
-    return gathered.found(_TO_DEPENDENCY)
+            for wanted, kind in _dependencies(package):
+                ends = places.get(_folded(wanted), ())
+                lacking += not ends
+                for found in ends:
+                    gathered.edge(names[place], names[found], kind=kind)
+    if {*gathered.kinds} == {"dependencies"}:  # as of Cargo, which does not say more
+        gathered.kinds = [None] * len(gathered.kinds)
+    left_out = [f"{count(lacking, 'dependency')} left out, as the file does not lock them"] if lacking else []
+    return gathered.found(_TO_DEPENDENCY, *left_out)
 
 
-def _wanted(dependency: str | Mapping[str, Any]) -> str:
-    """The name, and the version if it is given, of a dependency: Cargo's are 'name version (source)', uv's tables."""
-    if not isinstance(dependency, str):
-        dependency = " ".join(dependency[key] for key in ("name", "version") if key in dependency)
-    return " ".join(dependency.split()[:2])
+def _dependencies(package: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a package depends on, and how. Cargo lists 'name version (source)', uv tables, also by groups and extras;
+    Poetry has a table of names, some optional."""
+    for kind in _LOCKED:
+        wanted = package.get(kind, ())
+        if isinstance(wanted, Mapping) and kind == "dependencies":
+            for name, how in wanted.items():
+                some = how if isinstance(how, list) else [how]
+                optional = all(isinstance(each, Mapping) and each.get("optional") for each in some)
+                yield name, f"{'optional-' * optional}dependencies"
+            continue
+        for each in [each for part in wanted.values() for each in part] if isinstance(wanted, Mapping) else wanted:
+            text = each if isinstance(each, str) else " ".join(each[key] for key in ("name", "version") if key in each)
+            yield " ".join(text.split()[:2]), kind
+
+
+def _folded(name: str) -> str:
+    """A name as Python's packages compare them, in which Poetry keeps the case and the signs of who needs one."""
+    return re.sub("[-_.]+", "-", name).lower()
 
 
 def _versioned(labels: Mapping[Any, tuple[str, str | None]]) -> dict[Any, str]:

@@ -77,10 +77,11 @@ _VALUES = {
     b"complex": 2,
 }  # columns after the two indices
 _BOTH_WAYS = {b"general": False, b"symmetric": True, b"skew-symmetric": True, b"hermitian": True}
+_NUMBER = rb"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?(?!\S)"
 #: the numbers of an edge, the one attribute `weight` that networkx.write_edgelist may write after it, or other words
 _WORDS_AFTER = re.compile(
-    rb"^(?P<edge>[ \t]*\d+[ \t]+\d+(?:[ \t]+[-+.\deE]+){0,2}[ \t]+)"
-    rb"(?:\{'weight': (?P<weight>[-+.\deE]+)\}|(?P<words>[^\s\d.+-][^\n]*))[ \t\r]*$",
+    rb"^(?P<edge>[ \t]*\d+[ \t]+\d+(?:[ \t]+" + _NUMBER + rb"){0,2}[ \t]+)"
+    rb"(?:\{'weight': (?P<weight>[-+.\deE]+)\}|(?P<words>(?!" + _NUMBER + rb")\S[^\n]*))[ \t\r]*$",
     re.MULTILINE,
 )
 _EDGE_LINES = re.compile(rb"^[ \t]*\d[^\n]*$", re.MULTILINE)

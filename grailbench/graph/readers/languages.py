@@ -83,6 +83,9 @@ COMMENT: /@ASIDES@/s
     .replace("@QUOTED@", _QUOTED)
     .replace("@HTML@", _HTML)
 )
+#: an attribute in a list and its value
+_VALUE = re.compile(rf"({_ID})\s*+=\s*+({_QUOTED}(?:\s*\+\s*{_QUOTED})*+|{_ID})|{_QUOTED}|{_ASIDES}", re.DOTALL)
+_STRING = re.compile(_QUOTED, re.DOTALL)
 _ESCAPES = re.compile(r'\\("|\r?\n)')  # what a backslash changes in a quoted name
 
 
@@ -93,18 +96,19 @@ def _dot_parser():
 
 @dataclass
 class _Scope:
-    """A graph or subgraph: its nodes, in their order, and the subgraphs in it that have a name, which may be opened
-    again."""
+    """A graph or subgraph: its nodes, in their order, the subgraphs in it that have a name, which may be opened again,
+    and the kind of edges that do not say theirs."""
 
     nodes: dict[str, None] = field(default_factory=dict)
     named: dict[str, "_Scope"] = field(default_factory=dict)
+    usual: str | None = None
 
 
 class _Dot:
     """Collects the nodes and edges of the tree that the grammar makes of a file."""
 
-    def __init__(self):
-        self.gathered, self.graphs = Gathered(), 0
+    def __init__(self, kind: str | None):
+        self.gathered, self.graphs = Gathered(kind), 0
         self.kind, self.operator = "", ""  # of the graph that is read: 'digraph' and '->'
 
     def graph(self, tree) -> None:
@@ -118,27 +122,44 @@ class _Dot:
         """The statements between two braces."""
         for chain in tree.children:
             if not hasattr(chain, "data"):
-                scope.nodes.update(dict.fromkeys(self._plain(chain)))
+                scope.nodes.update(dict.fromkeys(self._plain(chain, scope.usual)))
+                continue
+            if chain.data == "assignment":
+                if getattr(chain.children[0], "type", "") == "EDGE":
+                    scope.usual = self._value("".join(chain.children[1:]), scope.usual)
                 continue
             points = []
-            for part in chain.children if chain.data == "chain" else ():
+            for part in chain.children:
                 if not hasattr(part, "type"):
                     points.append(self._point(part, scope))
                 elif part.type == "OPERATOR" and part.strip() != self.operator:
                     raise self._other_operator(part.strip(), part.line)
+            ends = "".join(part for part in chain.children if getattr(part, "type", "") == "END")
+            kind = self._value(ends, scope.usual)
             for sources, targets in pairwise(points):
                 for source, target in product(sources, targets):
-                    self.gathered.edge(source, target, self.operator == "--")
+                    self.gathered.edge(source, target, self.operator == "--", kind)
             for point in points:
                 scope.nodes.update(dict.fromkeys(point))
 
-    def _plain(self, run) -> list[str]:
-        """The nodes of a run of plain statements."""
+    def _value(self, attributes: str, usual: str | None) -> str | None:
+        """The kind in lists of attributes, or the usual one if they have none."""
+        if self.gathered.kind is not None:
+            for name, value in _VALUE.findall(attributes):
+                if name and (name == self.gathered.kind or _text([name]) == self.gathered.kind):
+                    usual = _text(_STRING.findall(value) or [value])
+        return usual
+
+    def _plain(self, run, usual: str | None) -> list[str]:
+        """The nodes of a run of plain statements; `usual` is the kind of edges that do not say theirs."""
         names: dict[str, str] = {}
         nodes, edge, both = [], self.gathered.edge, self.operator == "--"
+        kinds, first, with_kind = self.gathered.kinds, 0, self.gathered.kind is not None
         for part in _PART.finditer(run):
             before, text = part.groups()
             if text is None:
+                if with_kind and part[0][0] == "[" and first < len(kinds):
+                    kinds[first:] = [self._value(part[0], kinds[first])] * (len(kinds) - first)
                 continue
             if before not in (None, self.operator) or text == '""':
                 line = run.line + run.count("\n", 0, part.start(2))
@@ -146,8 +167,10 @@ class _Dot:
             if (name := names.get(text)) is None:
                 name = names[text] = _name([text])
                 self.gathered.vertex(name)
-            if before is not None:
-                edge(nodes[-1], name, both)
+            if before is None:
+                first = len(kinds)
+            else:
+                edge(nodes[-1], name, both, usual)
             nodes.append(name)
         return nodes
 
@@ -158,6 +181,7 @@ class _Dot:
             if item.data == "subgraph":
                 own = next((part.children for part in item.children if getattr(part, "data", "") == "name"), ['""'])
                 inner = _Scope() if own == ['""'] else scope.named.setdefault(_name(own), _Scope())
+                inner.usual = scope.usual if inner.usual is None else inner.usual
                 self._statements(item.children[-1], inner)
                 nodes += inner.nodes
                 continue
@@ -170,11 +194,11 @@ class _Dot:
         return InputError(f"{found!r} in a {self.kind}: {self.operator!r} is expected", line=line)
 
 
-def read_dot(text: np.ndarray) -> Found:
-    """Reads the graphs in a DOT file (uint8[size]). Raises InputError if it is malformed, and MachineLacks without
-    lark."""
+def read_dot(text: np.ndarray, kind: str | None = None) -> Found:
+    """Reads the graphs in a DOT file (uint8[size]); `kind` is the attribute of edges that is their kind. Raises
+    InputError if it is malformed, and MachineLacks without lark."""
     lark, whole = needed("lark", "DOT"), decoded(text)
-    collected = _Dot()
+    collected = _Dot(kind)
     with parsing("a graph in the DOT language", "graph { ... } or digraph { ... }"):
         try:
             tree = _dot_parser().parse(whole)
@@ -194,11 +218,16 @@ def _unnamed(line: int) -> InputError:
 
 def _name(parts: list[str]) -> str:
     """The name in a token, or in quoted ones that are joined by +."""
+    if not (text := _text(parts)):
+        raise _unnamed(parts[0].line)
+    return text
+
+
+def _text(parts: list[str]) -> str:
+    """The text in a token, or in quoted ones that are joined by +."""
     if parts[0][0] != '"':
         return str(parts[0])
     text = "".join(part[1:-1] for part in parts)
-    if not text:
-        raise _unnamed(parts[0].line)
     return _ESCAPES.sub(lambda found: '"' if found[1] == '"' else "", text) if "\\" in text else text
 
 
@@ -344,7 +373,7 @@ def _collect(
         if kind == "node":
             gathered.vertex(_attribute(element, "node", "id"))
         elif kind == "edge":
-            direction = element.get(names[1], usual)
+            direction = element.get(names[1], usual).lower()
             if direction not in _DIRECTED:
                 raise InputError(f"{names[0]} {direction[:60]!r}: 'directed' or 'undirected' is expected")
             ends = _attribute(element, "edge", "source"), _attribute(element, "edge", "target")

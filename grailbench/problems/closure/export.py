@@ -8,6 +8,7 @@ import numpy as np
 from grailbench.errors import InputError, TooLittleMemory
 from grailbench.graph.csr import Graph
 from grailbench.graph.ids import Counted
+from grailbench.graph.kinds import Kinds
 from grailbench.graph.readers.cells import needed
 from grailbench.graph.writers import write_csv, write_edges, write_tuwien
 from grailbench.problems.closure.index import NoTimer, Params, Relation, Streaming
@@ -22,9 +23,10 @@ FORMATS = {
     "edges": "an edge list in the ids of the graph's file",
     "csv": "a table of edges in the ids of the graph's file",
     "pairs": "pairs of 32-bit integers, little-endian, vertices from 0",
-    "parquet": "columns source and target of 32-bit integers, vertices from 0",
+    "parquet": "columns source and target of 32-bit integers, vertices from 0, and kind, a text, if edges have kinds",
 }
 SORT_BYTES = 48  #: of memory for an edge of a closure that is written in order
+KEEPS_KINDS = "csv", "parquet"  #: formats that have the kinds of edges
 STREAMED = "pairs", "parquet"  #: formats whose edges are in no order and need not fit into memory
 
 
@@ -45,15 +47,22 @@ def export(
         raise InputError(f"unknown format {format!r}", remedy=f"one of {', '.join(FORMATS)}")
     opened = open_raw(name)
     graph, ids, notes, weighted = opened.graph, opened.ids, [], opened.graph.weights is not None
+    kinds = None
     if closure:
         weighted = False
         pairs = _pairs(graph, impl, block)
         notes.append("no vertex has an edge to itself, also where it lies on a cycle")
     elif format in STREAMED:
         weighted, pairs = False, iter([np.stack((graph.sources, graph.targets), axis=1)])
+        kinds = graph.kinds
         notes.append("edges are as in the graph's file, in its order")
+    if graph.kinds is not None and not closure:
+        kept = "kinds of edges are in the column 'kind': import with --kind kind"
+        notes.append(
+            kept if format in KEEPS_KINDS else "kinds of edges are not in it: --format csv or parquet keeps them"
+        )
     if format in STREAMED:
-        edges = _write(pairs, path, format)
+        edges = _write(pairs, path, format, kinds)
         written = Counted(graph.vertices)
     else:
         if closure:
@@ -102,8 +111,9 @@ def _graph_of(vertices: int, pairs: Iterator[np.ndarray]) -> Graph:
     return Graph(vertices, sources, targets)
 
 
-def _write(pairs: Iterator[np.ndarray], path: str | os.PathLike, format: str) -> int:
-    """Writes pairs as they come; returns how many. Raises InputError, and MachineLacks without pyarrow."""
+def _write(pairs: Iterator[np.ndarray], path: str | os.PathLike, format: str, kinds: Kinds | None = None) -> int:
+    """Writes pairs as they come, in Parquet with their kinds; returns how many. Raises InputError, and MachineLacks
+    without pyarrow."""
     parquet, arrow = (
         needed(each, "Parquet") if format == "parquet" else None for each in ("pyarrow.parquet", "pyarrow")
     )
@@ -115,9 +125,14 @@ def _write(pairs: Iterator[np.ndarray], path: str | os.PathLike, format: str) ->
                 total += piece.shape[0]
             return total
         schema = arrow.schema([("source", arrow.int32()), ("target", arrow.int32())])
-        with parquet.ParquetWriter(stream, schema, compression="none", use_dictionary=["source"]) as writer:
+        if kinds is not None:
+            schema = schema.append(arrow.field("kind", arrow.dictionary(arrow.int32(), arrow.string())))
+        with parquet.ParquetWriter(stream, schema, compression="none", use_dictionary=["source", "kind"]) as writer:
             for piece in pairs:
                 columns = [arrow.array(np.ascontiguousarray(column)) for column in piece.T]
+                if kinds is not None:
+                    codes = kinds.codes[total : total + piece.shape[0]].astype(np.int32)
+                    columns.append(arrow.DictionaryArray.from_arrays(arrow.array(codes), [*kinds.names]))
                 writer.write_table(arrow.table(columns, schema=schema))
                 total += piece.shape[0]
     return total
