@@ -10,7 +10,7 @@ that time, and `watts/...` and `idle_watts/...` are powers (`runs.energies`). `f
 GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
 block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
 `table=`; look-alikes have none. `best-one-core`, `best-all-cores` and `best-cpu` in place of an implementation are the
-fastest of the run there, by the same time on the same graph; a note names it.
+fastest of the run there, by the same time on the same graph, which a note names; to build or be ready takes an index.
 
 A file of records, one JSON object a line, has values too: tables and stacked bars of its fields. A field whose name
 ends in `_bytes` is shown as a size, one that ends in `_share` as a percentage, other numbers with three digits or, if
@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import pandas
 
-from grailbench.compare.measures import MANY, ONE, place
+from grailbench.compare.measures import MANY, ONE, by_pair, keeps_index, place
 from grailbench.compare.stability import is_unstable
 from grailbench.errors import InputError
 from grailbench.harness.axes import AXES
@@ -179,6 +179,8 @@ class Selector(NamedTuple):
         """True for a sound cell with the values. Those of the block do not apply where there is no such choice; a
         query set may be named without its seed."""
         if not cell.sound or (self.impl not in (None, cell.impl) and place(cell) not in BEST.get(self.impl, ())):
+            return False
+        if self.impl in BEST and self.what in ("label", "ready") and by_pair(cell) and not keeps_index(cell):
             return False
         for key, wanted in {**where, **self.keys}.items():
             value = _choice(cell, key)
