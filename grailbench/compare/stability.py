@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell, Run
-from grailbench.harness.statistics import Stats
+from grailbench.harness.statistics import Stats, medians
 from grailbench.problems.contract import problem
 from grailbench.util.visible import quoted
 from grailbench.util.words import MARK, count, fine_ratio, listing
@@ -155,7 +155,7 @@ def two_modes(times: np.ndarray) -> float | None:
     """
     ms = np.sort(np.asarray(times, dtype=np.float64))
     at = _cut(ms)
-    fast, slow, middle = (float(np.median(part)) for part in (ms[:at], ms[at:], ms))
+    fast, slow, middle = (float(medians(part[None])[0]) for part in (ms[:at], ms[at:], ms))
     if fast <= 0.0 or slow - fast <= MODES_APART * middle or dip_p_value(ms) > MODES_LEVEL:
         return None
     return slow / fast
