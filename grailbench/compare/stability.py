@@ -142,6 +142,13 @@ def _of_phase(phase: str, stats: Stats, alike: bool) -> Iterator[Finding]:
         yield Finding(WIDE, phase, f"{phase} varies: the interval of its median is {wide:.0%} of it wide")
 
 
+def varies(times: Iterable[float]) -> bool:
+    """True if times of equal work that no run has, in ms, are unstable by the rules that need no more than them."""
+    stats = Stats(tuple(times))
+    enough = stats.trials >= LEAST_TRIALS and stats.median >= LEAST_MS
+    return enough and any(True for _ in _of_phase("", stats, alike=True))
+
+
 def width(stats: Stats) -> float:
     """The width of the 95 % interval of the median, relative to the median; 0 for a median of 0."""
     return (stats.median_high - stats.median_low) / stats.median if stats.median > 0 else 0.0
