@@ -16,7 +16,7 @@
   const status = `n${names.findIndex(([title]) => title === "Status")}`;
   const narrow = matchMedia("(max-width: 600px)").matches;
   window.board = new Tabulator(".board", {
-    data: rows, height: narrow ? "70vh" : "75vh", layout: "fitDataFill", placeholder: "No cell fits the filters.",
+    data: rows, height: narrow ? "70vh" : "75vh", layout: narrow ? "fitColumns" : "fitDataFill", placeholder: "No cell fits the filters.",
     responsiveLayout: narrow ? "collapse" : false, responsiveLayoutCollapseStartOpen: true,
     initialSort: [{ column: "v0", dir: "asc" }], initialHeaderFilter: [{ field: "n0", value: "reachability" }],
     columns: [
