@@ -8,9 +8,12 @@ import sys
 from pathlib import Path
 
 from mkdocs.structure.files import File
+from mkdocs.structure.nav import Link
 
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.report import dictionary
+
+_EXPLORED = os.environ.get("EXPLORE") == "1"
 
 
 def on_config(config):
@@ -33,6 +36,14 @@ def on_files(files, config):
     return files
 
 
+def on_nav(nav, **_):
+    """Leads to the site where it is made."""
+    if _EXPLORED:
+        (results,) = (each for each in nav.items if each.title == "Results")
+        results.children.append(Link("Explore", "explore/index.html"))
+    return nav
+
+
 def on_page_markdown(markdown, page, **_):
     """The page of columns is what the program says of them."""
     return dictionary.page() if page.file.src_uri == "reference/columns.md" else markdown
@@ -40,6 +51,6 @@ def on_page_markdown(markdown, page, **_):
 
 def on_post_build(config):
     """Makes the site in the folder `explore`."""
-    if os.environ.get("EXPLORE") == "1":
+    if _EXPLORED:
         command = [sys.executable, "-m", "grailbench", "site", str(Path(config.site_dir, "explore"))]
         subprocess.run(command, check=True)  # noqa: S603

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from grailbench.util import DOCS
+from grailbench.util import page
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  #: no file can be written any more, until there is room
 #: limits of the shell that have these errors, by their option of `ulimit`
@@ -27,7 +27,7 @@ def install(extra: str) -> str:
     except PackageNotFoundError:  # a checkout on the path, which was never installed
         found = []
     needed = [f"'{each}'" for each, *markers in found if re.search(rf"extra == .{extra}['\"]", "".join(markers))]
-    return f"pip install {' '.join(needed)}" if needed else f"install its extra '{extra}', see {DOCS}install/"
+    return f"pip install {' '.join(needed)}" if needed else f"install its extra '{extra}', see {page('install')}"
 
 
 class GrailbenchError(Exception):

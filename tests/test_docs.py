@@ -23,7 +23,7 @@ from grailbench.graph.condense import condense
 from grailbench.graph.csr import Graph
 from grailbench.problems import contract
 from grailbench.problems.reachability import index
-from grailbench.util import DOCS
+from grailbench.util import page as page_of
 
 PAGE = ROOT / "docs" / "how-to" / "adding-an-implementation.md"
 
@@ -184,17 +184,31 @@ def test_an_error_asks_for_what_an_extra_brings_and_for_no_grailbench_of_an_inde
     monkeypatch.setattr("importlib.metadata.requires", lambda name: of_project)
     assert install("gpu") == "pip install 'numpy<2.5' 'cupy>=13'"
     monkeypatch.setattr("importlib.metadata.requires", lambda name: None)
-    assert install("gpu") == f"install its extra 'gpu', see {DOCS}install/"
+    assert install("gpu") == f"install its extra 'gpu', see {page_of('install')}"
 
 
-def test_the_address_of_the_documentation_is_one_and_leads_to_pages_that_are_there():
-    site = re.search(r"^site_url: (\S+)", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)[1]
-    assert f"{site}latest/" == DOCS
+def test_pages_that_messages_name_are_in_the_checkout_and_in_the_wheel():
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "grailbench").rglob("*.py"))
-    pages = set(re.findall(r"\{DOCS\}([\w/-]+)/", code))
-    assert len(pages) > 2
-    assert [page for page in pages if not (ROOT / "docs" / f"{page}.md").is_file()] == []
+    named = set(re.findall(r"[{(]page\('([\w/-]+)'\)", code))
+    assert len(named) > 2
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    shipped = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for name in named:
+        path = page_of(name)
+        assert path.is_file()
+        (source,) = (each for each in shipped if path.is_relative_to(ROOT / each))
+        assert shipped[source] == f"grailbench/_shipped/{source}"
     assert "docs/" not in re.sub(r"#.*|\"\"\".*?\"\"\"", "", code, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_no_address_of_the_documentation_is_promised_before_it_is_published():
+    files = [
+        "mkdocs.yml",
+        "pyproject.toml",
+        "CITATION.cff",
+        *(each.relative_to(ROOT) for each in ROOT.glob("docs/**/*.md")),
+    ]
+    assert [name for name in files if "github.io" in (ROOT / name).read_text(encoding="utf-8")] == []
 
 
 def test_the_citation_names_this_version_and_the_works_that_are_reproduced():

@@ -10,6 +10,7 @@ from stored import HOSTILE
 
 from grailbench.compare import history
 from grailbench.harness.cells import Run
+from grailbench.report.history import tables
 
 
 def at(day):
@@ -110,6 +111,19 @@ def runs(tmp_path):
             cell("dfs", at=at(i), status="ok" if i < 3 else "timeout"), commit=f"{i}" * 40)
         for i in range(4)
     ]  # fmt: skip
+
+
+def test_medians_changes_and_ratios_of_unstable_times_are_marked():
+    """Of three runs the times of the middle one drift, as nothing marked them."""
+    drifting = [cell(ms=[40.0] * 10 + [60.0] * 10, at=at(1))]
+    found = of_rows(cell(ms=steady(10.0, 1), at=at(0)), *drifting, cell(ms=steady(10.0, 2), at=at(2)))
+    marks, cells, _ = tables(found)
+    column = cells.headers.index("median ms")
+    assert ["†" in line[column] for line in cells.lines] == [False, True, False]
+    sides = [tuple("†" in line[marks.headers.index(name)] for name in ("before", "after", "ratio"))
+             for line in marks.lines]  # fmt: skip
+    assert {*sides} == {(False, True, True), (True, False, True)}
+    assert cells.notes[-1].startswith("†")
 
 
 def test_the_command_lists_the_worst_first_and_each_cell_and_never_fails_for_a_mark(capsys, runs):

@@ -8,9 +8,13 @@ from commands import ROOT, call
 from outcomes import tells
 from stored import ENVIRONMENT, store, trials
 
+from grailbench.compare.stability import varies
 from grailbench.errors import InputError
+from grailbench.problems import contract
 from grailbench.report.pages import Page
-from grailbench.report.values import Value
+from grailbench.report.values import BEST, Expression, Value
+
+PHASES = {"label", "query", "ready", "solve"}
 
 
 def text_of(path):
@@ -39,6 +43,37 @@ def test_no_mark_of_a_page_is_misspelled():
     for name, path in PAGES.items():
         marks = re.findall(r"<!-- (?:grailbench [\w-]+ -->$|end -->$|.*$)", text_of(path), re.MULTILINE)
         assert [mark.split()[1] for mark in marks] == ["grailbench", "end"] * (len(marks) // 2), name
+
+
+#: blocks whose ratios are those of a paper, and say so
+OF_PAPERS = {("computation-2020", "computation"), ("computation-2020", "labels-real"),
+             ("computation-2020", "labels-made"), ("thesis", "variants")}  # fmt: skip
+
+
+def ratios_over_other_cells(path):
+    """(block, column) of each ratio of two times on a page of which the second is of a GPU, and the first neither of
+    the best on the CPU nor of the same implementation nor printed."""
+    for name, block in Page(path).blocks.items():
+        columns = block.get("columns", {})
+        for header, text in ((header, text) for header, text in columns.items() if " / " in text):
+            parts = Expression.parse(text, columns).parts
+            gpu = contract.registered(parts[-1].impl or "", block.get("problem", "reachability"))
+            timed = all(part.impl and part.what.partition("/")[0].partition("+")[0] in PHASES for part in parts)
+            over = parts[0].impl not in (parts[-1].impl, *BEST) and (path.stem, name) not in OF_PAPERS
+            if timed and over and gpu and "gpu" in gpu.needs:
+                yield name, header
+
+
+def test_a_speed_up_of_a_page_is_over_the_fastest_on_the_cpu():
+    assert {name: found for name, path in PAGES.items() if (found := [*ratios_over_other_cells(path)])} == {}
+
+
+def test_a_speed_up_over_another_cell_is_found(tmp_path):
+    path = tmp_path / "page.md"
+    columns = {"a": "sequential ready / gpu-fused ready", "b": "gpu-fused ready", "c": "best-cpu ready / b",
+               "d": "gpu query / b", "e": "b / gpu-fused query", "f": "b / gpu-fused floor"}  # fmt: skip
+    described(path, 'run = "x"\n[columns]\n' + "".join(f'{name} = "{text}"\n' for name, text in columns.items()))
+    assert [*ratios_over_other_cells(path)] == [("it", "a"), ("it", "d")]
 
 
 def described(path, body):
@@ -118,6 +153,15 @@ def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
         "- [2] sequential d=2 dfs",
         "- [3] parallel d=2 dfs 16 threads",
     ]
+
+
+def test_what_keeps_no_index_is_never_the_fastest_to_build_one(page):
+    columns = '"built" = "best-cpu ready"\n"asked" = "best-cpu query"\n'
+    path = page(columns)
+    rows = trials(impl="dfs", dim=0, query=1.0, index_bytes=0, apart={"ready": 0.1})
+    store(path.parent / "search", rows)
+    described(path, f'run = ["run", "search"]\ngraphs = ["kegg"]\n[columns]\n{columns}')
+    assert lines(path)[1:] == ["| kegg | 8.04 [1] | 1.00 [2] |", "- [1] sequential d=2 dfs", "- [2] dfs d=0 dfs"]
 
 
 def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
@@ -385,3 +429,23 @@ def test_records_beside_a_page_are_a_table(tmp_path):
     (tmp_path / "costs.jsonl").unlink()
     with pytest.raises(InputError, match=r"costs.jsonl: cannot be read"):
         _ = Page(path).renewed
+
+
+def test_times_of_a_record_that_is_unstable_are_marked_and_its_counts_are_not(tmp_path):
+    rows = [
+        {"what": "a", "pairs": 7, "ms": 1.5, "unstable": True},
+        {"what": "b", "pairs": 7, "ms": 1.5, "unstable": False},
+    ]
+    (tmp_path / "costs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = tmp_path / "page.md"
+    path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
+    described(path, 'records = "costs.jsonl"\n[columns]\n"" = "what"\npairs = "pairs"\n"ms" = "ms"\n')
+    assert lines(path)[1:3] == ["| a | 7 | 1.50† |", "| b | 7 | 1.50 |"]
+    with pytest.raises(InputError, match="1 block with numbers of unstable times"):
+        Page(path).write()
+
+
+def test_rounds_that_drift_are_unstable_and_few_or_steady_ones_are_not():
+    assert varies([4.0] * 10 + [6.0] * 10)
+    assert not varies([4.0, 6.0])
+    assert not varies([4.0 + 0.001 * (i % 3) for i in range(20)])

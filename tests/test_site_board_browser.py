@@ -64,4 +64,7 @@ def test_names_are_text_and_a_phone_shows_the_time_of_each_line(browser, file):
     shown = browser.run("[...document.querySelectorAll('.tabulator-col-title')].filter((each) => "
                         "each.offsetParent).map((each) => each.textContent).join('|')")  # fmt: skip
     assert {"Graph", "Implementation", "Edges to answers, ms"} <= {*shown.split("|")}
+    cells = "[...document.querySelectorAll('.tabulator-row > .tabulator-cell')].filter((each) => each.offsetParent)"
+    ends = browser.run(f"Math.max(...{cells}.map((each) => each.getBoundingClientRect().right))")
+    assert 0 < ends <= PHONE
     assert browser.errors == []

@@ -22,12 +22,14 @@ import numpy as np
 
 from grailbench.api.building import build, load
 from grailbench.api.graph import Graph
+from grailbench.compare.stability import varies
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, install
 from grailbench.problems.contract import NoTimer
 from grailbench.report.render import terminal
-from grailbench.report.table import Table
+from grailbench.report.table import Table, marked
 from grailbench.util import temporary
 from grailbench.util.screen import put
+from grailbench.util.words import MARK
 
 PEER = "peer:pyreachability-grail"
 Costs = list[dict[str, Any]]  #: see `_costs`
@@ -86,7 +88,7 @@ def opening(name: str, pairs: int, rounds: int) -> Costs:
             first.append(1e3 * (middle - began))
             then.append(1e3 * (perf_counter() - middle))
             del index
-    times = {f"load of {size}": median(first), "the first answer, with the check of the file": median(then)}
+    times = {f"load of {size}": first, "the first answer, with the check of the file": then}
     return _costs("load", name, 0, times)
 
 
@@ -122,8 +124,8 @@ def networkx(name: str, pairs: int, rounds: int) -> Costs:
     return found
 
 
-def _in_turns(ways: Ways, rounds: int) -> dict[str, float]:
-    """The median ms of each way, after one round that is not timed. Raises CheckFailed if one gives other answers."""
+def _in_turns(ways: Ways, rounds: int) -> dict[str, list[float]]:
+    """The ms of each round of each way, after one that is not timed. Raises CheckFailed if one gives other answers."""
     answers = {what: way() for what, way in ways.items()}
     right = next(iter(answers.values()))
     for what, given in answers.items():
@@ -135,22 +137,27 @@ def _in_turns(ways: Ways, rounds: int) -> dict[str, float]:
             began = perf_counter()
             way()
             times[what].append(1e3 * (perf_counter() - began))
-    return {what: median(ms) for what, ms in times.items()}
+    return times
 
 
 def _answered(function: Callable[..., Any], pairs: list[tuple[Any, Any]]) -> list[bool]:
     return [function(source, target) for source, target in pairs]
 
 
-def _costs(part: str, graph: str, calls: int, times: dict[str, float]) -> Costs:
+def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> Costs:
     """A record for each median: part, graph, what, calls (questions of a round; 0 where it is an opening), ms, beside
-    (this time over the first, None for that and for openings), ns (nanoseconds a question)."""
-    base = next(iter(times.values()))
+    (this time over the first, None for that and for openings), ns (nanoseconds a question), and whether the rounds of
+    either are `unstable`."""
+    medians = {what: median(ms) for what, ms in times.items()}
+    base, *_ = medians.values()
+    shaky = {what: varies(ms) for what, ms in times.items()}
+    first, *_ = shaky.values()
     return [
         {
             "part": part, "graph": graph, "what": what, "calls": calls, "ms": ms,
             "beside": ms / base if at and calls else None, "ns": 1e6 * ms / calls if calls else None,
-        } for at, (what, ms) in enumerate(times.items())
+            "unstable": shaky[what] or bool(first and calls),
+        } for at, (what, ms) in enumerate(medians.items())
     ]  # fmt: skip
 
 
@@ -158,13 +165,13 @@ def table(costs: Costs) -> Table:
     """The costs of a part."""
 
     def text(cost: dict[str, Any], key: str, places: int) -> str:
-        return f"{cost[key]:,.{places}f}" if cost[key] else ""
+        return f"{cost[key]:,.{places}f}" + MARK * (cost["unstable"] and key != "calls") if cost[key] else ""
 
     heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
     lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3), text(each, "ns", 0),
               text(each, "beside", 2)] for each in costs]  # fmt: skip
     ends = (at for at, pair in enumerate(pairwise(costs)) if pair[0]["graph"] != pair[1]["graph"])
-    return Table("", costs[0]["part"], heads, lines, frozenset(heads[2:]), 2, frozenset(ends))
+    return Table("", costs[0]["part"], heads, lines, frozenset(heads[2:]), 2, frozenset(ends), notes=marked(lines))
 
 
 #: part -> what measures a graph, and the graphs of it

@@ -15,6 +15,7 @@ import numpy as np
 
 from grailbench.compare import runs as comparing
 from grailbench.compare.runs import CellChange, Change, CounterChange, Gate, TimeChange
+from grailbench.compare.stability import is_unstable
 from grailbench.errors import NothingMeasured
 from grailbench.harness import machines, plugins
 from grailbench.harness.cells import Cell, Run, of_machine
@@ -41,6 +42,10 @@ class Point:
         """The median ms of a phase in each run that timed it."""
         samples = (cell.sample(phase) for _, cell in self.found if cell.sound)
         return [float(np.median(sample)) for sample in samples if sample.size]
+
+    def unstable(self, phase: str) -> bool:
+        """True if a run's times of a phase are unstable."""
+        return any(is_unstable(cell, (phase,)) for _, cell in self.found)
 
     def spread(self, phase: str) -> Interval | None:
         """From the least to the greatest of its medians; of a single run the 95 % interval of the median."""

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 
 from grailbench.errors import InputError
 from grailbench.harness.cells import Cell, Run
-from grailbench.harness.statistics import Stats
+from grailbench.harness.statistics import Stats, medians
 from grailbench.problems.contract import problem
 from grailbench.util.visible import quoted
 from grailbench.util.words import MARK, count, fine_ratio, listing
@@ -142,6 +142,13 @@ def _of_phase(phase: str, stats: Stats, alike: bool) -> Iterator[Finding]:
         yield Finding(WIDE, phase, f"{phase} varies: the interval of its median is {wide:.0%} of it wide")
 
 
+def varies(times: Iterable[float]) -> bool:
+    """True if times of equal work that no run has, in ms, are unstable by the rules that need no more than them."""
+    stats = Stats(tuple(times))
+    enough = stats.trials >= LEAST_TRIALS and stats.median >= LEAST_MS
+    return enough and any(True for _ in _of_phase("", stats, alike=True))
+
+
 def width(stats: Stats) -> float:
     """The width of the 95 % interval of the median, relative to the median; 0 for a median of 0."""
     return (stats.median_high - stats.median_low) / stats.median if stats.median > 0 else 0.0
@@ -155,7 +162,7 @@ def two_modes(times: np.ndarray) -> float | None:
     """
     ms = np.sort(np.asarray(times, dtype=np.float64))
     at = _cut(ms)
-    fast, slow, middle = (float(np.median(part)) for part in (ms[:at], ms[at:], ms))
+    fast, slow, middle = (float(medians(part[None])[0]) for part in (ms[:at], ms[at:], ms))
     if fast <= 0.0 or slow - fast <= MODES_APART * middle or dip_p_value(ms) > MODES_LEVEL:
         return None
     return slow / fast

@@ -20,7 +20,7 @@ from grailbench.harness import folder as results
 from grailbench.harness import pack
 from grailbench.harness.cells import read
 from grailbench.harness.environment import write_stamp
-from grailbench.util import DOCS, outputs, paths, temporary
+from grailbench.util import outputs, page, paths, temporary
 from grailbench.util.outputs import atomic_file
 from grailbench.util.visible import quoted
 
@@ -127,8 +127,8 @@ def _clean_commits(folder: Path) -> dict[str, list[str]]:
     codes: dict[str, list[str]] = {}
     for session in pack.every_session(environment):
         if which := pack.doubt(session):
-            page = f"{DOCS}explanation/measuring/"
-            remedy = f"commit, then run again; a copy without git data needs COMMIT.json, see {page}"
+            copy = f"a copy without git data needs COMMIT.json, see {page('explanation/measuring')}"
+            remedy = f"commit, then run again; {copy}"
             raise InputError(f"was measured with {which}, so nobody can repeat it", path=folder, remedy=remedy)
         known = codes.setdefault(session["code"], [])
         if session["commit"] not in known:

@@ -7,9 +7,9 @@ interval on every machine. Times are in ms, one for each trial, in the order of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ MOST_DRIFT = 0.05  #: largest difference between first and last third without a 
 LEAST_IN_THIRD = 5  #: trials; the ranges of two samples of four are disjoint by chance in 3 cases of 100
 PENALTY = 10.0  #: the ratio of a missing cell in a mean, unless a measured ratio is worse
 _CHUNK = 1 << 21  # random indices drawn at once: 16 MB
+_FEW = 50  # trials whose random indices are kept
 
 
 class Interval(NamedTuple):
@@ -120,20 +121,35 @@ def resampled(times: ArrayLike, statistic=medians, seed: int = 1, beside: ArrayL
     other = None if beside is None else _sample(beside)
     if other is not None and other.size != ms.size:
         raise ValueError(f"{ms.size} times beside {other.size}")
-    generator, out = np.random.default_rng(seed), np.empty(RESAMPLES)
-    rows = max(1, _CHUNK // ms.size)
-    for start in range(0, RESAMPLES, rows):
-        picks = generator.integers(0, ms.size, (min(rows, RESAMPLES - start), ms.size))
+    out, rows = np.empty(RESAMPLES), max(1, _CHUNK // ms.size)
+    for start, picks in zip(range(0, RESAMPLES, rows), _picks(ms.size, rows, seed), strict=True):
         found = statistic(ms[picks])
         out[start : start + rows] = found if other is None else found / statistic(other[picks])
     return out
 
 
+def _picks(size: int, rows: int, seed: int) -> Iterable[np.ndarray]:
+    """The numbers of the drawn times, int64[at most `rows`, size] for each chunk of samples. Those of as few trials as
+    most cells have are drawn once."""
+    return _few_picks(size, seed) if size <= _FEW else _drawn(size, rows, seed)
+
+
+@lru_cache(64)  # at most 50 MB
+def _few_picks(size: int, seed: int) -> tuple[np.ndarray, ...]:
+    return tuple(_drawn(size, RESAMPLES, seed))
+
+
+def _drawn(size: int, rows: int, seed: int) -> Iterator[np.ndarray]:
+    generator = np.random.default_rng(seed)
+    for start in range(0, RESAMPLES, rows):
+        yield generator.integers(0, size, (min(rows, RESAMPLES - start), size))
+
+
 def interval_of(draws: np.ndarray) -> Interval:
     """The percentile interval: the middle fraction `LEVEL` of the draws of a bootstrap."""
     tail = (1.0 - LEVEL) / 2.0
-    low, high = np.quantile(draws, (tail, 1.0 - tail))
-    return Interval(float(low), float(high))
+    ordered = np.sort(draws)
+    return Interval(float(_quantile(ordered, tail)), float(_quantile(ordered, 1.0 - tail)))
 
 
 def median_interval(times: ArrayLike, seed: int = 1) -> Interval:
@@ -144,7 +160,7 @@ def median_interval(times: ArrayLike, seed: int = 1) -> Interval:
 def outliers(times: ArrayLike) -> np.ndarray:
     """bool[n]: which times are outside Tukey's fences, `FENCE` interquartile ranges beyond the quartiles."""
     ms = _sample(times)
-    q1, q3 = np.quantile(ms, (0.25, 0.75))
+    q1, q3 = (_quantile(sorted(ms.tolist()), part) for part in (0.25, 0.75))
     reach = FENCE * (q3 - q1)
     return (ms < q1 - reach) | (ms > q3 + reach)
 
@@ -160,8 +176,8 @@ def drift(times: ArrayLike) -> float | None:
     if size < LEAST_IN_THIRD:
         return None
     first, last = ms[:size], ms[-size:]
-    before, after = float(np.median(first)), float(np.median(last))
-    small = abs(after - before) <= MOST_DRIFT * float(np.median(ms))
+    before, after, middle = (float(medians(part[None])[0]) for part in (first, last, ms))
+    small = abs(after - before) <= MOST_DRIFT * middle
     if small or before == 0.0 or not median_interval(first).disjoint(median_interval(last)):
         return None
     return after / before - 1.0

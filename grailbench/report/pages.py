@@ -286,7 +286,8 @@ class _Values:
         """The text of `say` with its places filled."""
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
-        return text + "".join(f" ({note})" for note in [*notes, *[f"{MARK} of unstable times"] * (MARK in text)])
+        said = [*notes, *[f"{MARK} of unstable times"] * (MARK in text)]
+        return text + f" ({'; '.join(said)})" * bool(said)
 
     def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:
         if name not in self.of:

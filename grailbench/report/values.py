@@ -10,11 +10,11 @@ that time, and `watts/...` and `idle_watts/...` are powers (`runs.energies`). `f
 GPU, `floor/counted` and `floor/solve` those of closures and counts (`report.floors.floor_ms`), by the ceilings of the
 block's `limits`. `printed COLUMN` is the printed number for the graph, from a table whose name begins with the value of
 `table=`; look-alikes have none. `best-one-core`, `best-all-cores` and `best-cpu` in place of an implementation are the
-fastest of the run there, by the same time on the same graph; a note names it.
+fastest of the run there, by the same time on the same graph, which a note names; to build or be ready takes an index.
 
 A file of records, one JSON object a line, has values too: tables and stacked bars of its fields. A field whose name
 ends in `_bytes` is shown as a size, one that ends in `_share` as a percentage, other numbers with three digits or, if
-they are integers, whole.
+they are integers, whole. Those with three digits are marked where the record's `unstable` is true.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import pandas
 
-from grailbench.compare.measures import MANY, ONE, place
+from grailbench.compare.measures import MANY, ONE, by_pair, keeps_index, place
 from grailbench.compare.stability import is_unstable
 from grailbench.errors import InputError
 from grailbench.harness.axes import AXES
@@ -39,7 +39,7 @@ from grailbench.harness.statistics import Stats, geometric_mean
 from grailbench.report import published
 from grailbench.report.figure import Bar, Bars, Panel, Part
 from grailbench.report.floors import floor_ms
-from grailbench.report.table import Table
+from grailbench.report.table import Table, marked
 from grailbench.util import words
 from grailbench.util.files import read_text
 from grailbench.util.words import MARK
@@ -180,6 +180,8 @@ class Selector(NamedTuple):
         query set may be named without its seed."""
         if not cell.sound or (self.impl not in (None, cell.impl) and place(cell) not in BEST.get(self.impl, ())):
             return False
+        if self.impl in BEST and self.what in ("label", "ready") and by_pair(cell) and not keeps_index(cell):
+            return False
         for key, wanted in {**where, **self.keys}.items():
             value = _choice(cell, key)
             if key not in self.keys and value in (None, "", 0):
@@ -288,7 +290,7 @@ class Lines(NamedTuple):
         numeric = (all(isinstance(line[at], int | float | None) for line in self.values)
                    for at in range(len(self.headers)))  # fmt: skip
         right = frozenset(header for header, each in zip(self.headers, numeric, strict=True) if each)
-        return Table("records", title, [*self.headers], self.texts, right)
+        return Table("records", title, [*self.headers], self.texts, right, notes=marked(self.texts))
 
     def bars(self) -> tuple[pandas.DataFrame, Bars]:
         """The data and the bars of a figure with a stacked bar per line: the first value is its name, the last stands
@@ -323,13 +325,15 @@ def read_records(path: Path, columns: Mapping[str, str], where: Mapping) -> Line
     if not all(value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
                for line in lines for value in line):  # fmt: skip
         raise InputError("a field is neither text nor a number nor null", path=path)
-    texts = [[_text(*each) for each in zip(columns.values(), line, strict=True)] for line in lines]
+    texts = [[_text(*each, shaky=bool(record.get("unstable"))) for each in zip(columns.values(), line, strict=True)]
+             for record, line in zip(chosen, lines, strict=True)]  # fmt: skip
     return Lines([*columns], lines, texts)
 
 
-def _text(field: str, value: str | float | None) -> str:
+def _text(field: str, value: str | float | None, shaky: bool) -> str:
     if isinstance(value, str):
         return value
     if value is None or not field.endswith(("_bytes", "_share")):
-        return words.grouped(value) if isinstance(value, int) else words.short(value)
+        of_time = shaky and isinstance(value, float)
+        return (words.grouped(value) if isinstance(value, int) else words.short(value)) + MARK * of_time
     return words.size(value) if field.endswith("_bytes") else words.share(value, 1)

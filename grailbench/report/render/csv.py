@@ -8,6 +8,7 @@ import csv as library
 import io
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import pandas
 
@@ -51,9 +52,14 @@ def line(values: Iterable[object]) -> str:
 def plain(value: object) -> object:
     """A value for a cell of a CSV file: a text that is a formula to a spreadsheet has an apostrophe where it begins.
     Half of a surrogate pair, which no file can have, is as `visible` shows it."""
-    if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return value
-    return _FORMULA.sub("'", value).encode("utf-8", "backslashreplace").decode()
+    return _plain(value) if isinstance(value, str) else value
+
+
+@lru_cache(1 << 14)  # most texts of a table stand in many of its rows
+def _plain(text: str) -> str:
+    if _NUMBER.fullmatch(text):
+        return text
+    return _FORMULA.sub("'", text).encode("utf-8", "backslashreplace").decode()
 
 
 def exact(text: str) -> str:

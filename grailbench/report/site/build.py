@@ -5,7 +5,7 @@ The same runs give the same bytes. Runs are read one by one, and only their cell
 
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -90,8 +90,13 @@ def pages(found: list[runs.Described], title: str = TITLE) -> Iterator[Page]:
         return
     _tasks[:] = tasks  # what is forked has them, and all cells
     with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
-        for made in pool.map(_made, range(len(tasks))):
-            yield from made
+        made = [pool.submit(_made, number) for number in range(len(tasks))]
+        try:
+            for each in as_completed(made):  # so that the caller hears of files while a long task goes on
+                yield from each.result()
+        finally:
+            for each in made:
+                each.cancel()
     _tasks.clear()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from grailbench.errors import InputError
-from grailbench.util import DOCS, settings
+from grailbench.util import page, settings
 
 _AT_ONCE = 1 << 16  # lines in memory
 
@@ -259,4 +259,4 @@ def read(path: Path) -> Description:
         if "experiment" in raw:
             raise InputError("describes a run, not a program", path=path, remedy="give it with --config")
 
-    return settings.read(path, Description, prepare, remedy=f"{DOCS}how-to/adding-a-program/ explains these files")
+    return settings.read(path, Description, prepare, remedy=f"{page('how-to/adding-a-program')} explains these files")

@@ -13,16 +13,17 @@
   const text = title => ({ title, headerFilter: "input", minWidth: 90 });
   const named = names.map(([title], n) => ({ ...text(title), field: `n${n}`, responsive: n === 1 || n === 2 ? 0 : n + 2,
     sorter: (a, b) => rank[n].get(a) - rank[n].get(b) }));
+  const status = `n${names.findIndex(([title]) => title === "Status")}`;
   const narrow = matchMedia("(max-width: 600px)").matches;
   window.board = new Tabulator(".board", {
-    data: rows, height: narrow ? "70vh" : "75vh", layout: "fitDataFill", placeholder: "No cell fits the filters.",
+    data: rows, height: narrow ? "70vh" : "75vh", layout: narrow ? "fitColumns" : "fitDataFill", placeholder: "No cell fits the filters.",
     responsiveLayout: narrow ? "collapse" : false, responsiveLayoutCollapseStartOpen: true,
     initialSort: [{ column: "v0", dir: "asc" }], initialHeaderFilter: [{ field: "n0", value: "reachability" }],
     columns: [
       ...named.slice(0, 4),
       ...numbers.map(([title], n) => ({ ...text(title), field: `v${n}`, hozAlign: "right", responsive: n ? n + 1 : 0, sorter: least,
         headerFilterFunc: (most, value) => value !== null && value <= +most, headerFilterPlaceholder: "at most",
-        formatter: cell => cell.getValue() === null ? "" : cell.getValue().toLocaleString("en-US", { maximumSignificantDigits: 4 }) })),
+        formatter: cell => cell.getValue() === null ? "" : cell.getValue().toLocaleString("en-US", { maximumSignificantDigits: 4 }) + (cell.getData()[status] === "unstable" && !title.endsWith("bytes") ? "†" : "") })),
       ...named.slice(4),
     ],
   });
