@@ -206,7 +206,8 @@ def opened(path: str | os.PathLike, format: str | None = None) -> Iterator[Sourc
     """
     _check_known(format)
     if not os.path.isdir(path):
-        if format is None and is_zipfile(path) and (remedy := _REMEDIES.get(Path(path).suffix.lower())):
+        remedy = _REMEDIES.get(Path(path).suffix.lower())
+        if format is None and remedy and os.path.isfile(path) and is_zipfile(path):
             raise InputError(f"not read here, {remedy}", path=path)
         with opened_file(path) as source:
             yield source
