@@ -85,7 +85,7 @@ def test_a_record_has_the_authors_that_measured_it(run, capsys):
 
 
 def test_papers_have_a_doi_or_an_address_where_one_is_known():
-    entries = {entry.key: entry.fields for entry in cite.of_run("h200/thesis-gpu-32").entries}
+    entries = {entry.key: entry.fields for entry in cite.of_run("h200/thesis-gpu").entries}
     assert entries["quer2020b"]["url"].startswith("https://www.scitepress.org/")
     assert entries["naumov2017"]["doi"] == "10.1145/3149704.3149764"
     assert ("Quer and Calabrese, 2020", "https://doi.org/10.3390/computation8040103") in cite.links()
@@ -100,7 +100,7 @@ def test_only_papers_whose_tables_the_run_has_are_cited(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "papers"), [
-    ("h200/thesis-gpu-32", {"caiazza2019", "quer2020b", "naumov2017"}),
+    ("h200/thesis-gpu", {"caiazza2019", "quer2020b", "naumov2017"}),
     ("h200/closure-50000", {"fenz2022"}),
     ("h200/roads", {"pathak"}),
 ])  # fmt: skip

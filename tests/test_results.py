@@ -275,9 +275,9 @@ def test_runs_are_found_by_name_beginning_and_plan(stored):
 def test_recorded_runs_are_found_by_name_and_named_where_none_is_stored(tmp_path, monkeypatch):
     monkeypatch.setattr(results.paths, "runs_dir", lambda: tmp_path)
     assert find_run("h200/thesis-gpu") == results.paths.checkout() / "results/baselines/h200/thesis-gpu"
-    with pytest.raises(InputError, match="of a recorded one: grailbench report h200/thesis-gpu-orders"):
+    with pytest.raises(InputError, match="of a recorded one: grailbench report h200/thesis-gpu"):
         results.latest_results()
-    assert results.recorded_with(("gpu",), ("kegg",)) == "h200/thesis-gpu-orders"
+    assert results.recorded_with(("gpu",), ("kegg",)) == "h200/thesis-gpu"
     assert results.recorded_with(("gpu",), ("mine",)) is None
     monkeypatch.setattr(results.paths, "checkout", lambda: None)
     with pytest.raises(InputError, match=r"no run is stored \(runs are in [^;]*\)"):
