@@ -15,7 +15,7 @@ from grailbench.cuda.gateway import cuda
 from grailbench.cuda.launch import Prepared, cooperative_shape
 from grailbench.problems.traversal.gpu import worklist
 from grailbench.problems.traversal.gpu.resident import OneLaunch, turned, upload
-from grailbench.problems.traversal.gpu.worklist import FOUND, LISTED, OWN, SLOT, SLOTS
+from grailbench.problems.traversal.gpu.worklist import FOUND, LISTED, SLOT, SLOTS
 from grailbench.problems.traversal.index import FAR, Network
 
 _FAR = int(FAR)
@@ -50,12 +50,11 @@ class State(namedtuple("State", "distances queues big counters counted")):
 
 @cuda.jit(device=True, inline=True)
 def _visit(u, k, v, claim):
-    """Top-down: claims a vertex. claim: level, starts, distances, the block's own part of the list, the list, counters,
-    place in them, chunk."""
-    level, starts, distances, own, queue, counters, at, chunk = claim
+    """Top-down: claims a vertex. claim: level, starts, distances, list, counters, place in them, chunk."""
+    level, starts, distances, queue, counters, at, chunk = claim
     before, begin, end = distances[v], starts[v], starts[v + 1]  # load all three before any is used
     if before == _FAR and cuda.atomic.cas(distances, v, _FAR, np.int32(level + 1)) == _FAR:
-        worklist.add(v, begin, end, chunk, own, queue, counters, at)
+        worklist.push(v, begin, end, chunk, queue, counters, at)
 
 
 _expand = worklist.expander(_visit)
@@ -67,18 +66,9 @@ def _top_down(workers, turn, level, count, edges, search):
     rows, of, rule = search
     thread, threads = workers
     side, at = turn & 1, worklist.slot(turn + 1)
-    begins = cuda.shared.array(OWN, int32)
-    ends = cuda.shared.array(OWN, int32)
-    vertices = cuda.shared.array(OWN, int32)
-    sizes = cuda.shared.array(3, int32)
-    own, queue = (begins, ends, vertices, sizes), of.queues[1 - side]
-    if cuda.threadIdx.x == 0:
-        sizes[0] = sizes[1] = 0
-    cuda.syncthreads()
-    claim = (level, rows.starts, of.distances, own, queue, of.counters, at, rule.chunk)
+    claim = (level, rows.starts, of.distances, of.queues[1 - side], of.counters, at, rule.chunk)
     bits = worklist.team_bits(count, edges, threads)
     _expand(thread, threads, of.queues[side], count, bits, rows.targets, claim)
-    worklist.add_own(own, queue, of.counters, at)
 
 
 @cuda.jit(device=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import int32, int64
 
 from grailbench.cuda import primitives
-from grailbench.cuda.gateway import cuda, simulated
+from grailbench.cuda.gateway import cuda
 from grailbench.problems.traversal.index import Network
 
 LISTED, FOUND = 0, 1  #: counters of a slot: ranges (high half) and their edges (low half), vertices found
@@ -19,8 +19,6 @@ _HALF = 32
 _LOW = 2**_HALF - 1
 MOST_BITS = 5  #: a team has at most 2**5 threads
 CHUNK = 128
-#: most ranges in a block's own part of a list; few on the simulator, so that tiny graphs fill it
-OWN = 4 if simulated else 1024
 THIN = 6  #: edges per vertex below which a network counts as thin
 
 
@@ -66,38 +64,6 @@ def push(v, begin, end, chunk, queue, counters, at):
         queue[first, 0] = begin
         queue[first, 1] = end
         queue[first, 2] = v
-
-
-@cuda.jit(device=True, inline=True)
-def add(v, begin, end, chunk, own, queue, counters, at):
-    """Adds the edges begin..end - 1 of a vertex to the block's own part of a list, or to the list itself if that is
-    full or the edges are more than one range. own: begins, ends, vertices int32[OWN] and sizes int32[3] in shared
-    memory, the sizes cleared: ranges, their edges, and where they are in the list."""
-    begins, ends, vertices, sizes = own
-    place = begins.shape[0]
-    if 0 < end - begin <= chunk:
-        place = cuda.atomic.add(sizes, 0, 1)
-    if place < begins.shape[0]:
-        begins[place], ends[place], vertices[place] = begin, end, v
-        cuda.atomic.add(sizes, 1, end - begin)
-    else:
-        push(v, begin, end, chunk, queue, counters, at)
-
-
-@cuda.jit(device=True, inline=True)
-def add_own(own, queue, counters, at):
-    """Adds the block's own part to the list, by one atomic in place of one a vertex: those take 1 ns each, one after
-    another. All threads of the block must call it."""
-    begins, ends, vertices, sizes = own
-    cuda.syncthreads()
-    count = min(sizes[0], begins.shape[0])
-    if cuda.threadIdx.x == 0 and count > 0:
-        sizes[2] = cuda.atomic.add(counters, at + LISTED, (int64(count) << _HALF) + sizes[1]) >> _HALF
-    cuda.syncthreads()
-    for i in range(cuda.threadIdx.x, count, cuda.blockDim.x):
-        place = sizes[2] + i
-        queue[place, 0], queue[place, 1], queue[place, 2] = begins[i], ends[i], vertices[i]
-    cuda.syncthreads()  # the next call writes `sizes`, and race checkers do not see the barrier of the grid between
 
 
 @cuda.jit(device=True, inline=True)
