@@ -136,7 +136,7 @@ def test_a_process_waits_for_one_that_compiles_and_not_for_ever_for_one_that_was
     looks.clear()
     monkeypatch.setattr(IndexDataCacheFile, "_load_index", lambda self: {})
     assert files.load("int32") is None
-    assert path in kernelcache._held  # other processes wait for this one now
+    assert path in kernelcache._locked  # other processes wait for this one now
     kernelcache._release(path)
     assert not os.path.exists(path)
 
@@ -155,7 +155,7 @@ def test_parsers_are_compiled_when_they_are_called_for_one_signature(tmp_path):
 
 
 def test_each_job_does_what_it_is_named_for():
-    for job in (*first.of_answer(True), Job("grailbench.api.first:read"), Job("grailbench.api.first:asked")):
+    for job in (*first.of_answer(True), Job("grailbench.api.first:read"), Job("grailbench.api.first:questions")):
         job()
     known = implementations()
     jobs = first.of_all(gpu=False)

@@ -53,7 +53,7 @@ def of_all(gpu: bool) -> list[Job]:
     ours = [each for each in found if not each.needs or (gpu and each.needs == ("gpu",))]
     ours.sort(key=lambda each: "gpu" not in each.needs)
     jobs = [job for each in ours for job in _of(each, Params())]
-    return [*jobs, *(_here(name) for name in ("read", "asked", "checked", "turned", "condensed"))]
+    return [*jobs, *(_here(name) for name in ("read", "questions", "checked", "turned", "condensed"))]
 
 
 def _of(found: type[contract.Implementation], params: contract.Params) -> list[Job]:
@@ -139,7 +139,7 @@ def read() -> None:
             read(file)
 
 
-def asked() -> None:
+def questions() -> None:
     """An index of a user's graph, with cycles and a core, and every kind of question."""
     from grailbench.api import Graph, build
 

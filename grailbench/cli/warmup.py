@@ -37,7 +37,7 @@ def warmup(gpu, jobs, as_json):
         from grailbench.cuda.gateway import require
 
         require()
-    where, began, todo = kernelcache.kept(), perf_counter(), of_all(gpu)
+    where, began, todo = kernelcache.lasting_folder(), perf_counter(), of_all(gpu)
     most = min(jobs or usable_cores(), len(todo), ahead.MOST)
     done = list(ahead.finished(ahead.start(todo, most)))
     seconds, kernels = perf_counter() - began, sum(each.kernels for each in done)

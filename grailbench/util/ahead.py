@@ -67,19 +67,19 @@ def expect(function: str, *args: Any) -> None:
 
 def _help(jobs: Sequence[Job]) -> None:
     with suppress(OSError, InputError):  # too many processes, or no folder: this one compiles all by itself
-        handle = os.open(kernelcache.kept() / "ahead.lock", os.O_CREAT | os.O_RDWR, 0o666)
+        handle = os.open(kernelcache.lasting_folder() / "ahead.lock", os.O_CREAT | os.O_RDWR, 0o666)
         try:
             if temporary.lock(handle) is not False:  # else another process had some started
                 start(jobs, usable_cores() - 1, subprocess.DEVNULL, (handle,))
         finally:
-            os.close(handle)  # they hold it
+            os.close(handle)  # they have it
 
 
 def start(
-    jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE, held: tuple[int, ...] = ()
+    jobs: Sequence[Job], processes: int, out: int = subprocess.PIPE, inherited: tuple[int, ...] = ()
 ) -> list[subprocess.Popen]:
-    """Starts at most so many processes, which share the jobs and end with this one; they keep the files `held` open.
-    Raises OSError."""
+    """Starts at most so many processes, which share the jobs and end with this one; they have the files `inherited`
+    open. Raises OSError."""
     if not _running:
         atexit.register(stop)
     most = min(processes, MOST, len(jobs))
@@ -88,7 +88,7 @@ def start(
     for first in range(most):
         process = subprocess.Popen(  # noqa: S603 - this Python
             [sys.executable, "-c", _WORK], stdin=subprocess.PIPE, stdout=out, stderr=subprocess.DEVNULL,
-            env=os.environ | {"PYTHONPATH": path}, start_new_session=True, pass_fds=held,
+            env=os.environ | {"PYTHONPATH": path}, start_new_session=True, pass_fds=inherited,
         )  # fmt: skip
         _running.append(process)
         started.append(process)

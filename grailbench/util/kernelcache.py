@@ -123,7 +123,7 @@ def folder() -> Path:
     return _temporary[-1].path
 
 
-def kept() -> Path:
+def lasting_folder() -> Path:
     """The folder where later processes find compiled kernels: that of `NUMBA_CACHE_DIR`, or ours. Raises InputError if
     it cannot be written."""
     from numba.core import config
@@ -235,7 +235,7 @@ def _saves_by_key(numbered):
             if overloads.get(key) != name:
                 self._save_index(overloads | {key: name})
         finally:
-            for path in [path for path in _held if path.startswith(_locks_of(self))]:
+            for path in [path for path in _locked if path.startswith(_locks_of(self))]:
                 _release(path)  # numba-cuda may have looked for another key
         return None
 
@@ -256,7 +256,7 @@ def _hash(files, key) -> str:
 
 # ------------------------------------------------------------------ several processes
 
-_held: dict[str, int] = {}  # the locks of kernels that this process compiles, by path
+_locked: dict[str, int] = {}  # the locks of kernels that this process compiles, by path
 
 
 def _lock_of(files, key) -> str:
@@ -281,14 +281,14 @@ def _waits(read):
         if found is not None or not _ours(self):
             return found
         path, until = _lock_of(self, key), time.monotonic() + LONGEST_S
-        while path not in _held and time.monotonic() < until:
+        while path not in _locked and time.monotonic() < until:
             try:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o666)
             except OSError:  # the folder cannot be written
                 break
             if temporary.lock(handle) is not False:
-                _held[path] = handle
+                _locked[path] = handle
                 if (found := read(self, key)) is not None:  # the other process saved it just before
                     _release(path)
                     return found
@@ -308,7 +308,7 @@ def _waits(read):
 
 def _release(path: str) -> None:
     """Lets go of the lock of a kernel."""
-    if (handle := _held.pop(path, None)) is not None:
+    if (handle := _locked.pop(path, None)) is not None:
         with suppress(OSError):
             os.unlink(path)
         with suppress(OSError):
