@@ -430,7 +430,31 @@ except KeyboardInterrupt:
 """
 
 
+#: a signal comes while Python's garbage collector calls back
+COLLECTED = """
+import gc, os, signal, time
+from grailbench.util.guard import prompt_interrupts
+
+def collected(phase, info):
+    if phase == "stop":
+        gc.callbacks.clear()
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))  # Python calls the handler
+        print("not reached")
+
+try:
+    with prompt_interrupts(lambda: None):
+        gc.callbacks.append(collected)
+        gc.collect()
+        print("collected")
+        time.sleep(60)
+except KeyboardInterrupt:
+    print("heard")
+"""
+
+
 @pytest.mark.parametrize(("program", "said"), [
+    pytest.param(COLLECTED, "collected", id="a callback of C runs"),
     pytest.param(CALLED_BACK, "called", id="LLVM calls back"),
     pytest.param(DESTROYED % "def __del__(self): close()", "closed", id="a destructor runs"),
     pytest.param(DESTROYED % "def __init__(self): weakref.finalize(self, close)", "closed", id="a finalizer runs"),

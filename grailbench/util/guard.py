@@ -196,8 +196,9 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
                 os._exit(130)
 
     outer = _heard.is_set()
-    before_fd = signal.set_wakeup_fd(spoken, warn_on_full_buffer=False)
+    before_fd, before_hook = signal.set_wakeup_fd(spoken, warn_on_full_buffer=False), sys.unraisablehook
     before = {number: signal.signal(number, _interrupt) for number in numbers}
+    sys.unraisablehook = lambda lost: _lost(lost, before_hook)
     watcher = threading.Thread(target=watch, name="grailbench-interrupts", daemon=True)
     watcher.start()
     try:
@@ -212,6 +213,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
         left.set()
         _take_postponed()
         signal.set_wakeup_fd(before_fd)
+        sys.unraisablehook = before_hook
         for number, handler in before.items():
             signal.signal(number, handler)
         if not outer:
@@ -228,6 +230,15 @@ def _interrupt(number: int, frame: FrameType | None):
         return
     _heard.set()
     raise KeyboardInterrupt
+
+
+def _lost(unraisable: Any, otherwise: Callable[[Any], object]) -> None:
+    """Hook for an exception that Python cannot raise, as of a callback of C: an interrupt is sent again, in place of a
+    traceback."""
+    if issubclass(unraisable.exc_type, KeyboardInterrupt):
+        _postpone(signal.SIGINT)
+    else:
+        otherwise(unraisable)
 
 
 def _postpone(number: int) -> None:
