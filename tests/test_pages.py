@@ -11,7 +11,7 @@ from stored import ENVIRONMENT, store, trials
 from grailbench.compare.stability import varies
 from grailbench.errors import InputError
 from grailbench.problems import contract
-from grailbench.report.pages import Page
+from grailbench.report.pages import Page, Runs
 from grailbench.report.values import BEST, Expression, Value
 
 PHASES = {"label", "query", "ready", "solve"}
@@ -29,12 +29,13 @@ PAGES = {
     for path in sorted(folder.glob("*.md"))
     if "<!-- grailbench " in text_of(path)
 }
+RUNS = Runs()  #: which several pages are of
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_making_a_page_anew_changes_nothing(name):
-    page = Page(PAGES[name])
+    page = Page(PAGES[name], runs=RUNS)
     assert page.renewed == page.text, f"grailbench report --into {name}"
     assert page.current, f"grailbench report --into {name}: a figure"
 

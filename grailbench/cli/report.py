@@ -130,13 +130,14 @@ def report(
 def _renew(paths: tuple[Path, ...], unstable: bool, check: bool, context: click.Context) -> None:
     """Renew pages; if `check`, write nothing and raise CheckFailed when a page is not current."""
     from grailbench.errors import CheckFailed, InputError
-    from grailbench.report.pages import Page
+    from grailbench.report.pages import Page, Runs
 
     given = [each for each in context.command.params if context.get_parameter_source(each.name).name == "COMMANDLINE"]
     if other := [each.human_readable_name.upper() if each.name == "run" else each.opts[0] for each in given
                  if each.name not in ("pages", "unstable", "check")]:  # fmt: skip
         raise InputError(f"--into goes without {' and '.join(other)}", remedy="the page says which runs and tables")
-    pages = [Page(path, unstable) for path in paths]
+    runs = Runs()
+    pages = [Page(path, unstable, runs) for path in paths]
     changed = [page.path for page in pages if not page.current]
     if check and changed:
         raise CheckFailed(f"{', '.join(map(str, changed))}: not what the runs say (grailbench report --into renews it)")

@@ -112,19 +112,34 @@ class _Blocks(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
+class Runs:
+    """What pages have in common: runs that were read, and the tables of reports on them."""
+
+    def __init__(self) -> None:
+        self.read = lru_cache(2)(lambda folder: of_machine(read(folder)))  # rows take most of the memory of a run
+        self.rowless = cache(lambda folder: self.read(folder).rowless())
+        self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
+
+    def tables(self, folders: tuple[Path, ...]) -> tuple[dict[str, Table], list[str]]:
+        """The tables of the report on some runs together, by name, and what is to be said below each."""
+        if folders not in self._tables:
+            runs = [self.read(folder) for folder in folders]
+            self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
+        return self._tables[folders]
+
+
 class Page:
     """A Markdown page and the runs that its blocks name.
 
     unstable  whether numbers of unstable times may be written, each with `words.MARK`
+    runs      those of other pages too, if they are not to be read for each
     """
 
-    def __init__(self, path: Path, unstable: bool = False):
+    def __init__(self, path: Path, unstable: bool = False, runs: Runs | None = None):
         self.path, self.unstable = path, unstable
         self._shaky: list[int] = []  # lines of the blocks that have such
         self.figures: dict[Path, Figure] = {}  #: figures to draw, by path; complete after `renewed`
-        self._read = lru_cache(2)(lambda folder: of_machine(read(folder)))  # rows take most of the memory of a run
-        self._rowless = cache(lambda folder: self._read(folder).rowless())
-        self._tables: dict[tuple[Path, ...], tuple[dict[str, Table], list[str]]] = {}
+        self._runs = runs or Runs()
 
     @cached_property
     def text(self) -> str:
@@ -209,17 +224,13 @@ class Page:
 
     def _reported(self, block: Block) -> Table:
         """The table of the report on the run that the block names, or on its runs together."""
-        folders = tuple(map(self._folder, block.names))
-        if folders not in self._tables:
-            runs = [self._read(folder) for folder in folders]
-            self._tables[folders] = {table.name: table for table in document.make(joined(runs)).shown}, additions(runs)
-        known, text = self._tables[folders]
+        known, text = self._runs.tables(tuple(map(self._folder, block.names)))
         if block.table not in known:
             raise InputError(f"the report has no table {block.table!r}", remedy=did_you_mean(block.table, known))
         return replace(known[block.table], notes=[*known[block.table].notes, *text])
 
     def _run(self, name: str) -> Run:
-        return self._rowless(self._folder(name))
+        return self._runs.rowless(self._folder(name))
 
     def _folder(self, name: str) -> Path:
         places = (self.path.parent / name, Path(name))
