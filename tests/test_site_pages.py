@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from stored import ENVIRONMENT, HOSTILE, everything, lost, made, row, trials
 
-from grailbench.compare import measures
+from grailbench.compare import measures, stability
 from grailbench.compare.ratios import EQUAL, UNCLEAR
 from grailbench.graph import profile as outlines
 from grailbench.harness import provenance
@@ -14,7 +14,7 @@ from grailbench.harness.cells import of_machine, read
 from grailbench.report import draw
 from grailbench.report.profiled import of_outline
 from grailbench.report.render.html import html, linked
-from grailbench.report.site import graphs, implementations
+from grailbench.report.site import graphs, implementations, runs
 from grailbench.report.site.entries import RECORDED, Entry, Source, by_graph, by_implementation, entries
 from grailbench.report.site.implementations import LOSES, WINS, graphs_won
 from grailbench.util.words import ratio
@@ -305,3 +305,8 @@ def test_index_of_graphs_has_a_line_each_and_the_best_time_with_its_machine():
     assert at["10,000 answers: ms"]["kegg"] == pytest.approx((3.0 + 1.0) * 1.005)
     assert np.isnan(at["10,000 answers: ms"]["b"])
     assert at.machine["kegg"] == "Test CPU, 2 cores"
+
+
+def test_a_cell_says_how_large_it_was():
+    (cell,) = made(trials(index_bytes=2048, host_peak_bytes=3 << 20)).cells
+    assert {"held 2 KiB", "host peak 3 MiB"} <= {*runs._about(cell, stability.verdict(cell))}

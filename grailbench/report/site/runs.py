@@ -182,7 +182,7 @@ def _about(cell: Cell, verdict: stability.Verdict) -> Iterator[str]:
         of = f" of {cell.queries:,}" if cell.queries is not None and cell.problem == USUAL else ""
         yield f"{words.grouped(cell.positives)}{of} positive" if of else f"answer {words.grouped(cell.positives)}"
     for name, value in measured.sizes(cell).items():
-        yield f"{measured.SIZES[name]} {words.size(value)}"
+        yield f"{measured.SIZES[name][0]} {words.size(value)}"
     if cell.rate is not None:
         yield f"{short(cell.rate)} {problem_of(cell.problem).rate}"
     if cell.energies:
