@@ -56,9 +56,7 @@ def test_where_a_side_is_unstable_no_verdict_is_given_and_the_ratio_is_marked():
     found = ratio(two_modes, steady)
     assert found.interval.low > 1
     assert (found.order, found.equal) == (0, ratios.UNCLEAR)
-    assert (
-        found.as_fast_as("dfs") == f"not clearly faster or slower than dfs ({found} times as fast, by unstable times)"
-    )
+    assert found.as_fast_as("dfs") == f"not ranked against dfs ({found} times as fast, by unstable times)"
     assert ratio(steady, two_modes).order == 0
     apart = ratio([ms + 1 for ms in two_modes], steady)
     assert (apart.order, str(apart)[-1]) == (0, "†")
@@ -123,7 +121,7 @@ def test_a_ratio_of_which_not_every_answer_was_checked_or_of_two_trials_says_so(
     some = query(impl="parallel", ms=(6.0,) * 3, verified="sample of 10")
     assert "is 3.00 (sampled) times as fast" in sentences(query(), some)[0]
     few = query(ms=(1.0, 1.0)), query(impl="dfs", dim=None, ms=(4.0, 4.0))
-    said = "is not clearly faster or slower than dfs dfs (4.00 (no interval) times as fast, by too few trials)"
+    said = "is not ranked against dfs dfs (4.00 (no interval) times as fast, by too few trials)"
     assert said in sentences(*few)[0]
 
 
