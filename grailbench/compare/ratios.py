@@ -66,8 +66,8 @@ class Ratio(NamedTuple):
         return shown + MARK * self.marked + (f" ({', '.join(notes)})" if notes else "")
 
     def as_fast_as(self, other: str) -> str:
-        """'2.95 to 3.10 times as fast as dfs', 'about equal to dfs (0.93 to 1.10 times as fast)'; or 'not ranked against
-        dfs', and why."""
+        """'2.95 to 3.10 times as fast as dfs', 'about equal to dfs (0.93 to 1.10 times as fast)', or
+        'not ranked against dfs' and why."""
         if self.order:
             return f"{self} times as fast as {other}"
         if self.equal == UNCLEAR:
