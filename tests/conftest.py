@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import uses
+from crashed import pytest_handlecrashitem, pytest_testnodedown  # noqa: F401 - hooks
 from hypothesis import HealthCheck, settings
 
 from grailbench.util import ahead, paths
