@@ -12,6 +12,7 @@ import pytest
 from grailbench.harness import folder as results
 from grailbench.harness import provenance
 from grailbench.harness.environment import code_hash
+from grailbench.report import recorded
 
 ROOT = Path(__file__).parents[1]
 HOME = ROOT / "results" / "baselines"
@@ -51,6 +52,16 @@ def test_the_manifest_lists_every_folder_that_says_what_it_was_measured_on_rows_
     assert found == set(MANIFEST)
     assert not [*HOME.rglob(results.ROWS), *HOME.rglob("report")]
     assert sum(path.stat().st_size for path in HOME.parent.rglob("*") if path.is_file()) < 15e6
+
+
+@pytest.mark.parametrize("name", [name for name in MANIFEST if (HOME / name / results.PLAN).is_file()])
+def test_the_command_that_repeats_a_run_names_its_config_and_says_short_once(name):
+    plan = json.loads((HOME / name / results.PLAN).read_text())["name"]
+    words = recorded.repeated(HOME / name, environments(name)[-1])[0].split()
+    assert words.count("--short") <= 1
+    if "--config" in words:
+        named = words[words.index("--config") + 1]
+        assert plan in (named, f"{named}-short")
 
 
 @pytest.mark.parametrize("name", MANIFEST)

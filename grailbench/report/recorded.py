@@ -82,7 +82,7 @@ def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
             del words[at : at + 2]
         base = name.removesuffix("-short")
         shipped = shipped_configs()
-        named = [name] if name in shipped or base not in shipped else [base, "--short"]
+        named = [name] if name in shipped or base not in shipped else [base, *["--short"] * ("--short" not in words)]
         words[1:1] = ["--config", *named]
         notes = [] if named[0] in shipped else [_CONFIG]
     return " ".join(["grailbench", *words]), notes
