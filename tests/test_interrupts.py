@@ -438,10 +438,11 @@ from grailbench.util.guard import prompt_interrupts
 def collected(phase, info):
     if phase == "stop":
         gc.callbacks.clear()
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)
         sum(range(1000))  # Python calls the handler
         print("not reached")
 
+signal.signal(signal.SIGINT, signal.%s)
 try:
     with prompt_interrupts(lambda: None):
         gc.callbacks.append(collected)
@@ -454,7 +455,8 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(("program", "said"), [
-    pytest.param(COLLECTED, "collected", id="a callback of C runs"),
+    pytest.param(COLLECTED % "default_int_handler", "collected", id="a callback of C runs"),
+    pytest.param(COLLECTED % "SIG_IGN", "collected", id="a callback of C runs, and Ctrl-C is ignored"),
     pytest.param(CALLED_BACK, "called", id="LLVM calls back"),
     pytest.param(DESTROYED % "def __del__(self): close()", "closed", id="a destructor runs"),
     pytest.param(DESTROYED % "def __init__(self): weakref.finalize(self, close)", "closed", id="a finalizer runs"),

@@ -198,7 +198,7 @@ def prompt_interrupts(before_exit: Callable[[], None], leave: bool = True):
     outer = _heard.is_set()
     before_fd, before_hook = signal.set_wakeup_fd(spoken, warn_on_full_buffer=False), sys.unraisablehook
     before = {number: signal.signal(number, _interrupt) for number in numbers}
-    sys.unraisablehook = lambda lost: _lost(lost, before_hook)
+    sys.unraisablehook = lambda lost: _lost(lost, numbers[0], before_hook)
     watcher = threading.Thread(target=watch, name="grailbench-interrupts", daemon=True)
     watcher.start()
     try:
@@ -232,11 +232,11 @@ def _interrupt(number: int, frame: FrameType | None):
     raise KeyboardInterrupt
 
 
-def _lost(unraisable: Any, otherwise: Callable[[Any], object]) -> None:
-    """Hook for an exception that Python cannot raise, as of a callback of C: an interrupt is sent again, in place of a
-    traceback."""
+def _lost(unraisable: Any, number: int, otherwise: Callable[[Any], object]) -> None:
+    """Hook for an exception that Python cannot raise, as of a callback of C: an interrupt is sent again, as a signal
+    that is not ignored, in place of a traceback."""
     if issubclass(unraisable.exc_type, KeyboardInterrupt):
-        _postpone(signal.SIGINT)
+        _postpone(number)
     else:
         otherwise(unraisable)
 
