@@ -64,6 +64,13 @@ def test_the_command_that_repeats_a_run_names_its_config_and_says_short_once(nam
         assert plan in (named, f"{named}-short")
 
 
+def test_the_command_that_repeats_a_run_is_that_of_its_first_session():
+    name = "h200/computation-2020-authors"
+    environment = results.read_json(HOME / name / results.ENVIRONMENT)
+    assert "--resume=" in environment["command"][2]
+    assert recorded.repeated(HOME / name, environment)[0].startswith("grailbench run --dataset citeseer-large")
+
+
 @pytest.mark.parametrize("name", MANIFEST)
 def test_recorded_files_are_those_that_were_entered(name):
     files = MANIFEST[name]["files"]

@@ -6,6 +6,7 @@ import pytest
 from commands import ROOT
 from stored import made, trials, unguided
 
+from grailbench.data.locate import look_up
 from grailbench.data.registry import registry
 from grailbench.errors import InputError
 from grailbench.graph.generate.networks import NETWORKS
@@ -204,6 +205,7 @@ def test_each_claim_is_about_printed_cells_or_cells_and_has_a_bound(paper):
         if not claim.tables:
             assert Expression.parse(claim.value, {}).parts
             assert claim.problem in PROBLEMS
+            assert [graph for graph in (*claim.graphs, *claim.base) if look_up(graph) is None] == []
         else:
             assert {each for part in claim.value.split(" / ") for each in part.split(" + ")} <= known
             assert {*claim.graphs, *claim.base} <= rows

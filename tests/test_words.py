@@ -46,6 +46,7 @@ def test_things_are_counted_and_some_of_them_named():
 def test_a_mistyped_name_is_met_with_the_nearest():
     assert words.did_you_mean("Humam", ["human", "kegg"]) == "did you mean human?"
     assert words.did_you_mean("humam", ["human", "kegg"], show=repr) == "did you mean 'human'?"
+    assert words.did_you_mean("humam", ["human", "human"]) == "did you mean human?"
     assert words.did_you_mean("x", ["human", "kegg"]) == "known: human, kegg"
     assert words.did_you_mean("x", ["human", "kegg"], "ask") == "ask"
 

@@ -72,8 +72,9 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
 
 
 def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
-    """The command that repeats a run, and notes on it. Configs are given by name."""
-    words = list(_lasting((environment.get("command") or [""])[1:]))
+    """The command that repeats a run, that of its first session, and notes on it. Configs are given by name."""
+    first = next(iter(environment.get("earlier", ())), environment)
+    words = list(_lasting((first.get("command") or [""])[1:]))
     plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
     name, notes = plan.get("name"), []
     if name not in (None, UNNAMED):

@@ -183,7 +183,7 @@ def did_you_mean(
     """
     import difflib  # here, so that `grailbench --help` starts without it
 
-    known = list(known)
+    known = list(dict.fromkeys(known))
     if near := difflib.get_close_matches(name.casefold(), known, most):
         return f"did you mean {' or '.join(map(show, near))}?"
     return f"known: {', '.join(known)}" if otherwise is None else otherwise
