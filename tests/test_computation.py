@@ -288,7 +288,12 @@ def test_samples_of_all_kernels_add_up_and_cycles_are_weighted_by_their_duration
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("u v\n0 1\n", "is no CSV"), ("", "is no CSV"), ('"ID","Kernel Name","x"\n"0","one","1"\n', "no stall reasons")],
+    [
+        ("u v\n0 1\n", "is no CSV"),
+        ("", "is no CSV"),
+        ('"ID","Kernel Name"\n"0","one","1"\n', "is no CSV"),
+        ('"ID","Kernel Name","x"\n"0","one","1"\n', "no stall reasons"),
+    ],
 )
 def test_file_without_stall_reasons_is_an_error_that_names_it(tmp_path, content, says):
     with pytest.raises(InputError, match=says) as error:

@@ -117,6 +117,13 @@ def lines(path):
     return [line for line in made(path).splitlines() if line and not line.startswith("| ---")]
 
 
+def test_one_of_two_implementations_is_that_which_a_graph_has_a_cell_of(page):
+    table = lines(page('graphs = ["human", "kegg-like"]\ncolumns = {a = "parallel|gpu-fused label"}'))
+    assert table[1:] == ["| human | 1.00 |", "| kegg-like | – |"]
+    with pytest.raises(InputError, match="2 cells on kegg"):
+        made(page('graphs = ["kegg"]\ncolumns = {a = "parallel|gpu-fused label"}'))
+
+
 TABLE = """graphs = ["human", "kegg"]
 [columns]
 "one core" = "sequential label"

@@ -8,6 +8,7 @@ they come from the average stall cycles per issued instruction, weighted by the 
 
 import io
 import os
+import warnings
 from importlib.resources import files
 from pathlib import Path
 
@@ -75,8 +76,9 @@ def _metrics(path: Path) -> pandas.DataFrame:
     lines = [line for line in text.splitlines() if line.startswith('"')]  # skip the log lines of ncu
     try:
         rows = io.StringIO("\n".join(lines))
-        found = pandas.read_csv(rows, dtype=str, on_bad_lines="skip", index_col=False) if lines else None
-    except ValueError as error:
+        with warnings.catch_warnings(action="error", category=pandas.errors.ParserWarning):
+            found = pandas.read_csv(rows, dtype=str, index_col=False) if lines else None
+    except (ValueError, pandas.errors.ParserWarning) as error:
         raise InputError(f"is no CSV: {error}", path=path) from None
     if found is None or "Kernel Name" not in found:
         raise InputError("is no CSV of Nsight Compute", path=path, remedy=_REMEDY)

@@ -133,7 +133,8 @@ class Value:
 
 
 class Selector(NamedTuple):
-    """One value per graph: `what` of the implementation's cell that has the values of `keys`."""
+    """One value per graph: `what` of the implementation's cell that has the values of `keys`. Of 'core|supports' it is
+    the one of which a graph has a cell."""
 
     text: str
     impl: str | None
@@ -153,6 +154,11 @@ class Selector(NamedTuple):
         if unknown := [key for key in keys if key not in KEYS and names[0] != PRINTED]:
             raise _no_key(unknown[0])
         return cls(text, names[0] or None, names[1], keys)
+
+    @property
+    def impls(self) -> list[str]:
+        """The implementations that it names."""
+        return (self.impl or "").split("|")
 
     def of(self, source: Source, dataset: str) -> Value | None:
         """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
@@ -178,7 +184,7 @@ class Selector(NamedTuple):
     def _fits(self, cell: Cell, where: Mapping[str, str]) -> bool:
         """True for a sound cell with the values. Those of the block do not apply where there is no such choice; a
         query set may be named without its seed."""
-        if not cell.sound or (self.impl not in (None, cell.impl) and place(cell) not in BEST.get(self.impl, ())):
+        if not cell.sound or (self.impl and cell.impl not in self.impls and place(cell) not in BEST.get(self.impl, ())):
             return False
         if self.impl in BEST and self.what in ("label", "ready") and by_pair(cell) and not keeps_index(cell):
             return False
@@ -257,7 +263,7 @@ class Expression(NamedTuple):
         """Why no graph has a value, with a near name for an unknown implementation."""
         impls = {cell.impl for cell in cells}
         for part in self.parts:
-            if part.impl not in (None, PRINTED, *BEST, *impls):
+            if {"", PRINTED, *BEST, *impls}.isdisjoint(part.impls):
                 near = words.did_you_mean(part.impl, impls, "", 1, repr)
                 return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
         return "no cell has it"
