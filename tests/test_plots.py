@@ -6,6 +6,7 @@ import pytest
 from outcomes import as_json, succeeds, tells
 from stored import everything, lost, store, trials, unguided
 
+from grailbench.report import figures
 from grailbench.report.captions import CAPTIONS
 
 
@@ -35,6 +36,14 @@ def test_four_figures_are_drawn_unless_some_are_named_also_as_pdf(capsys, run, t
     assert len(paths) == len(drawn) + 4
     succeeds(capsys, "plot", run, "--format", "pdf", "--out", tmp_path / "again")
     assert all((tmp_path / "again" / path.name).read_bytes() == path.read_bytes() for path in drawn)
+
+
+@pytest.mark.parametrize(("run", "is_drawn"), [("h200/traversal", False), ("h200/billion", True)])
+def test_every_trial_is_drawn_of_a_run_with_less_than_four_other_figures(monkeypatch, tmp_path, run, is_drawn):
+    monkeypatch.setattr(figures.draw, "save", lambda drawn, *_: [each.name for each in drawn])
+    names = figures.write(run, out=tmp_path)
+    assert (figures.TRIALS in names) == is_drawn
+    assert len(names) == figures.FEW or is_drawn
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def write(
         raise InputError(WHY, path=found.folder, remedy="name a folder: --out DIR")
     source = f"{report.title}. {report.machine}"
     if not names and not everything:
-        rank = {name: at for at, name in enumerate(_FIRST)}
+        rank = {name: at for at, name in enumerate(_FIRST)} | {TRIALS: FEW + 1}  # it has a page for each few graphs
         names = sorted((name for name in drawn if drawn[name].drawable), key=lambda name: rank.get(name, FEW))[:FEW]
     return draw.save([drawn[name] for name in names or drawn], where, source, form)
 
