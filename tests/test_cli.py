@@ -5,13 +5,14 @@ import json
 import pytest
 from click.testing import CliRunner
 from commands import call, heavy_imports
-from stored import row, store
+from stored import row, store, trials
 
 from grailbench import __version__
 from grailbench.cli.generate import account
 from grailbench.cli.main import COMMANDS, cli
 from grailbench.data.registry import registry
 from grailbench.harness import folder as results
+from grailbench.report import document
 
 # ------------------------------------------------------------------ help
 
@@ -154,6 +155,17 @@ def test_report_names_long_tables_and_shows_them_with_all(capsys, tmp_path):
     for more in (["--all"], ["--table", "cells"]):
         shown = call(capsys, "report", run, *more)[1]
         assert all(f"{name} " in shown for name in graphs)
+
+
+def test_report_names_what_is_beyond_the_lines_of_a_summary(capsys, tmp_path, monkeypatch):
+    rows = [*trials(), *trials(impl="parallel", threads=2, label=9.0)]
+    run = store(tmp_path / "run", rows, {"cpu": "Test CPU", "cores": 2})
+    whole = call(capsys, "report", run)[1]
+    monkeypatch.setattr(document, "MOST_OF_ALL", 1)
+    less = call(capsys, "report", run)[1]
+    assert "What was measured: medians of the trials: 2 lines (--all" in less
+    assert "(--all" not in whole
+    assert call(capsys, "report", run, "--all")[1] == whole
 
 
 def test_report_of_a_run_without_times_exits_with_3(capsys, run):

@@ -24,6 +24,7 @@ from grailbench.util.words import count, machine
 
 FOLDER = "report"
 MOST = 40  #: lines of a table that a summary shows
+MOST_OF_ALL = 150  #: and of all tables together
 
 
 #: the parts of a report on reachability that are of no paper, before those of papers
@@ -178,13 +179,15 @@ def _all_cells(problem: str, report: Report) -> list[Table]:
 
 def show(report: Report, details: bool = False, everything: bool = True) -> Iterator:
     """Lines and tables for the screen: the header, the answer, each table with its notes, and with `details` the
-    statistics of every cell. Without `everything`, a table of more than `MOST` lines is named alone."""
+    statistics of every cell. Without `everything`, tables beyond `MOST` and `MOST_OF_ALL` lines are named alone."""
     yield from report.header
     if report.answer:
         yield from ("", f"{answer.TITLE}:", *report.answer)
+    left = MOST_OF_ALL
     for table in [*report.shown, *([report.details] if details else [])]:
         yield ""
-        if everything or len(table.lines) <= MOST:
+        if everything or len(table.lines) <= min(MOST, left):
+            left -= len(table.lines)
             yield from terminal(table)
         else:
             lines = count(len(table.lines), "line")
