@@ -47,7 +47,7 @@ def report(
     RUN is a folder or the name of a run ('grailbench list runs'); without it, the latest. First it says who is fastest:
     'X is 2.9 to 3.3 times as fast as Y', over all graphs and on each. A run may have cells of any problems. Tables have
     the graphs of the run; with --table all that are printed. A ratio of measured to printed times crosses machines.
-    Tables of more than 40 lines are shown with --all, or by name with --table.
+    Tables of more than 40 lines, and those beyond 150 lines in all, are shown with --all, or by name with --table.
 
     With --format the standard output has Markdown, CSV (of several tables with an empty line between them), LaTeX or a
     JSON object a line. Nothing is written unless --out or --html say so. Into a recorded run (one in results/baselines,
