@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import tarfile
 from functools import cache
@@ -69,6 +70,18 @@ def test_the_command_that_repeats_a_run_is_that_of_its_first_session():
     environment = results.read_json(HOME / name / results.ENVIRONMENT)
     assert "--resume=" in environment["command"][2]
     assert recorded.repeated(HOME / name, environment)[0].startswith("grailbench run --dataset citeseer-large")
+
+
+def _values(command):
+    return sorted(re.findall(r"--[\w-]+(?:[ =](?!-)\S+)?", command.replace("=", " ")))
+
+
+@pytest.mark.parametrize("name", [name for name in MANIFEST if (HOME / name / results.PLAN).is_file()])
+def test_a_shell_takes_the_values_in_braces_apart_into_the_command_that_repeats_a_run(name):
+    command = recorded.repeated(HOME / name, environments(name)[-1])[0]
+    shown = ["bash", "-c", f"printf '%s\\n' {recorded.in_braces(command)}"]
+    found = subprocess.run(shown, capture_output=True, text=True, check=True).stdout.replace("\n", " ")
+    assert _values(found) == _values(command)
 
 
 @pytest.mark.parametrize("name", MANIFEST)

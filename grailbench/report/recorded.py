@@ -1,5 +1,6 @@
 """A table of runs: machine, cells, commit, and the command that repeats the run."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ _CONFIG = "its config is in configs/ of the commit"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
+
+_OPTION = re.compile(r" (--[\w-]+)[ =]((?!-)[\w.:/-]+)")  # with a value that a shell reads as it is
 
 
 def additions(runs: Sequence[Run]) -> list[str]:
@@ -43,8 +46,9 @@ def overview(runs: Iterable[Run]) -> Table:
         named, notes = commits(folder, environment)
         commit = (", ".join(f"`{each}`" for each in named) or words.BLANK) + foot.mark(notes)
         command, notes = repeated(folder, environment)
+        again = f"`{in_braces(command)}`{foot.mark(notes)}"
         name = provenance.recorded_name(folder) or f"{folder.name}/"
-        lines.append([f"`{name}`", machine, counted(run.cells), day, commit, f"`{command}`{foot.mark(notes)}"])
+        lines.append([f"`{name}`", machine, counted(run.cells), day, commit, again])
     headers = ["run", "machine", "cells", "on", "commit", "to repeat it"]
     return Table("runs", "", headers, lines, notes=foot.lines())
 
@@ -87,6 +91,18 @@ def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
         words[1:1] = ["--config", *named]
         notes = [] if named[0] in shipped else [_CONFIG]
     return " ".join(["grailbench", *words]), notes
+
+
+def in_braces(command: str) -> str:
+    """A command with the values of each option that it repeats in braces, which a shell takes apart: `--dim={1,2}`."""
+    values: dict[str, list[str]] = {}
+    for option, value in _OPTION.findall(command):
+        values.setdefault(option, []).append(value)
+    for option, several in values.items():
+        if len(several) > 1:
+            command = re.sub(rf" {option}[ =]\S+", f" {option}={{{','.join(several)}}}", command, count=1)
+            command = re.sub(rf" {option}[ =](?!\{{)\S+", "", command)
+    return command
 
 
 def _lasting(words: list[str]) -> Iterator[str]:
