@@ -28,7 +28,7 @@ COUNTS = (
 #: what records say of a pair; the first places of `COUNTS` but for `OPEN`
 OPEN, BY_LEVEL, BY_SUPPORT, AGAINST_SUPPORT = range(4)
 _SEARCHES, _EXPANDED, _SCANNED = 4, 5, 6
-DEEP = 24  #: edges of a search by which the records at their ends are loaded before they are looked at
+DEEP = 64  #: edges whose ends' records are loaded together, before the first of them is looked at
 AHEAD = 8  #: pairs by which the records of a pair are loaded before they are read
 _0, _1, _6, _63 = (np.uint64(value) for value in (0, 1, 6, 63))
 _LEVEL, _HEIGHT, _DOWN, _UP = (np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP))
@@ -127,84 +127,78 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
     queue[0], queue[n - _1] = source, target
     head, tail, left, right, leaf = _0, _1, n - _1, n - np.uint64(2), _0  # the second queue grows from the right
     below = above = expanded = 0  # edges looked at
-    soon, later, below_loaded, above_loaded = (
-        _0,
-        n - _1,
-        0,
-        0,
-    )  # what is loaded: vertices of the queues, edges
     found = False
     while not found and below + above < most:
         waiting, other = head < tail, left != right
         if not (waiting or other) or not (halves or (waiting and other)):
             break
-        expanded += 1
+        loaded = 0
         if waiting and (not other or below <= above):
-            u = np.uint64(queue[head])
-            head += _1
-            soon = max(soon, head)
-            while soon < tail and below_loaded < below + DEEP:
-                below_loaded = max(below_loaded, below)
-                below_loaded += _load_row(lanes, down, np.uint64(queue[soon]) * stride + _DOWN, stride)
-                soon += _1
-            at = u * stride + _DOWN
-            for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
-                v = np.uint64(down[k])
-                below += 1
-                state = _marked(marks, v)
-                if state == 2:
-                    found = True
-                    break
-                if state == 1:
-                    continue
-                by = judged(lanes, words, v, target)
-                if by == OPEN:
-                    _mark(marks, v, _0)
-                    row = v * stride + _DOWN
-                    if halves and lanes[row] == lanes[row + stride]:
-                        leaves[leaf] = v
-                        leaf += _1
-                    else:
-                        prefetch(down, np.uint64(lanes[row]))
-                        prefetch(lanes, row + stride)  # where the row ends
-                        queue[tail] = v
-                        tail += _1
-                elif by == BY_SUPPORT:
-                    found = True
-                    break
+            last = head
+            while last < tail and loaded < DEEP:
+                loaded += _load_row(lanes, down, np.uint64(queue[last]) * stride + _DOWN, stride)
+                last += _1
+            while head < last and not found:
+                at = np.uint64(queue[head]) * stride + _DOWN
+                head += _1
+                expanded += 1
+                for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
+                    v = np.uint64(down[k])
+                    below += 1
+                    state = _marked(marks, v)
+                    if state == 2:
+                        found = True
+                        break
+                    if state == 1:
+                        continue
+                    by = judged(lanes, words, v, target)
+                    if by == OPEN:
+                        _mark(marks, v, _0)
+                        row = v * stride + _DOWN
+                        if halves and lanes[row] == lanes[row + stride]:
+                            leaves[leaf] = v
+                            leaf += _1
+                        else:
+                            prefetch(down, np.uint64(lanes[row]))
+                            prefetch(lanes, row + stride)  # where the row ends
+                            queue[tail] = v
+                            tail += _1
+                    elif by == BY_SUPPORT:
+                        found = True
+                        break
         else:
-            u = np.uint64(queue[left])
-            left -= _1
-            later = min(later, left)
-            while later != right and above_loaded < above + DEEP:
-                above_loaded = max(above_loaded, above)
-                above_loaded += _load_row(lanes, up, np.uint64(queue[later]) * stride + _UP, stride)
-                later -= _1
-            at = u * stride + _UP
-            for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
-                v = np.uint64(up[k])
-                above += 1
-                state = _marked(marks, v)
-                if state == 1:
-                    found = True
-                    break
-                if state == 2:
-                    continue
-                by = judged(lanes, words, source, v)
-                if by == OPEN:
-                    _mark(marks, v, _1)
-                    row = v * stride + _UP
-                    if halves and lanes[row] == lanes[row + stride]:
-                        leaves[leaf] = v
-                        leaf += _1
-                    else:
-                        prefetch(up, np.uint64(lanes[row]))
-                        prefetch(lanes, row + stride)  # where the row ends
-                        queue[right] = v
-                        right -= _1
-                elif by == BY_SUPPORT:
-                    found = True
-                    break
+            last = left
+            while last != right and loaded < DEEP:
+                loaded += _load_row(lanes, up, np.uint64(queue[last]) * stride + _UP, stride)
+                last -= _1
+            while left != last and not found:
+                at = np.uint64(queue[left]) * stride + _UP
+                left -= _1
+                expanded += 1
+                for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
+                    v = np.uint64(up[k])
+                    above += 1
+                    state = _marked(marks, v)
+                    if state == 1:
+                        found = True
+                        break
+                    if state == 2:
+                        continue
+                    by = judged(lanes, words, source, v)
+                    if by == OPEN:
+                        _mark(marks, v, _1)
+                        row = v * stride + _UP
+                        if halves and lanes[row] == lanes[row + stride]:
+                            leaves[leaf] = v
+                            leaf += _1
+                        else:
+                            prefetch(up, np.uint64(lanes[row]))
+                            prefetch(lanes, row + stride)  # where the row ends
+                            queue[right] = v
+                            right -= _1
+                    elif by == BY_SUPPORT:
+                        found = True
+                        break
     _unmark(marks, queue, _0, tail)
     _unmark(marks, queue, right + _1, n)
     _unmark(marks, leaves, _0, leaf)
