@@ -18,8 +18,7 @@ _CONFIG = "its config is in configs/ of the commit"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")
-
-_OPTION = re.compile(r" (--[\w-]+)[ =]((?!-)[\w.:/-]+)")  # with a value that a shell reads as it is
+_PLAIN = re.compile(r"[\w.:/-]+")  # what a shell reads as it is
 
 
 def additions(runs: Sequence[Run]) -> list[str]:
@@ -95,14 +94,16 @@ def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
 
 def in_braces(command: str) -> str:
     """A command with the values of each option that it repeats in braces, which a shell takes apart: `--dim={1,2}`."""
+    head, *options = re.split(r" (?=--)", command)
     values: dict[str, list[str]] = {}
-    for option, value in _OPTION.findall(command):
-        values.setdefault(option, []).append(value)
-    for option, several in values.items():
-        if len(several) > 1:
-            command = re.sub(rf" {option}[ =]\S+", f" {option}={{{','.join(several)}}}", command, count=1)
-            command = re.sub(rf" {option}[ =](?!\{{)\S+", "", command)
-    return command
+    for option in options:
+        name, *value = re.split(r"[ =]", option, maxsplit=1)
+        values.setdefault(name, []).extend(value)
+    for name, several in values.items():
+        together = len(several) > 1 and all(map(_PLAIN.fullmatch, several))
+        head += "".join(f" {name} {value}" for value in several) if several and not together else f" {name}"
+        head += f"={{{','.join(several)}}}" if together else ""
+    return head
 
 
 def _lasting(words: list[str]) -> Iterator[str]:
