@@ -24,4 +24,4 @@ def runs(folder):
 def built(folder, out, **other):
     """The paths of a site of `runs`."""
     found = [each._replace(name=MARKS) if each.name == "everything" else each for each in entries.chosen(runs(folder))]
-    return build.build(entries.sources(found), out, **other)
+    return build.build(found, out, **other)

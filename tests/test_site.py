@@ -61,7 +61,7 @@ def written(out, files):
 
 
 def made(*folders, out):
-    return build.build(entries.sources(entries.chosen(folders)), out)
+    return build.build(entries.chosen(folders), out)
 
 
 # ------------------------------------------------------------------ what leads where
@@ -266,7 +266,7 @@ def test_a_build_that_stops_or_cannot_take_its_place_leaves_the_old_site(own, tm
 
     monkeypatch.setattr(os, "rename", renamed)
     with pytest.raises(stop, match="No space left.*make room" if stop is MachineLacks else None):
-        build.build(entries.sources(entries.chosen([own / "other", own / "run"])), out, written=written)
+        build.build(entries.chosen([own / "other", own / "run"]), out, written=written)
     assert contents(out) == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

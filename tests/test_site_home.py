@@ -6,12 +6,14 @@ from time import monotonic, sleep
 import pytest
 from boards import DESK, PHONE, source
 from markup import Page
+from sites import built, runs
 from stored import trials
 
+from grailbench.errors import InputError
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel, fewer
 from grailbench.report.render.html import LEGEND
 from grailbench.report.site import build, home
-from grailbench.report.site.entries import RECORDED, name_machines
+from grailbench.report.site.entries import RECORDED, chosen, name_machines
 
 MACHINE = {"cpu": "Test CPU", "cores": 2, "fingerprint": "aaaaaaaa"}
 
@@ -93,13 +95,28 @@ def test_legends_have_eight_entries_and_the_hints_of_others_stay():
 
 @pytest.mark.processes
 def test_processes_give_the_pages_that_one_gives(tmp_path, monkeypatch):
-    made = source([row for i in range(9) for row in three(dataset=f"graph-{i}")], MACHINE)
-    found = [build.runs.Described(made, [], [], [])]
-    alone = dict(build.pages(found))
-    monkeypatch.setattr(build, "FEW", 2)
+    alone, shared = tmp_path / "alone", tmp_path / "shared"
+    built(tmp_path / "runs", alone)
+    started = []
+    monkeypatch.setattr(build, "FEW_RUNS", 1)
+    monkeypatch.setattr(build, "FEW", 1)
+    monkeypatch.setattr(build, "usable_cores", lambda: started.append(2) or 2)
+    paths = built(tmp_path / "again", shared)
+    assert started == [2, 2], "processes read the runs, and others make the pages"
+    assert len(paths) > 15
+    assert {path.relative_to(shared): path.read_bytes() for path in paths} == {
+        path.relative_to(alone): path.read_bytes() for path in alone.rglob("*") if path.is_file()}  # fmt: skip
+
+
+@pytest.mark.processes
+def test_a_damaged_run_that_a_process_reads_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(build, "FEW_RUNS", 1)
     monkeypatch.setattr(build, "usable_cores", lambda: 2)
-    assert dict(build.pages(found)) == alone
-    assert len(alone) > 15
+    found = runs(tmp_path)
+    (found[1] / "trials.jsonl").write_text("{}\n{}\n")
+    with pytest.raises(InputError, match="everything.*line 1.*is not a measurement row"):
+        build.build(chosen(found), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def canvases(browser):

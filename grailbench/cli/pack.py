@@ -19,8 +19,8 @@ def pack(run, out, redact, check, as_json):
     """Pack the run RUN into one file: its rows, its plan, its environment, and a manifest with their checksums.
 
     The same run gives the same bytes. 'report', 'compare', 'plot' and 'cite' take the file in place of a run,
-    and verify it whole before they believe any of it. Packed is what 'grailbench record' takes, and also what was not
-    measured from a clean commit, which is marked wherever it is shown.
+    and verify it whole before they believe any of it. Packed is what 'grailbench record' takes, and also unstable times
+    and what was not measured from a clean commit, which are marked wherever they are shown.
 
     With --redact, of folders the last part stays, of hosts and the user's name nothing: in the command and the config,
     and in the reasons of cells without times, whose checksums are renewed. Rows with times stay byte for byte.
@@ -37,26 +37,30 @@ def pack(run, out, redact, check, as_json):
       grailbench pack results/runs/2025-01-31-quickstart --redact
       grailbench pack --check mine.pack.zip
     """
+    from grailbench.compare.stability import is_unstable
     from grailbench.harness import plugins, submission
 
     if check and (out or redact):
         raise click.UsageError("--check goes without --out and --redact")
     found = submission.judge(run) if check else submission.submit(run, out, redact)
-    environment = found.run.environment
+    environment, unstable = found.run.environment, sum(map(is_unstable, found.run.cells))
     facts = {
         "path": str(found.path), "run": found.run.name, "machine": found.run.machine,
         "fingerprint": found.run.fingerprint, "cells": len(found.run.cells),
-        "statuses": Counter(cell.status for cell in found.run.cells), "commit": environment.get("commit"),
+        "statuses": Counter(cell.status for cell in found.run.cells), "unstable": unstable,
+        "commit": environment.get("commit"),
         "plugins": plugins.sentences(environment), "clean": found.clean, "redacted": found.redacted,
     }  # fmt: skip
-    unclean = [] if found.clean else ["NOT FROM A CLEAN COMMIT: nobody can repeat it"]
+    marks = [] if found.clean else ["NOT FROM A CLEAN COMMIT: nobody can repeat it"]
+    if unstable:
+        marks.append(f"UNSTABLE TIMES in {words.count(unstable, 'cell')}: {words.MARK} stands after their numbers")
     if check:
         facts |= {"verified": found.methods, "graphs": found.graphs, "faults": found.faults}
-        show(as_json, [facts], [f"{found.path}: a whole pack", *unclean, *sheet(facts)])
+        show(as_json, [facts], [f"{found.path}: a whole pack", *marks, *sheet(facts)])
         found.check()
         return
     facts["bytes"] = found.size
-    parts = [f"written: {found.path}, {words.size(found.size)}", *unclean, *sheet(facts)]
+    parts = [f"written: {found.path}, {words.size(found.size)}", *marks, *sheet(facts)]
     if found.says:
         parts += ["", "Read before you share it:", *(f"  {line}" for line in found.says)]
         parts += [] if redact else ["--redact leaves out folders, hosts and the user's name."]

@@ -49,7 +49,7 @@ def site(out, runs, title, as_json):
     """
     from grailbench.report.site import build, entries
 
-    paths = build.build(entries.sources(entries.chosen(runs), note), out, title or build.TITLE, Said())
+    paths = build.build(entries.chosen(runs), out, title or build.TITLE, note, Said())
     show(as_json, ({"path": str(path), "bytes": path.stat().st_size} for path in paths), [str(out / "index.html")])
     if not as_json:
         note(f"{len(paths)} files, {sum(path.stat().st_size for path in paths) / 1e6:.1f} MB")

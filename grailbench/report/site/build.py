@@ -1,27 +1,37 @@
 """Writes a site over recorded runs: pages of HTML and files of data that need no network and no server.
 
-The same runs give the same bytes. Runs are read one by one, and only their cells stay in memory.
+The same runs give the same bytes. A process a core reads runs one by one, and only their cells stay in memory.
 """
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pandas
 
 from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
+from grailbench.harness.folder import ROWS
 from grailbench.report import cite, history
-from grailbench.report.measured import detail
 from grailbench.report.page import asset, rendered
 from grailbench.report.page.sections import Block, Section
 from grailbench.report.render.csv import of_frame
 from grailbench.report.render.html import data_url, templates
 from grailbench.report.site import board, folder, graphs, home, implementations, runs
-from grailbench.report.site.entries import Entry, Source, anchor, by_graph, by_implementation, entries, name_machines
+from grailbench.report.site.entries import (
+    Chosen,
+    Entry,
+    Source,
+    by_graph,
+    by_implementation,
+    entries,
+    name_machines,
+    sources_of,
+)
 from grailbench.util.cores import usable_cores
 from grailbench.util.words import count
 
@@ -36,46 +46,69 @@ ICON = data_url('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><pa
                 'stroke-width="2"/><circle cx="4" cy="12" r="3" fill="#14599b"/><circle cx="12" cy="4" r="3" '
                 'fill="#c2500a"/></svg>', "image/svg+xml")  # fmt: skip
 CELLS = "data/cells.csv"  #: the address of the file of all cells
-FEW, CHUNK = 40, 8  #: graphs of a site that one process makes, and those of a task
+FEW_RUNS, FEW, CHUNK = 8, 40, 8  #: runs and graphs of a site that one process is for, and graphs of a task
 Page = tuple[str, bytes]  #: an address and the content
-Task = Callable[[], list[Page]]
-_tasks: list[Task] = []
+Made = TypeVar("Made")
+_tasks: list[Callable[[], Any]] = []
 
 
 def build(
-    sources: Iterable[Source], out: Path, title: str = TITLE, written: Callable[[str], None] = lambda address: None
-) -> list[Path]:
+    chosen: Iterable[Chosen], out: Path, title: str = TITLE, note: Callable[[str], None] = lambda text: None,
+    written: Callable[[str], None] = lambda address: None,
+) -> list[Path]:  # fmt: skip
     """Write the site of some runs to the folder `out`, whole or not at all. Returns the paths of its files, sorted.
 
-    sources  is read once; of each run only the cells stay in memory
+    note     is called with a sentence for each run that is left out because it has no row
     written  is called with the address of each file that was written
 
     Raises InputError if `out` has anything else than a site of ours, NothingMeasured without a run, and the errors of
-    `sources`.
+    `entries.sources_of`.
     """
+    chosen = sorted(enumerate(chosen), key=lambda each: -_bytes(each[1]))  # no process is left with the largest
     with folder.renewed(out) as site:
-        found: list[runs.Described] = []
-        for source in sources:
-            site.write(source.data_address, runs.data(source))
-            written(source.data_address)
-            found.append(runs.described(source))
-        if not found:
+        found: dict[int, list[runs.Described]] = {}
+        tasks = [partial(_read, each) for _, each in chosen]
+        for number, (described, files, notes) in _done(tasks, len(tasks) > FEW_RUNS):
+            found[chosen[number][0]] = described
+            for text in notes:
+                note(text)
+            for address, content in files:
+                site.write(address, content)
+                written(address)
+        in_order = [each for number in sorted(found) for each in found[number]]
+        if not in_order:
             raise NothingMeasured("no run has a row, so there is nothing to show")
-        for address, content in pages(found, title):
+        for address, content in pages(in_order, title):
             site.write(address, content)
             written(address)
     return [Path(out) / address for address in sorted({*site.files, folder.MARK})]
 
 
+def _bytes(chosen: Chosen) -> int:
+    files = [chosen.folder] if chosen.folder.is_file() else chosen.folder.glob(f"{ROWS}*")
+    return sum(file.stat().st_size for file in files)
+
+
+def _read(chosen: Chosen) -> tuple[list[runs.Described], list[Page], list[str]]:
+    """The sources of a run, the files of their times, and what is to be noted."""
+    found: list[runs.Described] = []
+    files: list[Page] = []
+    notes: list[str] = []
+    for source in sources_of([chosen], notes.append):
+        files.append((source.data_address, b"".join(runs.data(source))))
+        found.append(runs.described(source))
+    return found, files, notes
+
+
 def pages(found: list[runs.Described], title: str = TITLE) -> Iterator[Page]:
-    """The files of a site but those of the times of its runs; those of many graphs are made by a process a core."""
+    """The files of a site but those of the times of its runs."""
     sources = [each.source for each in found]
     name_machines(sources)
     frame, every = Frame(title, count(len(sources), "run")), entries(sources)
     of_graph = by_graph(every)
     names = list(of_graph)
-    tasks: list[Task] = [
-        lambda: [(CELLS, _cells(sources))],
+    tasks: list[Callable[[], list[Page]]] = [
+        lambda: [(CELLS, _cells(found))],
         lambda: [_home(frame, sources, every), _leaderboard(frame, every), _about(frame, sources)],
         lambda: [_history(frame, sources)],
         lambda: [_all_graphs(frame, of_graph, every)],
@@ -83,24 +116,30 @@ def pages(found: list[runs.Described], title: str = TITLE) -> Iterator[Page]:
         lambda: list(_implementations(frame, every)),
         lambda: list(_runs(frame, found)),
     ]
-    cores = usable_cores() if len(names) > FEW and "fork" in multiprocessing.get_all_start_methods() else 1
+    for _, made in _done(tasks, len(names) > FEW):
+        yield from made
+
+
+def _done(tasks: Sequence[Callable[[], Made]], many: bool) -> Iterator[tuple[int, Made]]:
+    """The numbers and results of tasks, as each is done; many are shared out to a process a core."""
+    cores = usable_cores() if many and "fork" in multiprocessing.get_all_start_methods() else 1
     if cores == 1:
-        for task in tasks:
-            yield from task()
+        for number, task in enumerate(tasks):
+            yield number, task()
         return
     _tasks[:] = tasks  # what is forked has them, and all cells
     with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
-        made = [pool.submit(_made, number) for number in range(len(tasks))]
+        made = {pool.submit(_made, number): number for number in range(len(tasks))}
         try:
             for each in as_completed(made):  # so that the caller hears of files while a long task goes on
-                yield from each.result()
+                yield made.pop(each), each.result()
         finally:
             for each in made:
                 each.cancel()
     _tasks.clear()
 
 
-def _made(number: int) -> list[Page]:
+def _made(number: int) -> Any:
     return _tasks[number]()
 
 
@@ -226,14 +265,6 @@ def _runs(frame: Frame, found: list[runs.Described]) -> Iterator[Page]:
                          data=source.data_address)  # fmt: skip
 
 
-def _cells(sources: Iterable[Source]) -> bytes:
+def _cells(found: Iterable[runs.Described]) -> bytes:
     """Every cell and phase of all runs with its statistics, as CSV."""
-    frames = []
-    for source in sources:
-        found = detail(source.run.cells)
-        cells = [cell for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
-        for name, values in (("problem", [cell.problem for cell in cells]), ("cell", list(map(anchor, cells))),
-                             ("run", source.name)):  # fmt: skip
-            found.insert(0, name, values)
-        frames.append(found.astype(object))
-    return of_frame(pandas.concat(frames)).encode("utf-8")
+    return of_frame(pandas.concat([each.statistics for each in found])).encode("utf-8")

@@ -214,7 +214,7 @@ def _usual() -> list[Path]:
     raise InputError("no run is stored", remedy=f"runs lie in {paths.runs_dir()}; name folders of others")
 
 
-def sources(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
+def sources_of(runs: Iterable[Chosen], note: Callable[[str], None] = lambda text: None) -> Iterator[Source]:
     """The sources of some runs, one run in memory at a time; a run of several machines is one source for each.
 
     note  is called with a sentence for each run that is left out because it has no row

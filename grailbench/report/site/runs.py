@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas
 from markupsafe import Markup
 
 from grailbench.compare import answer, stability
@@ -47,12 +48,14 @@ class Described(NamedTuple):
 
     facts           names and texts
     commits, notes  of `recorded.commits`
+    statistics      of every cell and phase, a line each
     """
 
     source: Source
     facts: list[tuple[str, str]]
     commits: list[str]
     notes: list[str]
+    statistics: pandas.DataFrame
 
 
 def described(source: Source) -> Described:
@@ -70,7 +73,17 @@ def described(source: Source) -> Described:
         "its rows": f"{results.ROWS}, sha256 {results.checksums(run.folder, [results.ROWS])[results.ROWS]}",
     }
     shown = [(name, value) for name, value in facts.items() if value]
-    return Described(replace(source, run=run.rowless()), shown, named, notes)
+    return Described(replace(source, run=run.rowless()), shown, named, notes, _statistics(source))
+
+
+def _statistics(source: Source) -> pandas.DataFrame:
+    """Of every cell and phase, a line each."""
+    found = measured.detail(source.run.cells)
+    cells = [cell for cell in source.run.cells for _ in range(len(cell.phases) or 1)]
+    for name, values in (("problem", [cell.problem for cell in cells]), ("cell", list(map(anchor, cells))),
+                         ("run", source.name)):  # fmt: skip
+        found.insert(0, name, values)
+    return found.astype(object)
 
 
 def _planned(folder: Path) -> str:
