@@ -64,12 +64,12 @@ def build(
     Raises InputError if `out` has anything else than a site of ours, NothingMeasured without a run, and the errors of
     `entries.sources_of`.
     """
-    chosen = sorted(enumerate(chosen), key=lambda each: -_bytes(each[1]))  # no process is left with the largest
+    largest_first = sorted(enumerate(chosen), key=lambda each: -_bytes(each[1]))  # none is left to one process
     with folder.renewed(out) as site:
         found: dict[int, list[runs.Described]] = {}
-        tasks = [partial(_read, each) for _, each in chosen]
+        tasks = [partial(_read, each) for _, each in largest_first]
         for number, (described, files, notes) in _done(tasks, len(tasks) > FEW_RUNS):
-            found[chosen[number][0]] = described
+            found[largest_first[number][0]] = described
             for text in notes:
                 note(text)
             for address, content in files:
