@@ -10,7 +10,9 @@ from stored import ENVIRONMENT, store, trials
 
 from grailbench.compare.stability import varies
 from grailbench.errors import InputError
+from grailbench.harness import cells
 from grailbench.problems import contract
+from grailbench.report import recorded
 from grailbench.report.pages import Page, Runs
 from grailbench.report.values import BEST, Expression, Value
 
@@ -278,6 +280,14 @@ def test_a_table_of_several_runs_has_what_the_first_lacks_and_says_where_it_is_f
     assert (shown["core"], shown["sequential / core"], shown["core, index"]) == ("0.50", "40.00", "0.25")
     assert shown["Sequential DFS"] == "20.10"  # the later run's own is left out
     assert f"- {said}" in found
+
+
+def test_a_run_that_adds_no_implementation_to_a_table_is_named_by_its_graphs(tmp_path):
+    first, later = store(tmp_path / "run", trials()), store(tmp_path / "later", [*trials(), *trials(dataset="human")])
+    found = recorded.additions([cells.read(first), cells.read(later)])
+    assert found == ["human: of the run `later`, on the same machine at another time."]
+    found = recorded.additions([cells.read(later), cells.read(first)])
+    assert found == ["sequential: of the run `run`, on the same machine at another time."]
 
 
 def test_numbers_of_unstable_times_are_marked_and_written_only_if_that_is_said(page, tmp_path, capsys):

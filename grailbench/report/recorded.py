@@ -22,11 +22,14 @@ _PLAIN = re.compile(r"[\w.:/-]+")  # what a shell reads as it is
 
 
 def additions(runs: Sequence[Run]) -> list[str]:
-    """A sentence for each run after the first on what it adds to it, and on whether it is of the same machine."""
+    """A sentence for each run after the first on what it adds to it, implementations or else graphs, and on whether it
+    is of the same machine."""
     first, *others = runs
-    found = []
+    found, graphs = [], {cell.dataset for cell in first.cells}
     for run in others:
-        names = [name for name in run.implementations if name not in first.implementations] or run.implementations
+        names = [name for name in run.implementations if name not in first.implementations]
+        names = names or [name for name in dict.fromkeys(cell.dataset for cell in run.cells) if name not in graphs]
+        names = names or run.implementations
         same = first.fingerprint is not None and run.fingerprint == first.fingerprint
         where = "on the same machine at another time" if same else f"on another machine ({run.machine})"
         crosses = "" if same else f" Ratios of its times to those of `{first.name}` CROSS MACHINES."
