@@ -104,6 +104,8 @@ def test_processes_give_the_pages_that_one_gives(tmp_path, monkeypatch):
     paths = built(tmp_path / "again", shared)
     assert started == [2, 2], "processes read the runs, and others make the pages"
     assert len(paths) > 15
+    first = (alone / build.CELLS).read_text("utf-8").splitlines()[1]
+    assert first.startswith("c" * 40), "runs stand in the order in which they were chosen, not by size"
     assert {path.relative_to(shared): path.read_bytes() for path in paths} == {
         path.relative_to(alone): path.read_bytes() for path in alone.rglob("*") if path.is_file()}  # fmt: skip
 

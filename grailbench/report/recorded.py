@@ -14,7 +14,7 @@ from grailbench.report.table import Footnotes, Table
 from grailbench.util import words
 
 _UNKNOWN = "recorded from code that no commit has"
-_CONFIG = "its config is in configs/ of the commit"
+_CONFIG = "its config is in its plan.json"
 _BY_CODE = "by the hash of the code in the rows' keys; the run itself names an older commit or none"
 #: options of `grailbench run` that do not change what is measured; the first one takes a value
 _ELSEWHERE = ("--out", "--resume", "--no-fetch")

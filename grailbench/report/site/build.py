@@ -15,7 +15,7 @@ import pandas
 
 from grailbench.compare.history import of_runs
 from grailbench.errors import NothingMeasured
-from grailbench.harness.folder import ROWS
+from grailbench.harness.folder import rows_path
 from grailbench.report import cite, history
 from grailbench.report.page import asset, rendered
 from grailbench.report.page.sections import Block, Section
@@ -85,8 +85,9 @@ def build(
 
 
 def _bytes(chosen: Chosen) -> int:
-    files = [chosen.folder] if chosen.folder.is_file() else chosen.folder.glob(f"{ROWS}*")
-    return sum(file.stat().st_size for file in files)
+    """The size of a pack, or of a run's file of rows; 0 for none, which reading refuses."""
+    path = chosen.folder if chosen.folder.is_file() else rows_path(chosen.folder)
+    return path.stat().st_size if path.is_file() else 0
 
 
 def _read(chosen: Chosen) -> tuple[list[runs.Described], list[Page], list[str]]:
@@ -136,7 +137,7 @@ def _done(tasks: Sequence[Callable[[], Made]], many: bool) -> Iterator[tuple[int
         finally:
             for each in made:
                 each.cancel()
-    _tasks.clear()
+            _tasks.clear()
 
 
 def _made(number: int) -> Any:
