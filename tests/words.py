@@ -1,6 +1,6 @@
 """Words of the documentation, and its sentences and paragraphs that are too long: `make words`.
 
-Words are counted as `wc -w` does, tables and code among them, on every page that is written by hand or renewed by
+Words are what has a letter or digit, in tables and code too, on every page that is written by hand or renewed by
 `grailbench report --into`. What `make docs` makes of docstrings and help is not in files, and not among them.
 """
 
@@ -49,7 +49,7 @@ def main():
     total, faults = 0, []
     for path in pages():
         text = path.read_text(encoding="utf-8")
-        words = len(text.split())
+        words = count(text)
         total += words
         print(f"{words:7,}  {path.relative_to(ROOT)}")
         faults += [f"{path.relative_to(ROOT)}: {fault}" for fault in long(text)]

@@ -259,6 +259,10 @@ class Expression(NamedTuple):
         errata = (part.impl == PRINTED and value.notes for part, value in zip(self.parts, values, strict=True))
         return None if any(errata) else values[0].over(values[1])
 
+    def of_phase(self, phase: str) -> bool:
+        """True if it takes nothing but times of a phase and of parts of it."""
+        return all(name.partition("/")[0] == phase for part in self.parts for name in part.what.split("+"))
+
     def unmet(self, cells: Iterable[Cell]) -> str:
         """Why no graph has a value, with a near name for an unknown implementation."""
         impls = {cell.impl for cell in cells}

@@ -78,8 +78,11 @@ class Claim:
         filled  gives the entries of the paper's table of that name by graph, as the cells fill it
         """
         if not self.tables:
-            expression, where = Expression.parse(self.value, {}), _USUAL if self.problem == USUAL else {}
-            source = Source([cell for cell in cells if cell.problem == self.problem], where, "mean")
+            expression = Expression.parse(self.value, {})
+            own = [cell for cell in cells if cell.problem == self.problem]
+            first = {"queries": [*dict.fromkeys(cell.query_set for cell in own if cell.query_set)]}
+            where = first if self.problem != USUAL else _LABELS if expression.of_phase("label") else _USUAL
+            source = Source(own, where, "mean")
             graphs = self.graphs or dict.fromkeys(cell.dataset for cell in source.cells if cell.kind == "real")
             return self._over_base(lambda graph: (value := expression.of(source, graph)) and value.number, graphs)
         rows = [filled(name) for name in self.tables]
@@ -133,8 +136,11 @@ class Claim:
         return ("confirmed" if inside >= self.share else "not confirmed") + on
 
 
-#: what an expression leaves open: the thesis's queries, searches and labels
-_USUAL = {"queries": "random-100000", "filters": "none", "order": ["random", "lexicographic"], "search": "dfs"}
+#: what an expression leaves open: the papers' queries, searches and labels, on a device whose memory is not limited
+_USUAL = {"queries": "random-100000", "filters": "none", "order": ["random", "lexicographic"], "search": "dfs",
+          "trees": "each", "memory": "0"}  # fmt: skip
+#: and of times of labels, which do not depend on the queries
+_LABELS = _USUAL | {"queries": ["random-100000", "random-1000"]}
 
 
 @cache

@@ -67,9 +67,9 @@ class Point:
 
     @property
     def labeling_ms(self) -> float | None:
-        """The mean of labeling with transfer and allocation."""
+        """The mean of labeling with transfer and allocation; of a program without the files that it is given."""
         label = self.mean("label")
-        return None if label is None else label + sum(self.beside.values())
+        return label if label is None or self.cell.impl == AUTHORS else label + sum(self.beside.values())
 
     @property
     def beside(self) -> dict[str, float]:
@@ -292,7 +292,9 @@ def claims_table(found: list[Check]) -> Table:
     whole = [each for each in found if each.reading == WHOLE]
     notes += [f"From edges: {NOT_FROM_EDGES}."] if whole and not any(each.ours for each in whole) else []
     records = [each.record() for each in found]
-    return tabulate("claims", TITLE, columns, found, notes=notes, records=records, file="claims",
+    measured = [each for each in found if each.ours is not None] or found
+    notes += [f"Not measured: {count(rest, 'more reading')}."] if (rest := len(found) - len(measured)) else []
+    return tabulate("claims", TITLE, columns, measured, notes=notes, records=records, file="claims",
                     right=frozenset({"theirs", "ours"}))  # fmt: skip
 
 
