@@ -53,6 +53,15 @@ def test_no_verdict_is_given_above_unstable_times_or_too_few_trials():
     assert "unclear" in text
 
 
+def test_a_machine_that_compared_more_implementations_with_stable_times_gives_the_verdict():
+    few = entries_of([three(query=9.0, dataset=graph, impl=impl) for graph in ("kegg", "human")
+                      for impl in ("sequential", "dfs")], {**MACHINE, "fingerprint": "f" * 16}, "few")  # fmt: skip
+    many = entries_of([three(query=ms, impl=impl) for impl, ms in (
+        ("core", 1.0), ("sequential", 9.0), ("dfs", 9.0), ("sweep", 9.0), ("supports", 9.0))])  # fmt: skip
+    sentences = {each.title: each.sentence for each in home.classes([*few, *many])}
+    assert sentences["Published graphs, one core"] == "core is the fastest of 5 on 1 of 1 graph."
+
+
 def test_six_columns_say_winner_time_runner_up_ratio_and_stability():
     page = Page(home.block(entries_of([three(query=9.0), three(impl="core", query=3.0)])))
     cells = [text for _, text in page.all("td")]

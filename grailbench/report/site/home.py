@@ -1,8 +1,8 @@
 """The first page of a site: a sentence a class, one picture, and who wins on each graph.
 
 A class is a set of graphs, those of print or the set hard, on one core, on many cores or on a GPU. Its answers to
-random pairs are compared on the machine that measured most of its graphs with stable times; the best configuration of
-an implementation stands for it. Who is faster is said by `compare.ratios` alone.
+random pairs are compared on the machine that measured most implementations on its graphs with stable times; the best
+configuration of an implementation stands for it. Who is faster is said by `compare.ratios` alone.
 """
 
 from collections import Counter
@@ -101,11 +101,10 @@ def classes(entries: Iterable[Entry]) -> list[Class]:
     return found
 
 
-def _telling(each: Class) -> tuple[int, int, int, str]:
-    """The order of machines: by graphs with stable times, then by graphs and by implementations."""
-    field = max((line.field for line in each.lines), default=0)
-    stable = sum(line.stable for line in each.lines)
-    return stable, len(each.lines), field, each.machine.title if each.machine else ""
+def _telling(each: Class) -> tuple[int, int, str]:
+    """The order of machines: by the implementations on their graphs, those of graphs with stable times first."""
+    stable = sum(line.field for line in each.lines if line.stable)
+    return stable, sum(line.field for line in each.lines), each.machine.title if each.machine else ""
 
 
 def _lines(own: list[Entry]) -> Iterator[Line]:
