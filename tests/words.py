@@ -10,8 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MOST, SENTENCE, PARAGRAPH = 60_000, 40, 120  #: words of all pages, of a sentence, of a paragraph
-#: code, marked blocks, tables, headings, what is generated
-_APART = r"^```.*?^```$|(?<=\n\n)(?: {4}.*\n)+|^<!-- grailbench .*?^<!-- end -->$|^(?:\||#| {4,}:|:::|<).*?$"
+#: code, tables, headings, what is generated
+_APART = r"^```.*?^```$|(?<=\n\n)(?: {4}.*\n)+|^(?:\||#| {4,}:|:::|<).*?$"
 _END = re.compile(r"(?<=[.!?])[\"')*]* +(?=[\"'(*\[`]*[A-Z0-9`])")
 
 
@@ -22,7 +22,7 @@ def pages():
 
 
 def paragraphs(text):
-    """Iterator[str]: the paragraphs and items of lists of a page, without code, tables, headings and marked blocks."""
+    """Iterator[str]: the paragraphs and items of lists of a page, without code, tables and headings."""
     prose = re.sub(_APART, "\n", text, flags=re.MULTILINE | re.DOTALL)
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", prose):
         if plain := " ".join(re.sub(r"\]\([^)]*\)", "]", block).split()):
