@@ -279,7 +279,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
         f"{sum(graph.word == EQUAL for graph in graphs)} of {len(graphs)} closures have exactly the printed size, "
         "which counts a pair (v, v) for every vertex on a cycle; 'pairs' has none.",
         "Medians in ms, from edges in the host's memory: to a counted closure on the device, to its bits in pinned "
-        "memory that was allocated before, or to all its pairs as two 32-bit integers each, handed over and not kept. "
+        "memory that was allocated before, or to all its pairs as two 32-bit integers, handed over and not kept. "
         "Times of threads count what they allocate.",
     ]
     return tabulate(SIZES, "Closures of the graphs of Datalog systems", columns, graphs, notes=notes,
