@@ -75,8 +75,24 @@ def test_processes_end_with_the_one_that_started_them_however_it_ends():
     assert gone(pid)
 
 
-def test_others_are_started_when_a_kernel_is_compiled_and_a_core_is_free(monkeypatch):
+def test_others_are_started_at_once_where_no_kernel_was_ever_compiled(monkeypatch, tmp_path):
     started = []
+    monkeypatch.setattr(ahead, "start", lambda jobs, processes, *_: started.append((jobs, processes)))
+    monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
+    monkeypatch.setattr(kernelcache, "lasting_folder", lambda: tmp_path)
+    ahead.expect("grailbench.api.first:of_answer", True)
+    assert started == [(first.of_answer(True), 1)]
+    assert kernelcache.on_first is None
+    (tmp_path / "kernels").mkdir()
+    ahead.expect("grailbench.api.first:of_answer", True)
+    assert len(started) == 1
+    assert kernelcache.on_first is not None
+
+
+def test_others_are_started_when_a_kernel_is_compiled_and_a_core_is_free(monkeypatch, tmp_path):
+    started = []
+    (tmp_path / "kernels").mkdir()
+    monkeypatch.setattr(kernelcache, "lasting_folder", lambda: tmp_path)
     monkeypatch.setattr(ahead, "start", lambda jobs, processes, *_: started.append((jobs, processes)))
     for cores, helping in ((1, False), (2, True), (2, False)):
         monkeypatch.setattr(ahead, "usable_cores", lambda cores=cores: cores)
@@ -87,14 +103,17 @@ def test_others_are_started_when_a_kernel_is_compiled_and_a_core_is_free(monkeyp
     assert started == [(first.of_answer(True), 1)]
 
 
-def test_where_no_process_can_be_started_one_compiles_all(monkeypatch):
+@pytest.mark.parametrize("empty", [False, True])
+def test_where_no_process_can_be_started_one_compiles_all(empty, monkeypatch):
     def refused(*_):
         raise BlockingIOError
 
     monkeypatch.setattr(ahead, "start", refused)
     monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
+    monkeypatch.setattr(ahead, "_nothing_compiled", lambda: empty)
     ahead.expect("grailbench.api.first:of_answer", True)
-    kernelcache.on_first()
+    if not empty:
+        kernelcache.on_first()
 
 
 COUNTED = "from grailbench.util import kernelcache\nfrom grailbench.api import first\n{}\nprint(kernelcache.compiled)"

@@ -58,11 +58,22 @@ class Done(NamedTuple):
 
 def expect(function: str, *args: Any) -> None:
     """Starts processes for the jobs that a function ('module:function') returns as soon as this process compiles a
-    kernel: other cores compile what it will call next. Each has a core beside this one; else there are none."""
+    kernel, or at once if none was ever compiled: other cores compile what it will call next. Each has a core beside
+    this one; else there are none."""
     for process in _running:
         process.poll()  # that have ended, so that they are no zombies
-    if not _helping and not _running and usable_cores() > 1:
+    if _helping or _running or usable_cores() == 1:
+        return
+    if _nothing_compiled():
+        _help(Job(function, args)())
+    else:
         kernelcache.on_first = lambda: _help(Job(function, args)())
+
+
+def _nothing_compiled() -> bool:
+    with suppress(OSError, InputError):
+        return not any(kernelcache.lasting_folder().iterdir())
+    return False
 
 
 def _help(jobs: Sequence[Job]) -> None:
