@@ -284,7 +284,7 @@ def test_the_workflow_of_the_ci_page_is_yaml_that_runs_the_gate():
 def test_the_documentation_is_short_and_so_are_its_sentences_and_paragraphs():
     texts = {path.relative_to(ROOT): path.read_text(encoding="utf-8") for path in words.pages()}
     assert len(texts) > 50
-    assert sum(len(text.split()) for text in texts.values()) <= words.MOST
+    assert sum(map(words.count, texts.values())) <= words.MOST
     assert [(str(path), fault) for path, text in texts.items() for fault in words.long(text)] == []
 
 
@@ -295,7 +295,7 @@ def test_the_documentation_is_short_and_so_are_its_sentences_and_paragraphs():
         ("Word. " * 60 + "\n\n" + "Word. " * 61, 0),
         ("- " + "Word. " * 61 + "\n- " + "Word. " * 61, 0), ("```\n" + "word " * 41 + "\n```", 0),
         ("| " + "word " * 41 + "|", 0), ("A. \n\n    " + "word " * 41 + "\n", 0),
-        ("<!-- grailbench x -->\n" + "word " * 41 + "\n<!-- end -->", 0),
+        ("<!-- grailbench x -->\n" + "word " * 41 + "\n<!-- end -->", 1),
     ],
 )  # fmt: skip
 def test_what_is_too_long_is_found(text, found):
