@@ -197,6 +197,14 @@ def test_a_recorded_run_is_replaced_only_when_asked(checkout, a_run, capsys):
     assert call(capsys, "record", folder, "mine", "--replace")[0] == 0
 
 
+def test_nothing_is_recorded_where_the_manifest_is_damaged(checkout, a_run, capsys):
+    assert call(capsys, "record", a_run(session()), "mine")[0] == 0
+    manifest = checkout / "results" / "baselines" / provenance.MANIFEST
+    manifest.write_text(manifest.read_text().replace("commit", "tommic"))
+    tells(capsys, 2, "its checksum does not fit it", "record", a_run(session()), "other")
+    assert not (checkout / "results" / "baselines" / "other").exists()
+
+
 def test_of_two_runs_recorded_under_one_name_at_once_one_is_refused_and_no_entry_is_lost(checkout, a_run, monkeypatch):
     """Each wrote the manifest that it had read, without the entry of the other, and both said that they were done."""
     folder, started = a_run(session()), Event()

@@ -47,9 +47,9 @@ def is_recorded(folder: Path) -> bool:
 def record(run: str, name: str, replace: bool = False) -> Path:
     """Copy a run to `results/baselines/NAME` and add it to the manifest. Returns its new folder.
 
-    Raises InputError when rows are damaged or the last trial is incomplete, when a cell failed or is wrong (unless its
-    implementation is wrong as printed), when a session was not made from a clean commit, and when the name is taken and
-    `replace` is False.
+    Raises InputError when rows or the manifest are damaged or the last trial is incomplete, when a cell failed or is
+    wrong (unless its implementation is wrong as printed), when a session was not made from a clean commit, and when the
+    name is taken and `replace` is False.
     """
     folder, home = results.find_run(run), baselines()
     target = home / name
@@ -61,6 +61,7 @@ def record(run: str, name: str, replace: bool = False) -> Path:
     pack.require_sound(run.rows, folder)
     codes = _clean_commits(folder)
     with temporary.exclusive(home):  # the name and the manifest
+        manifest()  # before a folder is written that a damaged one could not list
         if (target / results.PLAN).exists() and not replace:
             raise InputError("a run is recorded there", path=target, remedy="--replace, or another name")
         settle(target)
