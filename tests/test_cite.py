@@ -43,7 +43,8 @@ def run(tmp_path_factory):
     environment = {**ENVIRONMENT, "commit": "c" * 40, "dirty": True, "governor": "performance", "os": "Linux-6",
                    "python": "CPython 3.12", "load_average": [1.9, 0, 0], "pinned": [0, 1], "cores_logical": 2,
                    "gpus": [{"name": "NVIDIA H200", "driver": "580.1", "memory_bytes": 1}],
-                   "threads": {"OMP_NUM_THREADS": "2", "NUMBA_OPT": None}}  # fmt: skip
+                   "threads": {"OMP_NUM_THREADS": "2", "NUMBA_OPT": None},
+                   "packages": {**ENVIRONMENT["packages"], "pyreachability": "0.2.0"}}  # fmt: skip
     results.write_json(folder / results.ENVIRONMENT, environment)
     return folder
 
@@ -70,7 +71,9 @@ def test_a_run_is_cited_with_what_finds_it_again(run, capsys):
         assert sha256_file(run / name) in fields["note"]
     assert escape(ENVIRONMENT["cpu"]) in fields["howpublished"]
     assert found["caiazza2019"][0] == "mastersthesis"
-    assert "pyreachability" in found["peer-pyreachability-grail"][1]["title"]
+    peer = found["peer-pyreachability-grail"][1]
+    assert "pyreachability" in peer["title"]
+    assert peer["url"] == "https://pypi.org/project/pyreachability/0.2.0/"
     assert "kegg" in found["graphs-small-sparse"][1]["title"]
     assert "https://" in found["graphs-small-sparse"][1]["howpublished"]
     assert "with changes" in found["grailbench"][1]["note"]

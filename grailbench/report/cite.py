@@ -201,9 +201,11 @@ def _others(run: Run) -> Iterator[Entry]:
              if not cell.ours and cell.problem in PROBLEMS}  # fmt: skip
     for (problem, name), version in reversed(found.items()):
         made_by, bare = registered(name, problem), name.partition(":")[2]
-        version = version or next((f"{each} {its}" for each, its in packages.items() if bare.startswith(each)), "")
+        package = next(((each, its) for each, its in packages.items() if not version and bare.startswith(each)), None)
+        version = version or " ".join(package or ())
         fact = (run.environment.get("implementations") or {}).get(plugins.key(problem, name), {})
-        fields = {"title": name, "version": version, "note": fact.get("source") or (made_by.source if made_by else "")}
+        page = f"https://pypi.org/project/{'/'.join(package)}/" if package else ""
+        fields = {"title": name, "version": version, "url": page, "note": fact.get("source") or (made_by.source if made_by else "")}
         yield Entry("software", _key(name), _known(fields))
 
 
