@@ -205,7 +205,8 @@ def _others(run: Run) -> Iterator[Entry]:
         version = version or " ".join(package or ())
         fact = (run.environment.get("implementations") or {}).get(plugins.key(problem, name), {})
         page = f"https://pypi.org/project/{'/'.join(package)}/" if package else ""
-        fields = {"title": name, "version": version, "url": page, "note": fact.get("source") or (made_by.source if made_by else "")}
+        source = fact.get("source") or (made_by.source if made_by else "")
+        fields = {"title": name, "version": version, "url": page, "note": source}
         yield Entry("software", _key(name), _known(fields))
 
 
