@@ -21,6 +21,7 @@ import oracle_checks
 import record
 
 from grailbench.util import faults as lost
+from grailbench.util.words import listing
 
 KINDS = ("any", "dense", "dag", "chain", "cycle", "hub", "layers", "tree", "islands", "loops")
 LARGE, MOST_LARGE, MOST_SMALL = 64, 200, 16  #: one in so many digraphs has up to so many vertices, others few
@@ -137,7 +138,8 @@ def main(gpu: bool, count: int, first: int, only: tuple[str, ...], seconds: floa
     record.warn(faults[:40])
     least = min((tally.digraphs for tally in tallies.values()), default=0)
     answers = sum(tally.answers for tally in tallies.values())
-    figure = f"{len(tallies)} implementations, {least:,} digraphs each, {answers:,} answers, {len(faults)} faults"
+    which = listing(tallies) if only else f"{len(tallies)} implementations"
+    figure = f"{which}, {least:,} digraphs each, {answers:,} answers, {len(faults)} faults"
     details = {"first": first, "count": count, "implementations": {
         name: {"digraphs": tally.digraphs, "answers": tally.answers, "seconds": round(tally.seconds, 1),
                "faults": tally.faults[:5]}
