@@ -80,10 +80,11 @@ def test_others_are_started_at_once_where_no_kernel_was_ever_compiled(monkeypatc
     monkeypatch.setattr(ahead, "start", lambda jobs, processes, *_: started.append((jobs, processes)))
     monkeypatch.setattr(ahead, "usable_cores", lambda: 2)
     monkeypatch.setattr(kernelcache, "lasting_folder", lambda: tmp_path)
+    (tmp_path / "kernels").mkdir()  # as numba does before it compiles
     ahead.expect("grailbench.api.first:of_answer", True)
     assert started == [(first.of_answer(True), 1)]
     assert kernelcache.on_first is None
-    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "kernel.nbi").touch()
     ahead.expect("grailbench.api.first:of_answer", True)
     assert len(started) == 1
     assert kernelcache.on_first is not None
@@ -91,7 +92,7 @@ def test_others_are_started_at_once_where_no_kernel_was_ever_compiled(monkeypatc
 
 def test_others_are_started_when_a_kernel_is_compiled_and_a_core_is_free(monkeypatch, tmp_path):
     started = []
-    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernel.nbi").touch()
     monkeypatch.setattr(kernelcache, "lasting_folder", lambda: tmp_path)
     monkeypatch.setattr(ahead, "start", lambda jobs, processes, *_: started.append((jobs, processes)))
     for cores, helping in ((1, False), (2, True), (2, False)):

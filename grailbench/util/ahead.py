@@ -58,8 +58,8 @@ class Done(NamedTuple):
 
 def expect(function: str, *args: Any) -> None:
     """Starts processes for the jobs that a function ('module:function') returns as soon as this process compiles a
-    kernel, or at once if none was ever compiled: other cores compile what it will call next. Each has a core beside
-    this one; else there are none."""
+    kernel, or at once if it has numba and none was ever compiled: other cores compile what it will call next. Each has
+    a core beside this one; else there are none."""
     for process in _running:
         process.poll()  # that have ended, so that they are no zombies
     if _helping or _running or usable_cores() == 1:
@@ -72,7 +72,7 @@ def expect(function: str, *args: Any) -> None:
 
 def _nothing_compiled() -> bool:
     with suppress(OSError, InputError):
-        return not any(kernelcache.lasting_folder().iterdir())
+        return "numba" in sys.modules and not any(kernelcache.lasting_folder().rglob("*.nbi"))
     return False
 
 
