@@ -169,12 +169,8 @@ def test_every_recorded_run_has_a_report(name):
     assert document.make(of_machine(read(recorded_runs()[name]))).shown
 
 
-#: recorded runs that fill tables of the thesis
-OF_THESIS = [name for name in recorded_runs() if "thesis" in name]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", OF_THESIS)
+@pytest.mark.parametrize("name", recorded_runs())
 def test_no_recorded_time_is_far_from_print_without_a_reason_nor_set_against_an_erratum(name):
     for each in of_run(of_machine(read(recorded_runs()[name])).cells):
         for row in each.rows:

@@ -201,8 +201,8 @@ def _others(run: Run) -> Iterator[Entry]:
              if not cell.ours and cell.problem in PROBLEMS}  # fmt: skip
     for (problem, name), version in reversed(found.items()):
         made_by, bare = registered(name, problem), name.partition(":")[2]
-        package = next(((each, its) for each, its in packages.items() if not version and bare.startswith(each)), None)
-        version = version or " ".join(package or ())
+        package = None if version else next((each for each in packages.items() if bare.startswith(each[0])), None)
+        version = " ".join(package) if package else version
         fact = (run.environment.get("implementations") or {}).get(plugins.key(problem, name), {})
         page = f"https://pypi.org/project/{'/'.join(package)}/" if package else ""
         source = fact.get("source") or (made_by.source if made_by else "")

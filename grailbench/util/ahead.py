@@ -64,13 +64,18 @@ def expect(function: str, *args: Any) -> None:
         process.poll()  # that have ended, so that they are no zombies
     if _helping or _running or usable_cores() == 1:
         return
-    if _nothing_compiled():
+
+    def others() -> None:
         _help(Job(function, args)())
-    else:
-        kernelcache.on_first = lambda: _help(Job(function, args)())
+
+    if kernelcache.on_first is None and _nothing_compiled():
+        others()
+    else:  # and not looked for again: what waits for the first kernel found one
+        kernelcache.on_first = others
 
 
 def _nothing_compiled() -> bool:
+    """True in a process with numba, if its folder has no kernel. numba makes folders before it compiles."""
     with suppress(OSError, InputError):
         return "numba" in sys.modules and not any(kernelcache.lasting_folder().rglob("*.nbi"))
     return False

@@ -78,11 +78,8 @@ class Claim:
         filled  gives the entries of the paper's table of that name by graph, as the cells fill it
         """
         if not self.tables:
-            expression = Expression.parse(self.value, {})
-            own = [cell for cell in cells if cell.problem == self.problem]
-            first = {"queries": [*dict.fromkeys(cell.query_set for cell in own if cell.query_set)]}
-            where = first if self.problem != USUAL else _LABELS if expression.of_phase("label") else _USUAL
-            source = Source(own, where, "mean")
+            expression, own = Expression.parse(self.value, {}), [cell for cell in cells if cell.problem == self.problem]
+            source = Source(own, self._left_open(expression, own), "mean")
             graphs = self.graphs or dict.fromkeys(cell.dataset for cell in source.cells if cell.kind == "real")
             return self._over_base(lambda graph: (value := expression.of(source, graph)) and value.number, graphs)
         rows = [filled(name) for name in self.tables]
@@ -93,6 +90,12 @@ class Claim:
             return None if few else entry.measured
 
         return self._values(cell, self.graphs or [graph for own in rows for graph in own])
+
+    def _left_open(self, expression: Expression, own: list[Cell]) -> Mapping[str, Any]:
+        """What an expression leaves open: of other problems than reachability the queries, those of the first cells."""
+        if self.problem == USUAL:
+            return _LABELS if expression.of_phase("label") else _USUAL
+        return {"queries": [*dict.fromkeys(cell.query_set for cell in own if cell.query_set)]}
 
     def lacking(self, cells: list[Cell], filled: Callable[[str], dict]) -> str:
         """What a run that measured no value of it lacks: graphs, columns of the tables, or cells."""
@@ -136,7 +139,7 @@ class Claim:
         return ("confirmed" if inside >= self.share else "not confirmed") + on
 
 
-#: what an expression leaves open: the papers' queries, searches and labels, on a device whose memory is not limited
+#: of reachability: the papers' queries, searches and labels, on a device whose memory is not limited
 _USUAL = {"queries": "random-100000", "filters": "none", "order": ["random", "lexicographic"], "search": "dfs",
           "trees": "each", "memory": "0"}  # fmt: skip
 #: and of times of labels, which do not depend on the queries
