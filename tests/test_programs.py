@@ -48,6 +48,8 @@ if mode == "hang":
         os.kill(os.getppid() if rest[1] == "runner" else os.getpid(), signal.SIGSTOP)
     time.sleep(3600)
 edges, pairs = ([tuple(map(int, line.split())) for line in open(name)] for name in (graph, queries))
+with open(sys.argv[0] + ".runs", "a") as stream:
+    stream.write(f"{{len(pairs)}}\\n")
 reach = {{}}
 
 
@@ -328,6 +330,19 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
     assert rows["program:right"]["checksum"] == rows["sequential"]["checksum"]
     assert rows["program:count"]["verified"] == "their number, by closure"
     assert rows["program:count"]["positives"] == rows["sequential"]["positives"]
+
+
+@pytest.mark.parametrize(("process", "warmup", "runs"), [("shared", 0, 2), ("own", 0, 2), ("own", 1, 4)])
+def test_the_verified_run_of_a_program_is_its_first_trial_unless_it_warms_up(
+    described, diamond, tmp_path, capsys, process, warmup, runs
+):
+    words = ["--trials", 2, "--warmup", warmup, "--process", process, "--count", 50, "--out", tmp_path / "run"]
+    rows = as_json(capsys, "run", "--dataset", diamond, "--impl", "sequential", "--impl", described(), *words)
+    theirs = [row for row in rows if row["impl"] == "program:reach" and row["phase"] == "query"]
+    assert sorted(row["trial"] for row in theirs) == [0, 1]
+    assert all(row["ms"] >= 7 and row["checksum"] == rows[0]["checksum"] for row in theirs)
+    assert all(isinstance(row["others"], float) for row in theirs)
+    assert (tmp_path / "fake.runs").read_text().split().count("50") == runs
 
 
 def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys):

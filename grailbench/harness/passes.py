@@ -51,7 +51,11 @@ def made(what: str, cell: Cell, data: Any, batch: Any, edges: Graph | None, *mor
 def attempt(cell: Cell, data: Any, batch: Any) -> Attempt:
     """Make the pass that is verified, on the data of the problem. Raises what the implementation raises."""
     peaks.restart()
-    return problem(cell.problem).attempt(implementation(cell.impl, cell.problem), cell.params, data, batch, _peaks)
+    solved, impl = problem(cell.problem), implementation(cell.impl, cell.problem)
+    if impl.repeats or cell.single:
+        return solved.attempt(impl, cell.params, data, batch, _peaks)
+    timer = PhaseTimer()
+    return replace(solved.attempt(impl, cell.params, data, batch, _peaks, timer), phases=timer.phases)
 
 
 def _peaks() -> dict[str, int | None]:

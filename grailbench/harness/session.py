@@ -170,7 +170,10 @@ class Session:
             task.verdict = outcome.value
             if task.verdict.fault:
                 self._give_up(task, Outcome("wrong", task.verdict.fault))
-            elif self._answered is not None and first_right is None and task.verdict.method is None:  # else a number
+                continue
+            if attempt.phases is not None and task.key not in ahead and not task.cell.warmup:
+                task.first = passes.Measured(attempt.phases, task.verdict.checksum), self._others.read()
+            if self._answered is not None and first_right is None and task.verdict.method is None:  # else a number
                 first_right = task, workload, attempt.answers
         for name in _query_sets(tasks):
             faults = self.opened.workloads[name].compare()
@@ -203,12 +206,15 @@ class Session:
                 continue
             order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
             for task in (turn[place] for place in order):
-                found = self._measure(executor, task, f"trial {trial + 1} of {task.cell.trials}")
+                (found, others), task.first = task.first or (None, None), None
+                if found is None:
+                    found = self._measure(executor, task, f"trial {trial + 1} of {task.cell.trials}")
+                    others = self._others.read()
                 if found is not None and found.checksum != task.verdict.checksum:
                     self._give_up(task, Outcome("wrong", f"trial {trial}: answers differ from the verified ones"))
                 elif found is not None:
                     run, graph = self.progress.name, self.opened.graph
-                    rows, others = task.trial_rows(run, graph, self._workload(task), trial, found), self._others.read()
+                    rows = task.trial_rows(run, graph, self._workload(task), trial, found)
                     self.progress.append([row | {"others": others} for row in rows])
 
     def _measure(self, executor: Executor, task: Task, doing: str) -> passes.Measured | None:

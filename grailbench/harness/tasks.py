@@ -29,6 +29,7 @@ class Task:
     done     the numbers of the trials that an earlier session finished
     spent    seconds that its passes took
     verdict  the result of verification
+    first    the trial that its verification was, with the cores that others took; None if it was none, or is used
     over     whether it was given up
     process  its own process, if it has one
     has_energy  whether an earlier session measured its energy
@@ -39,6 +40,7 @@ class Task:
     done: frozenset[int] = frozenset()
     spent: float = 0.0
     verdict: Verdict | None = None
+    first: tuple[Measured, float | None] | None = None
     over: bool = False
     process: CellProcess | None = None
     has_energy: bool = False

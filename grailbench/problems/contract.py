@@ -115,7 +115,8 @@ class Implementation(ABC):
     unfiltered: ClassVar[bool] = False  #: True if other indexes of its kind have filters, so that tables show 'none'
     process: ClassVar[str] = "shared"  #: 'own' if it can be stopped only in its own process; configs may override it
     from_edges: ClassVar[bool] = True  #: False if it cannot start from edges in memory, and has no phase `ready`
-    repeats: ClassVar[bool] = True  #: False if its phases are not what its calls do, so that none is repeated by itself
+    repeats: ClassVar[bool] = True  #: False if its phases are what a program prints: none is repeated by itself, and
+    #: the pass that is verified is a trial too (`Problem.attempt` gets a `timer`)
     label_free: ClassVar[bool] = False  #: True if it answers without label pairs; tables of papers have columns of it
     racy: ClassVar[bool] = False  #: True if it is right by luck, as printed; its wrong cells may be recorded
     described_by: ClassVar[Path | None] = None  #: the file that was given in place of its name, if it has one
@@ -265,6 +266,7 @@ class Attempt:
     index_bytes  bytes that it holds beyond its input; None if that has no meaning
     counters     the work that this pass counted; trials do not count
     memory       row fields host_peak_bytes and device_peak_bytes, read once the answers were complete
+    phases       the times of one that may count as a trial, as of a program, in ms by (under, phase); or None
     """
 
     answers: Any
@@ -272,6 +274,7 @@ class Attempt:
     index_bytes: int | None = None
     counters: dict[str, int] = field(default_factory=dict)
     memory: dict[str, int | None] = field(default_factory=dict)
+    phases: dict[tuple[str, str], float] | None = None
 
     def verdict(self, fault: str | None, positives: int | None, checksum: str, **more: Any) -> Verdict:
         """The judgement of this attempt, which repeats what it has; more: fields of `Verdict` in place of its own."""

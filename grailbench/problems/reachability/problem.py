@@ -122,11 +122,11 @@ class Reachability(Problem):
         return Checker(data, query_set(spec, data, graph.sha256, lambda: graph.ids), checks)
 
     def attempt(
-        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, peaks: Callable[[], dict]
-    ) -> Attempt:
+        self, implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, peaks: Callable[[], dict],
+        timer=None,
+    ) -> Attempt:  # fmt: skip
         """Builds the counting variant once, and answers the batch once."""
-        index = implementation.build(data, replace(params, count=True), NoTimer())
-        answers = index.query_batch(*batch, NoTimer())
+        index, answers = _once(implementation, replace(params, count=True), data, batch, timer or NoTimer())
         memory = peaks() | index.memory
         size = None if index.index_bytes is None else int(index.index_bytes)
         counters = dict(index.counters)  # before the check, which may ask the index
@@ -141,10 +141,7 @@ class Reachability(Problem):
 
         An index that did not come from the condensed graph is asked the batch too, outside the times.
         """
-        with timer.phase("label"):
-            index = implementation.build(data, params, timer)
-        with timer.phase("query"):
-            answers = index.query_batch(*batch, timer)
+        index, answers = _once(implementation, params, data, batch, timer)
         alone = _one_at_a_time(index, batch, timer) if single else []
         if edges is not None:
             del index
@@ -171,6 +168,14 @@ class Reachability(Problem):
             index.expect(batch[0].shape[0], timer)
             return lambda: index.query_batch(*batch, timer)
         return lambda: _ready(implementation, params, batch, edges, timer)
+
+
+def _once(implementation: type[Implementation], params: Params, data: Dag, batch: Pairs, timer) -> tuple:
+    """Returns an index and its answers to a batch. Times both."""
+    with timer.phase("label"):
+        index = implementation.build(data, params, timer)
+    with timer.phase("query"):
+        return index, index.query_batch(*batch, timer)
 
 
 def _ready(implementation: type[Implementation], params: Params, batch: Pairs, edges, timer) -> Index:
