@@ -66,10 +66,17 @@ def test_the_command_that_repeats_a_run_names_its_config_and_says_short_once(nam
 
 
 def test_the_command_that_repeats_a_run_is_that_of_its_first_session():
-    name = "h200/computation-2020-authors"
+    name = "cpu-2core/rivals-hard-10m"
     environment = results.read_json(HOME / name / results.ENVIRONMENT)
     assert "--resume=" in environment["command"][2]
-    assert recorded.repeated(HOME / name, environment)[0].startswith("grailbench run --dataset citeseer-large")
+    assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config rivals --short"
+
+
+def test_the_command_that_repeats_a_run_of_several_commands_is_its_whole_config():
+    name = "h200/computation-2020-authors"
+    environment = results.read_json(HOME / name / results.ENVIRONMENT)
+    assert all("--dataset" in each["command"] for each in (environment, *environment["earlier"]))
+    assert recorded.repeated(HOME / name, environment)[0] == "grailbench run --config computation-2020-authors"
 
 
 def _values(command):

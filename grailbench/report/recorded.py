@@ -78,15 +78,17 @@ def commits(folder: Path, environment: Mapping[str, Any]) -> tuple[list[str], li
 
 
 def repeated(folder: Path, environment: dict) -> tuple[str, list[str]]:
-    """The command that repeats a run, that of its first session, and notes on it. Configs are given by name."""
-    first = next(iter(environment.get("earlier", ())), environment)
-    words = list(_lasting((first.get("command") or [""])[1:]))
+    """The command that repeats a run, that of its first session, and notes on it. Configs are given by name; one of
+    which several commands ran parts is given whole."""
+    commands = [each.get("command") or [""] for each in (*environment.get("earlier", ()), environment)]
+    words = list(_lasting(commands[0][1:]))
+    parts = sum(not any(word.startswith("--resume") for word in each) for each in commands) > 1
     plan = results.read_json(folder / results.PLAN) if (folder / results.PLAN).is_file() else {}
     name, notes = plan.get("name"), []
     if name not in (None, UNNAMED):
         if "--config" in words:
             at = words.index("--config")
-            del words[at : at + 2]
+            words = words[:1] if parts else words[:at] + words[at + 2 :]
         base = name.removesuffix("-short")
         shipped = shipped_configs()
         named = [name] if name in shipped or base not in shipped else [base, *["--short"] * ("--short" not in words)]

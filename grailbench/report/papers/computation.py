@@ -67,14 +67,15 @@ class Point:
 
     @property
     def labeling_ms(self) -> float | None:
-        """The mean of labeling with transfer and allocation; of a program without the files that it is given."""
+        """The mean of labeling with transfer and allocation."""
         label = self.mean("label")
-        return label if label is None or self.cell.impl == AUTHORS else label + sum(self.beside.values())
+        return None if label is None else label + sum(self.beside.values())
 
     @property
     def beside(self) -> dict[str, float]:
-        """The phases that are timed separately from `label`, such as transfer and allocation, by name."""
-        phases = self.cell.phases.items() if self.cell.sound else ()
+        """The phases that are timed separately from `label`, such as transfer and allocation, by name; of a program
+        none, as what is timed beside it is the harness's."""
+        phases = self.cell.phases.items() if self.cell.sound and self.cell.impl != AUTHORS else ()
         return {name: s.mean for (under, name), s in phases if not under and name not in _NOT_APART}
 
     @property
