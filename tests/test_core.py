@@ -170,7 +170,7 @@ def test_decisions_agree_with_answers_and_name_vertices(graph, memory, form):
             assert decision.reachable == (v in reach[u])
             assert decision.why.format(*decision.vertices)
             found.add(decision.by)
-    assert found <= {"same", "in-tree", "out-tree", "core", "closure", "level", "hubs", "search"}
+    assert found <= {"same", "in-tree", "out-tree", "core", "closure", "level", "labels", "tree", "hubs", "search"}
     assert index.decide(dag.super_root, 0).by == "root"
 
 

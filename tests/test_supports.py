@@ -22,12 +22,16 @@ CHAIN = (400, [(u, u + 1) for u in range(399)])
 STAR = (300, [(0, v) for v in range(1, 300)] + [(v, 299) for v in range(1, 299)])
 BIPARTITE = (60, [(u, v) for u in range(30) for v in range(30, 60)])
 LATTICE = (90, [(u, u + step) for u in range(90) for step in (1, 7, 9) if u + step < 90])
-FORMS = {"whole": {"DENSE": 1 << 40}, "halves": {"DENSE": 0, "_edges": lambda found, pairs: not found.halves}}
+FORMS = {
+    "trees": {"DENSE": 1 << 40},
+    "words": {"DENSE": 0, "_edges": lambda found, pairs: 1},
+    "halves": {"DENSE": -1, "_edges": lambda found, pairs: not found.halves},
+}
 
 
 @pytest.fixture(params=FORMS)
 def form(request, monkeypatch):
-    """Records are whole, or the index is in halves, whatever a sample says."""
+    """Records are whole, with trees or without, or the index is in halves, whatever a sample says."""
     for name, value in FORMS[request.param].items():
         monkeypatch.setattr(index, name, value)
     return request.param
@@ -53,7 +57,7 @@ def test_batches_and_single_pairs_are_the_oracles(graph, threads):
         patch.setattr(sharing, "PER_THREAD", 64)
         found, dag = built(graph, threads)
         assert answers(found, dag, graph[0]) == wanted
-    assert found.halves == (index.DENSE == 0)
+    assert (found.halves, found.trees is not None) == (index.DENSE < 0, index.DENSE > 0)
     assert found.check_labels(dag) is None
     one = found.one_pair(dag.component)
     for u in range(graph[0]):
@@ -108,8 +112,8 @@ def test_explanations_agree_with_answers_and_their_vertices_bear_them_out(form, 
                 hub = decision.vertices[2]
                 assert decision.reachable == (hub in reach[u] and v in reach[hub])
                 assert decision.reachable or hub in reach[v] - reach[u] or (u in reach[hub]) > (v in reach[hub])
-    assert by <= {"same", "level", "hubs", "search"}
-    assert "hubs" in by or form == "halves"
+    assert by <= {"same", "level", "hubs", "search"} | ({"tree", "labels"} if form == "trees" else set())
+    assert "hubs" in by or form != "words"
     assert found.decide(dag.super_root, 0).by == "root"
 
 
@@ -119,11 +123,13 @@ def test_counters_add_up(form):
     counted = found.counters
     assert set(counted) == set(COUNTS) == set(Supports.counts)
     assert counted["queries"] == 90 * 90
-    assert sum(counted[name] for name in COUNTS[1:5]) == 90 * 89  # all but those of a vertex and itself
+    assert sum(counted[name] for name in COUNTS[1:7]) == 90 * 89  # all but those of a vertex and itself
     assert built(LATTICE)[0].counters == {}
 
 
-def test_supportive_vertices_settle_what_they_lie_between():
+def test_supportive_vertices_settle_what_they_lie_between(monkeypatch):
+    for name, value in FORMS["words"].items():
+        monkeypatch.setattr(index, name, value)
     hub = (101, [(u, 50) for u in range(50)] + [(50, v) for v in range(51, 101)])
     found, dag = built(hub, count=True)
     answers(found, dag, 101)

@@ -9,6 +9,11 @@ Six words, uint64, follow in a whole record, which then fills a cache line: whic
 reaches (three words), and which of them reach it. They are chosen greedily, so that they settle as many as possible of
 the pairs of 192 random sources and 192 random targets.
 
+Trees: on graphs of few edges a vertex there are 128 supportive vertices, and two depth-first searches take the place of
+the third words: one down from the super-root and one up from the sinks, each with the number of a vertex in post-order
+and the least number in its subtree (`number`). What a vertex reaches has a lower number on the way down, and a higher
+one on the way up; what is in its subtree it reaches, or it is reached by it.
+
 Halves: let r(v) be 2 level for a vertex that is nearer to the roots than to the sinks, and 2 height + 1 for the others.
 Along every path r rises, and then falls. So a path from u to v is one down from u by edges that lead to a greater r,
 and one up from v by edges whose other end has a greater r. Each edge belongs to one of its ends, and both searches
@@ -16,7 +21,7 @@ together look at few of them, but both must come to their end before the answer 
 
 Sources: supportive vertices after Hanauer, Schulz and Trummer (O'Reach, SEA 2021), chosen greedily as the landmarks of
 2-hop covers are (Cohen, Halperin, Kaplan and Zwick, SIAM J. Comput. 32(5), 2003); contraction after Merz and Sanders
-(PReaCH, ESA 2014), by levels.
+(PReaCH, ESA 2014), by levels; its two depth-first searches.
 """
 
 from functools import partial
@@ -33,6 +38,8 @@ LEVEL, HEIGHT, DOWN, UP = range(4)
 SHORT, WHOLE = 4, 16  #: lanes of a record without words, and of a whole one, a cache line
 WORDS = 3  #: words of supportive vertices, of those reached and of those that reach
 FIRST, WIDTH = 2, 8  #: the place of the first word in a whole record, and the words from one record to the next
+#: lanes of the two searches, in place of the last words: the least number in the subtree, and behind it the own one
+TREE_DOWN, TREE_UP = 2 * (FIRST + WORDS - 1), 2 * (FIRST + 2 * WORDS - 1)
 POOL = 1 << 16  #: random vertices from which they are chosen
 _SAMPLES, _POOL, _PAIRS = range(3)  # streams of random numbers
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -123,15 +130,17 @@ def _halve(offsets, ends, ranks, lanes, lane, kept):
     return count
 
 
-def add_words(dag: Dag, lanes: np.ndarray, seed: int, threads: int = 1, heights: bool = False) -> np.ndarray:
-    """Fills the words of whole records, and if asked for the heights. Returns the supportive vertices in the order of
-    their bits, int32[k]."""
+def add_words(dag: Dag, lanes: np.ndarray, seed: int, threads: int = 1, trees: bool = False) -> np.ndarray:
+    """Fills the words of whole records, and with trees their lanes and the heights. Returns the supportive vertices in
+    the order of their bits, int32[k]."""
     n, bits = dag.vertices - 1, 64 * WORDS
     samples, pool = _drawn(n, 2 * bits, stream(seed, _SAMPLES)), _drawn(n, min(POOL, 4 * n), stream(seed, _POOL))
-    sweep(dag, lanes, samples[:bits], samples[bits:], threads, heights)
-    chosen, words = _choose(words_of(lanes), pool), words_of(lanes)
+    sweep(dag, lanes, samples[:bits], samples[bits:], threads, trees)
+    chosen, words = _choose(words_of(lanes), pool, bits - 64 * trees), words_of(lanes)
     words[:] = 0
     sweep(dag, lanes, chosen, chosen, threads)
+    if trees:
+        number(dag, lanes, threads)
     return chosen
 
 
@@ -186,6 +195,65 @@ def _sweep(offsets, ends, order, words, first, lanes):
         words[at], words[at + _1], words[at + _2] = a, b, c
 
 
+def number(dag: Dag, lanes: np.ndarray, threads: int = 1) -> None:
+    """Fills the lanes of the trees of whole records, in two threads if there are more than one."""
+    depth, sinks = int(dag.levels.max()) + 1, np.flatnonzero(dag.offsets[1:] == dag.offsets[:-1])
+    side_by_side(
+        threads,
+        partial(_number, dag.offsets, dag.children, np.array([dag.super_root]), depth, lanes, TREE_DOWN),
+        partial(_number, dag.parent_offsets, dag.parents, sinks, depth, lanes, TREE_UP),
+    )
+
+
+@njit(cache=True, nogil=True)
+def _number(offsets, ends, starts, depth, lanes, tree):
+    """Searches depth first from one vertex after the other, and numbers all that it meets in post-order, from 1 on.
+
+    depth  the most vertices on a path
+    lanes  whole records, in which the least number in the subtree of each vertex and its own get lanes `tree` and
+           `tree` + 1
+
+    One step waits for the one before. So all that it needs of a vertex is 16 bytes: these two numbers, where its row
+    begins, and the first end in it.
+    """
+    n = offsets.shape[0] - 1
+    found = np.empty(4 * (n + 1), np.int32)
+    for u in range(n):
+        found[4 * u] = 0
+        found[4 * u + 2] = offsets[u]
+        found[4 * u + 3] = ends[offsets[u]] if offsets[u] < offsets[u + 1] else 0
+    found[4 * n + 2] = offsets[n]
+    vertices, cursors = np.empty(depth, np.int64), np.empty(depth, np.int32)
+    count, top = np.int32(0), 0
+    for start in starts:
+        u = np.int64(start)
+        k, v, stop = found[4 * u + 2], np.int64(found[4 * u + 3]), found[4 * u + 6]
+        found[4 * u] = count + np.int32(1)
+        while True:
+            if k < stop and found[4 * v] == 0:  # in a DAG, a vertex that was met before is finished
+                vertices[top], cursors[top] = u, k
+                top += 1
+                u = v
+                found[4 * u] = count + np.int32(1)
+                k, v, stop = found[4 * u + 2], np.int64(found[4 * u + 3]), found[4 * u + 6]
+                for each in range(k, min(np.int64(stop), k + np.int64(_ROW))):
+                    prefetch(found, 4 * np.int64(ends[each]))
+                continue
+            if k >= stop:
+                count += np.int32(1)
+                found[4 * u + 1] = count
+                if top == 0:
+                    break
+                top -= 1
+                u, k = vertices[top], cursors[top]
+                stop = found[4 * u + 6]
+            k += np.int32(1)
+            if k < stop:
+                v = np.int64(ends[k])
+    for u in range(n):
+        lanes[u * WHOLE + tree], lanes[u * WHOLE + tree + 1] = found[4 * u], found[4 * u + 1]
+
+
 def drawn_pairs(n: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Random pairs of vertices below n, int32[count] each; none if there is no vertex."""
     both = _drawn(n, 2 * count, stream(seed, _PAIRS))
@@ -202,8 +270,8 @@ def _drawn(n, count, key):
 
 
 @njit(cache=True)
-def _choose(words, pool):
-    """Returns at most 64 WORDS vertices of the pool, int32[k]: greedily those between most pairs of the samples.
+def _choose(words, pool, most_taken):
+    """Returns at most so many vertices of the pool, int32[k]: greedily those between most pairs of the samples.
 
     words  uint64[n + 1, 2 WORDS]: which samples of targets a vertex reaches, and which samples of sources reach it
     pool   int32[p]
@@ -213,9 +281,9 @@ def _choose(words, pool):
     are opened again for what is left of the bits, since the samples stand for many other pairs.
     """
     bits = 64 * WORDS
-    taken, count, taking = np.empty(bits, np.int32), 0, True
+    taken, count, taking = np.empty(most_taken, np.int32), 0, True
     free = np.ones(pool.shape[0], np.bool_)
-    while taking and count < bits:
+    while taking and count < most_taken:
         taking = False
         open_ = np.full((bits, WORDS), ~_0, np.uint64)  # of each source, the targets that no vertex taken leads to
         most, best = np.zeros(pool.shape[0], np.int64), np.int64(0)
@@ -223,9 +291,9 @@ def _choose(words, pool):
             if free[i]:
                 most[i] = _ones(words, pool[i], 0) * _ones(words, pool[i], WORDS)
                 best = max(best, most[i])
-        while best > 0 and count < bits:
+        while best > 0 and count < most_taken:
             for i in range(pool.shape[0]):
-                if most[i] < best or count == bits:
+                if most[i] < best or count == most_taken:
                     continue
                 v, gain = pool[i], np.int64(0)
                 for source in range(bits):

@@ -26,8 +26,10 @@ from grailbench.problems.reachability.index import (
 from grailbench.problems.reachability.supports import build
 from grailbench.problems.reachability.supports.build import SHORT, WHOLE, WIDTH, WORDS
 from grailbench.problems.reachability.supports.search import (
+    AGAINST_TREE,
     BY_LEVEL,
     BY_SUPPORT,
+    BY_TREE,
     COUNTS,
     OPEN,
     answer,
@@ -39,10 +41,9 @@ from grailbench.util import memory
 MOST_EDGES = 2**31 - 1  #: a record numbers them in 31 bits
 TRIED = 256  #: random pairs that are searched to tell whether halves pay
 ENOUGH = 1 << 14  #: edges that each of them may look at
-DENSE, PAYS = (
-    6,
-    4,
-)  #: halves are tried from so many edges a vertex on, and taken if searches look at so many times fewer edges
+#: halves are tried from so many edges a vertex on, below which records have trees; and taken if searches look at so
+#: many times fewer edges
+DENSE, PAYS = 6, 4
 SMALL = 64 << 20  #: bytes that are taken without asking how many are free
 WORK = 64  #: edges of a search in the time that one pair takes, about
 _BLOCK = 1 << 12  #: pairs that a thread answers at a time, at most
@@ -52,8 +53,9 @@ _ALL = 2**62
 class SupportsIndex(Index):
     """Records of the vertices, and the edges that are searched.
 
-    arrays  'lanes', the records; where they are whole, 'chosen' (the supportive vertices in the order of their bits);
-            in halves 'down' and 'up', the edges in the row of one of their ends (see `build`)
+    arrays  'lanes', the records; where they are whole, 'chosen' (the supportive vertices in the order of their bits),
+            and where they have trees, 'trees' (bool[1]); in halves 'down' and 'up', the edges in the row of one of
+            their ends (see `build`)
     """
 
     concurrent = True
@@ -62,6 +64,7 @@ class SupportsIndex(Index):
         self.dag, self.workers, self.arrays = dag, params.workers, arrays
         self.lanes, self.halves = arrays["lanes"], "down" in arrays
         self.words = self.lanes.view(np.uint64) if "chosen" in arrays else None
+        self.trees = self.lanes if "trees" in arrays else None
         self.scratches = Lender(partial(scratch, dag.vertices))
         self._counts = np.zeros(len(COUNTS), np.int64) if params.count else None
         self._lock = Lock()
@@ -89,7 +92,7 @@ class SupportsIndex(Index):
 
     def _answer(self, pairs: tuple, block: tuple, answers: np.ndarray, counts: np.ndarray | None, most=_ALL) -> int:
         with self.scratches.lent() as scratch:
-            given = self.lanes, self.words, self.rows, self.halves, scratch, most
+            given = self.lanes, self.words, self.trees, self.rows, self.halves, scratch, most
             return answer(pairs, block, *given, answers, counts)
 
     def one_pair(self, component: np.ndarray | None) -> OnePair:
@@ -106,7 +109,7 @@ class SupportsIndex(Index):
             return Decision(yes, "same", "{0} and {1} are the same vertex, or in one component", (source, target))
         if source == self.dag.super_root:
             return Decision(yes, "root", "{0} is the super-root, which reaches everything", (source, target))
-        by = int(judged(self.lanes, self.words, np.uint64(source), np.uint64(target)))
+        by = int(judged(self.lanes, self.words, self.trees, np.uint64(source), np.uint64(target)))
         if by == BY_LEVEL:
             return Decision(yes, "level", "no path leads from {0} to the level or the height of {1}", (source, target))
         if by == OPEN:
@@ -114,10 +117,17 @@ class SupportsIndex(Index):
             end = "they met" if yes else "no vertex was left that could lie between them"
             why = f"the records left it open; breadth-first searches from {{0}} down and from {{1}} up ended when {end}"
             return Decision(yes, "search", why, (source, target), looked)
+        if by == BY_TREE:
+            return Decision(
+                yes, "tree", "a depth-first search went from one of {0} and {1} to the other", (source, target)
+            )
+        if by == AGAINST_TREE:
+            why = "in the post-order of a depth-first search, {0} and {1} are in the order that no path allows"
+            return Decision(yes, "labels", why, (source, target))
         return self._by_support(source, target, by == BY_SUPPORT)
 
     def _by_support(self, source: int, target: int, answer: bool) -> Decision:
-        words = build.words_of(self.lanes).reshape(-1, 2, WORDS)
+        words = build.words_of(self.lanes).reshape(-1, 2, WORDS)[:, :, : WORDS - (self.trees is not None)]
         (reached, reaching), (further, to) = words[source], words[target]
         for bits, why in (
             (reached & to, "{0} reaches {2}, and {2} reaches {1}"),
@@ -157,6 +167,8 @@ def _record_fault(index: SupportsIndex, dag: Dag) -> str | None:
             return "a supportive vertex is none of the graph"
         right = (build.records(dag, height, WHOLE),)
         build.sweep(dag, right[0], chosen, chosen)
+        if index.trees is not None:
+            build.number(dag, right[0])
     own = (index.lanes, *index.rows) if index.halves else (index.lanes,)
     same = all(np.array_equal(mine, made) for mine, made in zip(own, right, strict=True))
     return None if same else "a record or a row does not follow from the edges"
@@ -178,7 +190,8 @@ class OnePair:
         block[COMPONENT] = 0 if component is None else component.ctypes.data
         block[ROOT], block[LANES] = index.dag.super_root, index.lanes.ctypes.data
         self._component, self._index, self._kept = component, index, block
-        self.quick, self.at = entry(_by_level if index.words is None else _by_records, QUICK), block.ctypes.data
+        quick = _by_level if index.words is None else _by_words if index.trees is None else _by_trees
+        self.quick, self.at = entry(quick, QUICK), block.ctypes.data
 
     def search(self, source: int, target: int) -> bool:
         """Answers as a batch of one pair does."""
@@ -198,11 +211,11 @@ def _by_level(at, source, target):
     if u == v:
         return True
     lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * SHORT,), np.int32)
-    return None if judged(lanes, None, np.uint64(u), np.uint64(v)) == OPEN else False
+    return None if judged(lanes, None, None, np.uint64(u), np.uint64(v)) == OPEN else False
 
 
-@njit(cache=True)
-def _by_records(at, source, target):
+@njit(cache=True, inline="always")
+def _by_records(at, source, target, trees):
     block = carray(pointer(at), (FIELDS,), np.int64)
     if outside(block, source, target):
         return None
@@ -211,8 +224,21 @@ def _by_records(at, source, target):
         return True
     lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WHOLE,), np.int32)
     words = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WIDTH,), np.uint64)
-    by = judged(lanes, words, np.uint64(u), np.uint64(v))
-    return None if by == OPEN else by == BY_SUPPORT
+    if trees is None:
+        by = judged(lanes, words, None, np.uint64(u), np.uint64(v))
+    else:
+        by = judged(lanes, words, lanes, np.uint64(u), np.uint64(v))
+    return None if by == OPEN else by >= BY_SUPPORT
+
+
+@njit(cache=True)
+def _by_words(at, source, target):
+    return _by_records(at, source, target, None)
+
+
+@njit(cache=True)
+def _by_trees(at, source, target):
+    return _by_records(at, source, target, True)
 
 
 @register
@@ -220,7 +246,9 @@ class Supports(Implementation):
     """Supportive vertices, levels, and searches from both ends with what is read next loaded ahead.
 
     A record, one cache line, says of each vertex its level and height, and which of 192 supportive vertices it reaches
-    and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. What records
+    and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. On graphs of few
+    edges a vertex they are 128, and the record has post-order numbers and subtrees of two depth-first searches, down
+    from the roots and up from the sinks. What records
     leave open is searched breadth first from both ends, on the side that has looked at fewer edges, and vertices whose
     records exclude a path are not entered. Where a sample of pairs says that it pays, as on sparse random DAGs of a few
     edges a vertex, records are levels and heights alone, and each edge is in the row of one of its ends: the one nearer
@@ -252,8 +280,9 @@ class Supports(Implementation):
         if height is not None and (found := _halves(dag, params, height)) is not None:
             return found
         lanes = build.records(dag, height, WHOLE)
-        chosen = build.add_words(dag, lanes, params.seed, params.workers, height is None)
-        return SupportsIndex(dag, params, {"lanes": lanes, "chosen": chosen})
+        trees = {"trees": np.ones(1, np.bool_)} if height is None else {}
+        chosen = build.add_words(dag, lanes, params.seed, params.workers, bool(trees))
+        return SupportsIndex(dag, params, {"lanes": lanes, "chosen": chosen, **trees})
 
     @classmethod
     def restored(cls, dag: Dag, params: Params, arrays: dict[str, np.ndarray]) -> SupportsIndex:

@@ -15,6 +15,8 @@ from grailbench.problems.reachability.supports.build import (
     HEIGHT,
     LEVEL,
     SHORT,
+    TREE_DOWN,
+    TREE_UP,
     UP,
     WHOLE,
     WIDTH,
@@ -22,16 +24,17 @@ from grailbench.problems.reachability.supports.build import (
 )  # fmt: skip
 
 COUNTS = (
-    "queries", "excluded_by_level", "accepted_by_hubs", "excluded_by_hubs", "searches", "vertices_expanded",
-    "edges_scanned",
+    "queries", "excluded_by_level", "excluded_by_hubs", "excluded_by_labels", "accepted_by_hubs", "accepted_by_tree",
+    "searches", "vertices_expanded", "edges_scanned",
 )  # fmt: skip
-#: what records say of a pair; the first places of `COUNTS` but for `OPEN`
-OPEN, BY_LEVEL, BY_SUPPORT, AGAINST_SUPPORT = range(4)
-_SEARCHES, _EXPANDED, _SCANNED = 4, 5, 6
+#: what records say of a pair, 'yes' from `BY_SUPPORT` on; the first places of `COUNTS` but for `OPEN`
+OPEN, BY_LEVEL, AGAINST_SUPPORT, AGAINST_TREE, BY_SUPPORT, BY_TREE = range(6)
+_SEARCHES, _EXPANDED, _SCANNED = 6, 7, 8
 DEEP = 64  #: edges whose ends' records are loaded together, before the first of them is looked at
 AHEAD = 8  #: pairs by which the records of a pair are loaded before they are read
 _0, _1, _6, _63 = (np.uint64(value) for value in (0, 1, 6, 63))
 _LEVEL, _HEIGHT, _DOWN, _UP = (np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP))
+_TREE_DOWN, _TREE_UP = np.uint64(TREE_DOWN), np.uint64(TREE_UP)
 _SHORT, _WHOLE, _WIDTH, _WORDS = (np.uint64(size) for size in (SHORT, WHOLE, WIDTH, WORDS))
 
 
@@ -42,11 +45,12 @@ def scratch(vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @njit(cache=True, inline="always")
-def judged(lanes, words, u, v):
+def judged(lanes, words, trees, u, v):
     """What the records say of u reaching v, two different vertices (uint64): `OPEN` or what settles it.
 
     lanes  int32[(n + 1) * WHOLE], or with SHORT where `words` is None
     words  the same memory, uint64[(n + 1) * WIDTH], or None
+    trees  `lanes` if the records have trees, else None
     """
     stride = _SHORT if words is None else _WHOLE
     a, b = u * stride, v * stride
@@ -54,9 +58,15 @@ def judged(lanes, words, u, v):
         return BY_LEVEL
     if words is None:
         return OPEN
+    if trees is not None:
+        down, up = trees[b + _TREE_DOWN + _1], trees[a + _TREE_UP + _1]
+        if (down > trees[a + _TREE_DOWN + _1]) | (up > trees[b + _TREE_UP + _1]):
+            return AGAINST_TREE
+        if (trees[a + _TREE_DOWN] <= down) | (trees[b + _TREE_UP] <= up):
+            return BY_TREE
     a, b = u * _WIDTH + np.uint64(FIRST), v * _WIDTH + np.uint64(FIRST)
     between = beyond = _0
-    for word in range(_WORDS):
+    for word in range(_WORDS if trees is None else _WORDS - _1):
         reached, to = words[a + word], words[b + _WORDS + word]
         between |= reached & to
         beyond |= (words[b + word] & ~reached) | (words[a + _WORDS + word] & ~to)
@@ -72,12 +82,12 @@ def _load(lanes, stride, v):
 
 
 @njit(cache=True, nogil=True)
-def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, counts):
+def answer(pairs, block, lanes, words, trees, rows, halves, scratch, most, answers, counts):
     """Answers the pairs of a block of a batch. Returns the edges that were looked at.
 
     pairs    (sources, targets), int32[q] each, of vertices below n
     block    the first pair, and the one after the last
-    lanes, words   as in `judged`
+    lanes, words, trees  as in `judged`
     rows     the ends of edges that are searched downwards and upwards, int32 each
     halves   whether each edge is in one of these rows: then both searches must end before the answer is 'no', else one
     scratch  from `scratch(n)`, with no mark
@@ -97,8 +107,8 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
         if u == v or lanes[u * stride + _LEVEL] == 0:  # the super-root reaches everything
             answers[i] = True
             continue
-        by = judged(lanes, words, u, v)
-        answers[i] = by == BY_SUPPORT
+        by = judged(lanes, words, trees, u, v)
+        answers[i] = by >= BY_SUPPORT
         left[open_] = i
         open_ += by == OPEN
         if counts is not None and by != OPEN:
@@ -106,7 +116,7 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
     scanned = 0
     for i in left[:open_]:
         ends = np.uint64(sources[i]), np.uint64(targets[i])
-        answers[i], edges = _search(ends, lanes, words, rows, halves, scratch, most, counts)
+        answers[i], edges = _search(ends, lanes, words, trees, rows, halves, scratch, most, counts)
         scanned += edges
     if counts is not None:
         counts[0] += last - first
@@ -116,7 +126,7 @@ def answer(pairs, block, lanes, words, rows, halves, scratch, most, answers, cou
 
 
 @njit(cache=True, nogil=True)
-def _search(ends, lanes, words, rows, halves, scratch, most, counts):
+def _search(ends, lanes, words, trees, rows, halves, scratch, most, counts):
     """Searches breadth first down from the first end and up from the second, where fewer edges were looked at. Returns
     whether they met, and how many edges were looked at. Arguments as in `answer`."""
     stride = _SHORT if words is None else _WHOLE
@@ -151,7 +161,7 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                         break
                     if state == 1:
                         continue
-                    by = judged(lanes, words, v, target)
+                    by = judged(lanes, words, trees, v, target)
                     if by == OPEN:
                         _mark(marks, v, _0)
                         row = v * stride + _DOWN
@@ -163,7 +173,7 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                             prefetch(lanes, row + stride)  # where the row ends
                             queue[tail] = v
                             tail += _1
-                    elif by == BY_SUPPORT:
+                    elif by >= BY_SUPPORT:
                         found = True
                         break
         else:
@@ -184,7 +194,7 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                         break
                     if state == 2:
                         continue
-                    by = judged(lanes, words, source, v)
+                    by = judged(lanes, words, trees, source, v)
                     if by == OPEN:
                         _mark(marks, v, _1)
                         row = v * stride + _UP
@@ -196,7 +206,7 @@ def _search(ends, lanes, words, rows, halves, scratch, most, counts):
                             prefetch(lanes, row + stride)  # where the row ends
                             queue[right] = v
                             right -= _1
-                    elif by == BY_SUPPORT:
+                    elif by >= BY_SUPPORT:
                         found = True
                         break
     _unmark(marks, queue, _0, tail)
