@@ -67,6 +67,16 @@ def test_batches_and_single_pairs_are_the_oracles(graph, threads):
     assert one.quick(one.at, -1, 0) is one.quick(one.at, 0, graph[0]) is None
 
 
+def test_many_sparse_dags_are_answered_as_by_the_oracle():
+    random = np.random.default_rng(1)
+    for _ in range(400):
+        place = random.permutation(14)
+        edges = [(int(place[u]), int(place[v])) for u, v in np.sort(random.integers(0, 14, (18, 2))) if u != v]
+        found, dag = built((14, edges))
+        assert found.trees is not None
+        assert answers(found, dag, 14) == closure(14, edges)
+
+
 @pytest.mark.parametrize("graph", [(0, []), (1, []), CHAIN, STAR, BIPARTITE, LATTICE])
 def test_extreme_shapes_and_the_super_root(form, graph):
     found, dag = built(graph)
