@@ -153,6 +153,24 @@ def test_a_name_that_says_other_threads_than_its_values_have_is_refused(page):
             made(page(f'graphs = ["kegg"]\n[columns]\n"{said}" = "parallel label threads=16"'))
 
 
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("`gpu-fused`, d = 5", "d = 2"),
+        ("`sequential`, d = 2", "gpu-fused"),
+        ("sequential, in all", "gpu-fused"),
+        ("`gpu-fused`, d = 2", None),
+    ],  # fmt: skip
+)
+def test_a_name_that_says_other_implementations_or_label_pairs_than_its_values_have_is_refused(page, name, found):
+    text = page(f'graphs = ["kegg"]\n[columns]\n"{name}" = "gpu-fused label"\n"one core" = "sequential label"')
+    if found is None:
+        assert lines(text)
+    else:
+        with pytest.raises(InputError, match=f"'{name}': its value on kegg is of {found} "):
+            made(text)
+
+
 def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
     columns = (
         '"one core" = "best-one-core label"\n"all cores" = "best-all-cores label"\n"ratio" = "all cores / one core"\n'

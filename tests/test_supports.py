@@ -124,6 +124,7 @@ def test_explanations_agree_with_answers_and_their_vertices_bear_them_out(form, 
                 assert decision.reachable or hub in reach[v] - reach[u] or (u in reach[hub]) > (v in reach[hub])
     assert by <= {"same", "level", "hubs", "search"} | ({"tree", "labels"} if form == "trees" else set())
     assert "hubs" in by or form != "words"
+    assert form != "trees" or {"tree", "labels"} <= by
     assert found.decide(dag.super_root, 0).by == "root"
 
 

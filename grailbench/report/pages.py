@@ -62,6 +62,7 @@ from grailbench.util.words import BLANK, MARK, count, did_you_mean, listing
 _MARKED = re.compile(r"^```.*?^```|^<!-- grailbench ([\w-]+) -->\n.*?^<!-- end -->$", re.DOTALL | re.MULTILINE)
 Form = tuple[pandas.DataFrame, Marks | Bars]  #: the data of a figure, and what is drawn
 _THREADS = re.compile(r"(one|\d+) (?:core|thread)s?\b")
+_PAIRS = re.compile(r"\bd = (\d+)")
 _PLACE = re.compile(r"\{([^{}.@]+)(?:\.(\w+)|@([^{}]+))?\}")
 
 
@@ -258,7 +259,7 @@ class _Values:
                 raise InputError(f"{text!r}: {error}") from None
             if not any(of_graph.values()):
                 raise InputError(f"column {name!r}, {text!r}: {expression.unmet(measured)}")
-            _check_threads(name, of_graph)
+            _check_name(name, of_graph, set() if block.say else {cell.impl for cell in measured})
             self.of[name] = of_graph
 
     def table(self) -> Table:
@@ -316,15 +317,19 @@ class _Values:
         return str(words[what])
 
 
-def _check_threads(name: str, of_graph: Mapping[str, Value | None]) -> None:
-    """Raises InputError if the name of a column says on how many cores or threads its values were measured, and some
-    were on others."""
-    said = {1 if number == "one" else int(number) for number in _THREADS.findall(name)}
+def _check_name(name: str, of_graph: Mapping[str, Value | None], known: set[str]) -> None:
+    """Raises InputError if the name of a column says on how many cores or threads its values were measured, with how
+    many label pairs, or of which of the known implementations, and one is of others."""
+    named = {*re.findall(r"`([^`]+)`", name), name.split(",")[0]} & known
+    threads = {1 if number == "one" else int(number) for number in _THREADS.findall(name)}
+    pairs = {int(number) for number in _PAIRS.findall(name)}
     for graph, value in of_graph.items():
-        if said and value is not None and not value.threads <= said:
-            found = listing(sorted(value.threads))
-            raise InputError(f"column {name!r}: its value on {graph} is of {found} threads",
-                             remedy="choose the cells with threads=..., or name the column otherwise")  # fmt: skip
+        for axis, words, said in (("threads", "{} threads", threads), ("dim", "d = {}", pairs), ("impl", "{}", named)):
+            there = {at for its, at in value.axes if its == axis} if value is not None else set()
+            if said and there and not (said <= there if axis == "impl" else there <= said):
+                found = words.format(listing(sorted(there)))
+                raise InputError(f"column {name!r}: its value on {graph} is of {found}",
+                                 remedy=f"choose the cells with {axis}=..., or name the column otherwise")  # fmt: skip
 
 
 def stamp(figure: Figure) -> bytes:

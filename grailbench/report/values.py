@@ -74,6 +74,9 @@ class Source(NamedTuple):
     ceilings: Ceilings | None = None
 
 
+AXES = ("impl", "dim", "threads")  #: what the name of a column may say of its cells, and is checked
+
+
 @dataclass(frozen=True)
 class Value:
     """A number with its unit: 'ms', 'count', 'bytes', 'J', 'W', '/s', 'x' for a ratio of equal units, or '' for others.
@@ -81,7 +84,7 @@ class Value:
     notes    remarks on the number
     times    statistics of the times that it is the sum of
     under    statistics of the times that it was divided by
-    threads  of the cells that it is made of, where they have this axis
+    axes     (axis, value) of the cells that it is made of, for `AXES` where they have one
     shaky    True if it is of unstable times, which `words.MARK` says
     """
 
@@ -90,7 +93,7 @@ class Value:
     notes: tuple[str, ...] = ()
     times: tuple[Stats, ...] = ()
     under: tuple[Stats, ...] = ()
-    threads: frozenset[int] = frozenset()
+    axes: frozenset[tuple[str, str | int]] = frozenset()
     shaky: bool = False
 
     @property
@@ -114,7 +117,7 @@ class Value:
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         times = (self.times, other.times) if both else ((), ())
-        return Value(number, unit, notes, *times, self.threads | other.threads, self.shaky or other.shaky)
+        return Value(number, unit, notes, *times, self.axes | other.axes, self.shaky or other.shaky)
 
     def __str__(self) -> str:
         return self._text() + MARK * self.shaky
@@ -171,7 +174,8 @@ class Selector(NamedTuple):
                 tried = (self.of(source._replace(where={**source.where, key: each}), dataset) for each in wanted)
                 return next((value for value in tried if value is not None), None)
         found = [cell for cell in source.cells if cell.dataset == dataset and self._fits(cell, source.where)]
-        values = [replace(value, threads=frozenset({cell.threads} - {0})) for cell in found
+        values = [replace(value, axes=frozenset((axis, at) for axis in AXES if (at := getattr(cell, axis))))
+                  for cell in found
                   if (value := self._value(cell, source)) is not None]  # fmt: skip
         if self.impl in BEST:
             return min(values, key=lambda value: value.number, default=None)

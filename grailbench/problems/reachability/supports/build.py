@@ -1,6 +1,6 @@
 """What `supports` knows of each vertex, and how it is made.
 
-Every vertex has a record. Its first four lanes, int32, are always there:
+Every vertex has a record. Its first four lanes, int32, are, except in records with trees:
 
     LEVEL   longest path from the super-root      DOWN   where its row begins among the edges that are searched down
     HEIGHT  longest path to a sink                UP     the same among those that are searched up
@@ -9,10 +9,14 @@ Six words, uint64, follow in a whole record, which then fills a cache line: whic
 reaches (three words), and which of them reach it. They are chosen greedily, so that they settle as many as possible of
 the pairs of 192 random sources and 192 random targets.
 
-Trees: on graphs of few edges a vertex there are 128 supportive vertices, and two depth-first searches take the place of
-the third words: one down from the super-root and one up from the sinks, each with the number of a vertex in post-order
-and the least number in its subtree (`number`). What a vertex reaches has a lower number on the way down, and a higher
-one on the way up; what is in its subtree it reaches, or it is reached by it.
+Trees: on graphs of few edges a vertex there are 128 supportive vertices, and the last words, the level and the height
+give place to two depth-first searches, one down from the super-root and one up from the sinks:
+
+    TREE_DOWN, TREE_UP  the least number in the subtree of the vertex, and behind it its own number, in post-order
+    BELOW, ABOVE        in which of 32 blocks of the numbers on the way down it reaches a vertex, and is reached by one
+
+What a vertex reaches has a lower number on the way down, and a higher one on the way up; what is in its subtree it
+reaches, or it is reached by it; and it reaches no block that it does not see.
 
 Halves: let r(v) be 2 level for a vertex that is nearer to the roots than to the sinks, and 2 height + 1 for the others.
 Along every path r rises, and then falls. So a path from u to v is one down from u by edges that lead to a greater r,
@@ -21,7 +25,8 @@ together look at few of them, but both must come to their end before the answer 
 
 Sources: supportive vertices after Hanauer, Schulz and Trummer (O'Reach, SEA 2021), chosen greedily as the landmarks of
 2-hop covers are (Cohen, Halperin, Kaplan and Zwick, SIAM J. Comput. 32(5), 2003); contraction after Merz and Sanders
-(PReaCH, ESA 2014), by levels; its two depth-first searches.
+(PReaCH, ESA 2014), by levels, and the two depth-first searches; blocks of numbers after Su, Zhu, Wei and Yu (BFL, TKDE
+29(3), 2017).
 """
 
 from functools import partial
@@ -35,11 +40,12 @@ from grailbench.graph.instructions import ones, prefetch
 from grailbench.graph.threads import side_by_side
 
 LEVEL, HEIGHT, DOWN, UP = range(4)
+BELOW, ABOVE = LEVEL, HEIGHT  #: of records with trees, in which both have no other place
 SHORT, WHOLE = 4, 16  #: lanes of a record without words, and of a whole one, a cache line
 WORDS = 3  #: words of supportive vertices, of those reached and of those that reach
 FIRST, WIDTH = 2, 8  #: the place of the first word in a whole record, and the words from one record to the next
-#: lanes of the two searches, in place of the last words: the least number in the subtree, and behind it the own one
-TREE_DOWN, TREE_UP = 2 * (FIRST + WORDS - 1), 2 * (FIRST + 2 * WORDS - 1)
+TREE_DOWN, TREE_UP = 2 * (FIRST + WORDS - 1), 2 * (FIRST + 2 * WORDS - 1)  #: in place of the last words
+BLOCKS = 32  #: bits of a lane
 POOL = 1 << 16  #: random vertices from which they are chosen
 _SAMPLES, _POOL, _PAIRS = range(3)  # streams of random numbers
 _0, _1, _2 = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -130,18 +136,26 @@ def _halve(offsets, ends, ranks, lanes, lane, kept):
     return count
 
 
-def add_words(dag: Dag, lanes: np.ndarray, seed: int, threads: int = 1, trees: bool = False) -> np.ndarray:
-    """Fills the words of whole records, and with trees their lanes and the heights. Returns the supportive vertices in
-    the order of their bits, int32[k]."""
+def add_words(dag: Dag, lanes: np.ndarray, seed: int, trees: bool, threads: int = 1) -> np.ndarray:
+    """Fills the words of whole records, and the lanes of trees. Returns the supportive vertices in the order of their
+    bits, int32[k]."""
     n, bits = dag.vertices - 1, 64 * WORDS
     samples, pool = _drawn(n, 2 * bits, stream(seed, _SAMPLES)), _drawn(n, min(POOL, 4 * n), stream(seed, _POOL))
-    sweep(dag, lanes, samples[:bits], samples[bits:], threads, trees)
-    chosen, words = _choose(words_of(lanes), pool, bits - 64 * trees), words_of(lanes)
-    words[:] = 0
+    sweep(dag, lanes, samples[:bits], samples[bits:], threads)
+    chosen = _choose(words_of(lanes), pool, bits - 64 * trees)
+    words_of(lanes)[:] = 0
+    fill(dag, lanes, chosen, trees, threads)
+    return chosen
+
+
+def fill(dag: Dag, lanes: np.ndarray, chosen: np.ndarray, trees: bool, threads: int = 1) -> None:
+    """Fills the words of whole records, which are 0, for these supportive vertices, and the lanes of trees."""
+    if trees:
+        down, up = _numbers(dag, threads)
+        _start_blocks(down, lanes.view(np.uint64))
     sweep(dag, lanes, chosen, chosen, threads)
     if trees:
-        number(dag, lanes, threads)
-    return chosen
+        _place(down, up, lanes)
 
 
 def words_of(lanes: np.ndarray) -> np.ndarray:
@@ -149,12 +163,9 @@ def words_of(lanes: np.ndarray) -> np.ndarray:
     return lanes.view(np.uint64).reshape(-1, WIDTH)[:, FIRST:]
 
 
-def sweep(
-    dag: Dag, lanes: np.ndarray, below: np.ndarray, above: np.ndarray, threads: int = 1, heights: bool = False
-) -> None:
-    """Fills the words of whole records, which are 0: which of the vertices `below` each vertex reaches, and which of
-    those `above` reach it (int32[k] each, k <= 64 WORDS), in two threads if there are more than one. The way up fills
-    the heights too, if asked for."""
+def sweep(dag: Dag, lanes: np.ndarray, below: np.ndarray, above: np.ndarray, threads: int = 1) -> None:
+    """Adds to the words of whole records which of the vertices `below` each vertex reaches, and which of those `above`
+    reach it (int32[k] each, k <= 64 WORDS), in two threads if there are more than one. Bits that are there spread."""
     words = words_of(lanes)
     for vertices, first in ((below, 0), (above, WORDS)):
         places = np.arange(vertices.shape[0])
@@ -162,25 +173,21 @@ def sweep(
     order, flat = dag.order, lanes.view(np.uint64)
     side_by_side(
         threads,
-        partial(_sweep, dag.offsets, dag.children, order[:0:-1], flat, FIRST, lanes if heights else None),
-        partial(_sweep, dag.parent_offsets, dag.parents, order[1:], flat, FIRST + WORDS, None),
+        partial(_sweep, dag.offsets, dag.children, order[:0:-1], flat, FIRST),
+        partial(_sweep, dag.parent_offsets, dag.parents, order[1:], flat, FIRST + WORDS),
     )
-    if heights and dag.vertices > 1:
-        height = lanes.reshape(-1, WHOLE)[:, HEIGHT]
-        height[dag.super_root] = height[dag.roots].max() + 1
 
 
 @njit(cache=True, nogil=True)
-def _sweep(offsets, ends, order, words, first, lanes):
+def _sweep(offsets, ends, order, words, first):
     """Adds the words of the ends of its row to those of each vertex.
 
     order  int32[n - 1], without the super-root: the ends of a row come before the vertex
     first  the place of the words in a record
-    lanes  the records, whose heights are filled; or None
     """
     for i in range(order.shape[0]):
         _load_ahead(offsets, ends, order, i, words, WIDTH, first)
-        u, most = np.uint64(order[i]), np.int32(0)
+        u = np.uint64(order[i])
         at = u * np.uint64(WIDTH) + np.uint64(first)
         a, b, c = words[at], words[at + _1], words[at + _2]
         for k in range(np.uint64(offsets[u]), np.uint64(offsets[u + _1])):
@@ -188,36 +195,49 @@ def _sweep(offsets, ends, order, words, first, lanes):
             a |= words[v]
             b |= words[v + _1]
             c |= words[v + _2]
-            if lanes is not None:
-                most = max(most, lanes[np.uint64(ends[k]) * np.uint64(WHOLE) + np.uint64(HEIGHT)] + np.int32(1))
-        if lanes is not None:
-            lanes[u * np.uint64(WHOLE) + np.uint64(HEIGHT)] = most
         words[at], words[at + _1], words[at + _2] = a, b, c
 
 
-def number(dag: Dag, lanes: np.ndarray, threads: int = 1) -> None:
-    """Fills the lanes of the trees of whole records, in two threads if there are more than one."""
+def _numbers(dag: Dag, threads: int) -> tuple[np.ndarray, np.ndarray]:
+    """What `_number` finds on the way down and on the way up, in two threads if there are more than one."""
+    down, up = (np.empty(4 * (dag.vertices + 1), np.int32) for _ in range(2))
     depth, sinks = int(dag.levels.max()) + 1, np.flatnonzero(dag.offsets[1:] == dag.offsets[:-1])
     side_by_side(
         threads,
-        partial(_number, dag.offsets, dag.children, np.array([dag.super_root]), depth, lanes, TREE_DOWN),
-        partial(_number, dag.parent_offsets, dag.parents, sinks, depth, lanes, TREE_UP),
+        partial(_number, dag.offsets, dag.children, np.array([dag.super_root]), depth, down),
+        partial(_number, dag.parent_offsets, dag.parents, sinks, depth, up),
     )
+    return down, up
 
 
 @njit(cache=True, nogil=True)
-def _number(offsets, ends, starts, depth, lanes, tree):
+def _start_blocks(down, words):
+    """Sets in the last words of each vertex the bit of its block."""
+    n = down.shape[0] // 4 - 1
+    for u in range(n):
+        at = u * WIDTH + FIRST + WORDS - 1
+        words[at] = words[at + WORDS] = _1 << np.uint64(np.int64(down[4 * u + 1] - 1) * BLOCKS // n)
+
+
+@njit(cache=True, nogil=True)
+def _place(down, up, lanes):
+    """Moves the blocks from the last words to their lanes, and puts the numbers there."""
+    for u in range(down.shape[0] // 4 - 1):
+        at = u * WHOLE
+        lanes[at + BELOW], lanes[at + ABOVE] = lanes[at + TREE_DOWN], lanes[at + TREE_UP]
+        lanes[at + TREE_DOWN], lanes[at + TREE_DOWN + 1] = down[4 * u], down[4 * u + 1]
+        lanes[at + TREE_UP], lanes[at + TREE_UP + 1] = up[4 * u], up[4 * u + 1]
+
+
+@njit(cache=True, nogil=True)
+def _number(offsets, ends, starts, depth, found):
     """Searches depth first from one vertex after the other, and numbers all that it meets in post-order, from 1 on.
 
     depth  the most vertices on a path
-    lanes  whole records, in which the least number in the subtree of each vertex and its own get lanes `tree` and
-           `tree` + 1
-
-    One step waits for the one before. So all that it needs of a vertex is 16 bytes: these two numbers, where its row
-    begins, and the first end in it.
+    found  int32[4 (n + 1)]: for each vertex the least number in its subtree, its own, where its row begins, and the
+           first end in it, since one step waits for the one before: all that it needs of a vertex is in 16 bytes
     """
     n = offsets.shape[0] - 1
-    found = np.empty(4 * (n + 1), np.int32)
     for u in range(n):
         found[4 * u] = 0
         found[4 * u + 2] = offsets[u]
@@ -250,8 +270,6 @@ def _number(offsets, ends, starts, depth, lanes, tree):
             k += np.int32(1)
             if k < stop:
                 v = np.int64(ends[k])
-    for u in range(n):
-        lanes[u * WHOLE + tree], lanes[u * WHOLE + tree + 1] = found[4 * u], found[4 * u + 1]
 
 
 def drawn_pairs(n: int, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

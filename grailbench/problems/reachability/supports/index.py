@@ -122,9 +122,16 @@ class SupportsIndex(Index):
                 yes, "tree", "a depth-first search went from one of {0} and {1} to the other", (source, target)
             )
         if by == AGAINST_TREE:
-            why = "in the post-order of a depth-first search, {0} and {1} are in the order that no path allows"
-            return Decision(yes, "labels", why, (source, target))
+            return Decision(yes, "labels", self._against_tree(source, target), (source, target))
         return self._by_support(source, target, by == BY_SUPPORT)
+
+    def _against_tree(self, source: int, target: int) -> str:
+        a, b = self.lanes.reshape(-1, WHOLE)[[source, target]]
+        if b[build.TREE_DOWN + 1] > a[build.TREE_DOWN + 1] or a[build.TREE_UP + 1] > b[build.TREE_UP + 1]:
+            return "a depth-first search numbers {0} and {1} in the order that no path allows"
+        if b[build.BELOW] & ~a[build.BELOW]:
+            return "{1} reaches vertices in a block of numbers in which {0} reaches none"
+        return "vertices reach {0} from a block of numbers from which none reaches {1}"
 
     def _by_support(self, source: int, target: int, answer: bool) -> Decision:
         words = build.words_of(self.lanes).reshape(-1, 2, WORDS)[:, :, : WORDS - (self.trees is not None)]
@@ -166,9 +173,7 @@ def _record_fault(index: SupportsIndex, dag: Dag) -> str | None:
         if not np.all((chosen >= 0) & (chosen < dag.super_root)):
             return "a supportive vertex is none of the graph"
         right = (build.records(dag, height, WHOLE),)
-        build.sweep(dag, right[0], chosen, chosen)
-        if index.trees is not None:
-            build.number(dag, right[0])
+        build.fill(dag, right[0], chosen, index.trees is not None)
     own = (index.lanes, *index.rows) if index.halves else (index.lanes,)
     same = all(np.array_equal(mine, made) for mine, made in zip(own, right, strict=True))
     return None if same else "a record or a row does not follow from the edges"
@@ -247,17 +252,17 @@ class Supports(Implementation):
 
     A record, one cache line, says of each vertex its level and height, and which of 192 supportive vertices it reaches
     and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. On graphs of few
-    edges a vertex they are 128, and the record has post-order numbers and subtrees of two depth-first searches, down
-    from the roots and up from the sinks. What records
-    leave open is searched breadth first from both ends, on the side that has looked at fewer edges, and vertices whose
-    records exclude a path are not entered. Where a sample of pairs says that it pays, as on sparse random DAGs of a few
-    edges a vertex, records are levels and heights alone, and each edge is in the row of one of its ends: the one nearer
-    to the roots, or to the sinks, than the other.
+    edges a vertex they are 128, and in place of levels there are post-order numbers and subtrees of two depth-first
+    searches, down from the roots and up from the sinks, and which of 32 blocks of these numbers a vertex sees. What
+    records leave open is searched breadth first from both ends, on the side that has looked at fewer edges, and
+    vertices whose records exclude a path are not entered. Where a sample of pairs says that it pays, as on sparse
+    random DAGs of a few edges a vertex, records are levels and heights alone, and each edge is in the row of one of its
+    ends: the one nearer to the roots, or to the sinks, than the other.
     """
 
     name = "supports"
     source = (
-        "after Hanauer, Schulz and Trummer 2021 (O'Reach), Merz and Sanders 2014 (PReaCH), "
+        "after Hanauer, Schulz and Trummer 2021 (O'Reach), Merz and Sanders 2014 (PReaCH), Su et al. 2017 (BFL), "
         "Cohen, Halperin, Kaplan and Zwick 2003 (2-hop covers)"
     )
     cost = "O(n + m) to build, a query O(1) or a search of O(n + m) at most; 64 bytes a vertex, or 16 and 4 an edge"
@@ -281,7 +286,7 @@ class Supports(Implementation):
             return found
         lanes = build.records(dag, height, WHOLE)
         trees = {"trees": np.ones(1, np.bool_)} if height is None else {}
-        chosen = build.add_words(dag, lanes, params.seed, params.workers, bool(trees))
+        chosen = build.add_words(dag, lanes, params.seed, bool(trees), params.workers)
         return SupportsIndex(dag, params, {"lanes": lanes, "chosen": chosen, **trees})
 
     @classmethod

@@ -10,6 +10,8 @@ from numba import njit
 
 from grailbench.graph.instructions import prefetch
 from grailbench.problems.reachability.supports.build import (
+    ABOVE,
+    BELOW,
     DOWN,
     FIRST,
     HEIGHT,
@@ -34,7 +36,7 @@ DEEP = 64  #: edges whose ends' records are loaded together, before the first of
 AHEAD = 8  #: pairs by which the records of a pair are loaded before they are read
 _0, _1, _6, _63 = (np.uint64(value) for value in (0, 1, 6, 63))
 _LEVEL, _HEIGHT, _DOWN, _UP = (np.uint64(lane) for lane in (LEVEL, HEIGHT, DOWN, UP))
-_TREE_DOWN, _TREE_UP = np.uint64(TREE_DOWN), np.uint64(TREE_UP)
+_BELOW, _ABOVE, _TREE_DOWN, _TREE_UP = (np.uint64(lane) for lane in (BELOW, ABOVE, TREE_DOWN, TREE_UP))
 _SHORT, _WHOLE, _WIDTH, _WORDS = (np.uint64(size) for size in (SHORT, WHOLE, WIDTH, WORDS))
 
 
@@ -54,16 +56,17 @@ def judged(lanes, words, trees, u, v):
     """
     stride = _SHORT if words is None else _WHOLE
     a, b = u * stride, v * stride
-    if (lanes[a + _LEVEL] >= lanes[b + _LEVEL]) | (lanes[a + _HEIGHT] <= lanes[b + _HEIGHT]):
-        return BY_LEVEL
-    if words is None:
-        return OPEN
     if trees is not None:
         down, up = trees[b + _TREE_DOWN + _1], trees[a + _TREE_UP + _1]
-        if (down > trees[a + _TREE_DOWN + _1]) | (up > trees[b + _TREE_UP + _1]):
+        unseen = (trees[b + _BELOW] & ~trees[a + _BELOW]) | (trees[a + _ABOVE] & ~trees[b + _ABOVE])
+        if (down > trees[a + _TREE_DOWN + _1]) | (up > trees[b + _TREE_UP + _1]) | (unseen != 0):
             return AGAINST_TREE
         if (trees[a + _TREE_DOWN] <= down) | (trees[b + _TREE_UP] <= up):
             return BY_TREE
+    elif (lanes[a + _LEVEL] >= lanes[b + _LEVEL]) | (lanes[a + _HEIGHT] <= lanes[b + _HEIGHT]):
+        return BY_LEVEL
+    if words is None:
+        return OPEN
     a, b = u * _WIDTH + np.uint64(FIRST), v * _WIDTH + np.uint64(FIRST)
     between = beyond = _0
     for word in range(_WORDS if trees is None else _WORDS - _1):
@@ -96,7 +99,7 @@ def answer(pairs, block, lanes, words, trees, rows, halves, scratch, most, answe
     counts   int64[len(COUNTS)] or None
     """
     sources, targets = pairs
-    stride = _SHORT if words is None else _WHOLE
+    stride, root = _SHORT if words is None else _WHOLE, np.uint64(scratch[1].shape[0] - 1)
     first, last = block
     left, open_ = np.empty(last - first, np.int64), 0
     for i in range(first, last):
@@ -104,7 +107,7 @@ def answer(pairs, block, lanes, words, trees, rows, halves, scratch, most, answe
             _load(lanes, stride, np.uint64(sources[i + AHEAD]))
             _load(lanes, stride, np.uint64(targets[i + AHEAD]))
         u, v = np.uint64(sources[i]), np.uint64(targets[i])
-        if u == v or lanes[u * stride + _LEVEL] == 0:  # the super-root reaches everything
+        if (u == v) | (u == root):  # the super-root reaches everything
             answers[i] = True
             continue
         by = judged(lanes, words, trees, u, v)
