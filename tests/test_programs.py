@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from outcomes import as_json, tells
 from strategies import dag_of
 
 import grailbench as gb
+from grailbench.cli.progress import RunView
 from grailbench.errors import InputError, MachineLacks
 from grailbench.graph.oracle import closure_answers
 from grailbench.graph.readers import read_graph
@@ -334,8 +336,10 @@ def test_wrong_answers_and_faults_are_rows_as_those_of_others(described, diamond
 
 @pytest.mark.parametrize(("process", "warmup", "runs"), [("shared", 0, 2), ("own", 0, 2), ("own", 1, 4)])
 def test_the_verified_run_of_a_program_is_its_first_trial_unless_it_warms_up(
-    described, diamond, tmp_path, capsys, process, warmup, runs
+    described, diamond, tmp_path, capsys, process, warmup, runs, monkeypatch
 ):
+    steps = Counter()
+    monkeypatch.setattr(RunView, "step", lambda self, cell, doing, done=1: steps.update({cell.impl: done}))
     words = ["--trials", 2, "--warmup", warmup, "--process", process, "--count", 50, "--out", tmp_path / "run"]
     rows = as_json(capsys, "run", "--dataset", diamond, "--impl", "sequential", "--impl", described(), *words)
     theirs = [row for row in rows if row["impl"] == "program:reach" and row["phase"] == "query"]
@@ -343,6 +347,7 @@ def test_the_verified_run_of_a_program_is_its_first_trial_unless_it_warms_up(
     assert all(row["ms"] >= 7 and row["checksum"] == rows[0]["checksum"] for row in theirs)
     assert all(isinstance(row["others"], float) for row in theirs)
     assert (tmp_path / "fake.runs").read_text().split().count("50") == runs
+    assert steps["program:reach"] == steps["sequential"] == 1 + warmup + 2
 
 
 def test_a_cell_of_a_program_is_not_timed_from_edges(described, diamond, capsys):

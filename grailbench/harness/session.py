@@ -207,9 +207,11 @@ class Session:
             order = np.random.default_rng((turn[0].cell.seed, trial)).permutation(len(turn))
             for task in (turn[place] for place in order):
                 (found, others), task.first = task.first or (None, None), None
+                doing = f"trial {trial + 1} of {task.cell.trials}"
                 if found is None:
-                    found = self._measure(executor, task, f"trial {trial + 1} of {task.cell.trials}")
-                    others = self._others.read()
+                    found, others = self._measure(executor, task, doing), self._others.read()
+                else:
+                    self.watcher.step(task.cell, doing)
                 if found is not None and found.checksum != task.verdict.checksum:
                     self._give_up(task, Outcome("wrong", f"trial {trial}: answers differ from the verified ones"))
                 elif found is not None:
