@@ -225,6 +225,10 @@ class Cell(_Point):
         own = {name: value for name, usual in late if (value := getattr(self, name)) != usual}
         return {**self._explicit(), **{name: getattr(self, name) for name in fields}, **own}
 
+    def stored(self) -> dict:
+        """The cell as in a stored plan: its record without what it does not have."""
+        return {name: value for name, value in self.record().items() if value is not None}
+
     def _explicit(self) -> dict:
         """The columns without defaults that older runs did not have, so that keys and digests of these stay valid."""
         return {name: value for name, value in self._columns.items()

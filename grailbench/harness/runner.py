@@ -255,7 +255,7 @@ def _prepare_record(folder: Path, plan: Plan, same: bool, client: bool) -> tuple
         "name": plan.name,
         "digest": plan.digest,
         "config": plan.config.model_dump(),
-        "cells": [{name: value for name, value in cell.record().items() if value is not None} for cell in plan.cells],
+        "cells": [cell.stored() for cell in plan.cells],
     }
 
     def write() -> None:
