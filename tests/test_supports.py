@@ -138,13 +138,16 @@ def test_counters_add_up(form):
     assert built(LATTICE)[0].counters == {}
 
 
-def test_supportive_vertices_settle_what_they_lie_between(monkeypatch):
-    for name, value in FORMS["words"].items():
+@pytest.mark.parametrize("kind", ["words", "trees"])
+def test_supportive_vertices_settle_what_they_lie_between(kind, monkeypatch):
+    for name, value in FORMS[kind].items():
         monkeypatch.setattr(index, name, value)
     hub = (101, [(u, 50) for u in range(50)] + [(50, v) for v in range(51, 101)])
     found, dag = built(hub, count=True)
     answers(found, dag, 101)
-    assert found.counters["accepted_by_hubs"] == 50 * 50 + 100
+    by_tree = found.counters["accepted_by_tree"]
+    assert found.counters["accepted_by_hubs"] == 50 * 50 + 100 - by_tree
+    assert 0 < by_tree < 50 * 50 if kind == "trees" else by_tree == 0
     assert found.counters["searches"] == 0
 
 

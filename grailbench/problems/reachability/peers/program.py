@@ -152,7 +152,7 @@ class Program(Implementation):
 
     @classmethod
     def build(cls, dag: Dag, params: Params, timer: Timer) -> ProgramIndex:
-        """Writes the DAG without the super-root, once for all cells and trials; the command comes with the queries."""
+        """Writes the DAG without the super-root, once in a process; the command comes with the queries."""
         with timer.phase("write", excluded=True):
             place = cls.place()
             if cls._kept is None or cls._kept[0]() is not dag or not cls._kept[1].exists():

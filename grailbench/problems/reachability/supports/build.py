@@ -1,6 +1,6 @@
 """What `supports` knows of each vertex, and how it is made.
 
-Every vertex has a record. Its first four lanes, int32, are, except in records with trees:
+Every vertex has a record. Its first four lanes, int32, are these; with trees, the first two are others:
 
     LEVEL   longest path from the super-root      DOWN   where its row begins among the edges that are searched down
     HEIGHT  longest path to a sink                UP     the same among those that are searched up
@@ -15,8 +15,8 @@ give place to two depth-first searches, one down from the super-root and one up 
     TREE_DOWN, TREE_UP  the least number in the subtree of the vertex, and behind it its own number, in post-order
     BELOW, ABOVE        in which of 32 blocks of the numbers on the way down it reaches a vertex, and is reached by one
 
-What a vertex reaches has a lower number on the way down, and a higher one on the way up; what is in its subtree it
-reaches, or it is reached by it; and it reaches no block that it does not see.
+What a vertex reaches has a lower number on the way down, and a higher one on the way up, and reaches no block that the
+vertex itself does not reach. On the way down a vertex reaches its whole subtree; on the way up its subtree reaches it.
 
 Halves: let r(v) be 2 level for a vertex that is nearer to the roots than to the sinks, and 2 height + 1 for the others.
 Along every path r rises, and then falls. So a path from u to v is one down from u by edges that lead to a greater r,

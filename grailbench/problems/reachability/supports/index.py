@@ -64,7 +64,7 @@ class SupportsIndex(Index):
         self.dag, self.workers, self.arrays = dag, params.workers, arrays
         self.lanes, self.halves = arrays["lanes"], "down" in arrays
         self.words = self.lanes.view(np.uint64) if "chosen" in arrays else None
-        self.trees = self.lanes if "trees" in arrays else None
+        self.trees = True if "trees" in arrays else None  # None, so that kernels are compiled without them
         self.scratches = Lender(partial(scratch, dag.vertices))
         self._counts = np.zeros(len(COUNTS), np.int64) if params.count else None
         self._lock = Lock()
@@ -229,10 +229,7 @@ def _by_records(at, source, target, trees):
         return True
     lanes = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WHOLE,), np.int32)
     words = carray(pointer(block[LANES]), ((block[ROOT] + 2) * WIDTH,), np.uint64)
-    if trees is None:
-        by = judged(lanes, words, None, np.uint64(u), np.uint64(v))
-    else:
-        by = judged(lanes, words, lanes, np.uint64(u), np.uint64(v))
+    by = judged(lanes, words, trees, np.uint64(u), np.uint64(v))
     return None if by == OPEN else by >= BY_SUPPORT
 
 

@@ -52,16 +52,16 @@ def judged(lanes, words, trees, u, v):
 
     lanes  int32[(n + 1) * WHOLE], or with SHORT where `words` is None
     words  the same memory, uint64[(n + 1) * WIDTH], or None
-    trees  `lanes` if the records have trees, else None
+    trees  True if the records have trees, else None
     """
     stride = _SHORT if words is None else _WHOLE
     a, b = u * stride, v * stride
     if trees is not None:
-        down, up = trees[b + _TREE_DOWN + _1], trees[a + _TREE_UP + _1]
-        unseen = (trees[b + _BELOW] & ~trees[a + _BELOW]) | (trees[a + _ABOVE] & ~trees[b + _ABOVE])
-        if (down > trees[a + _TREE_DOWN + _1]) | (up > trees[b + _TREE_UP + _1]) | (unseen != 0):
+        down, up = lanes[b + _TREE_DOWN + _1], lanes[a + _TREE_UP + _1]
+        unseen = (lanes[b + _BELOW] & ~lanes[a + _BELOW]) | (lanes[a + _ABOVE] & ~lanes[b + _ABOVE])
+        if (down > lanes[a + _TREE_DOWN + _1]) | (up > lanes[b + _TREE_UP + _1]) | (unseen != 0):
             return AGAINST_TREE
-        if (trees[a + _TREE_DOWN] <= down) | (trees[b + _TREE_UP] <= up):
+        if (lanes[a + _TREE_DOWN] <= down) | (lanes[b + _TREE_UP] <= up):
             return BY_TREE
     elif (lanes[a + _LEVEL] >= lanes[b + _LEVEL]) | (lanes[a + _HEIGHT] <= lanes[b + _HEIGHT]):
         return BY_LEVEL
