@@ -74,12 +74,14 @@ def _between(component: np.ndarray, sources: np.ndarray, targets: np.ndarray, po
     """The components at both ends of each edge, of edges between different ones: two int32[k]."""
     found = np.empty((2, sources.shape[0]), VERTEX)
     cuts = pool.cuts(sources.shape[0], _EDGES_PER_THREAD)
-    ends = pool.each(partial(_find_between, component, sources, targets, *found), cuts[:-1], cuts[1:])
+    ends = pool.each(partial(find_between, component, sources, targets, *found), cuts[:-1], cuts[1:])
     return [np.concatenate([side[lo:end] for lo, end in zip(cuts, ends, strict=False)]) for side in found]
 
 
 @njit(cache=True, nogil=True)
-def _find_between(component, sources, targets, found_sources, found_targets, lo, hi):
+def find_between(component, sources, targets, found_sources, found_targets, lo, hi):
+    """Writes the components at both ends of the edges lo to hi - 1 that lead from one to another, from lo on; returns
+    where they end."""
     at = lo
     for k in range(lo, hi):
         found_sources[at], found_targets[at] = component[sources[k]], component[targets[k]]

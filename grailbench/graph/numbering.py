@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from grailbench.graph.condense import condense
+from grailbench.graph.condense import find_between, strong_components
 from grailbench.graph.csr import VERTEX, Graph
 from grailbench.util.compiled import njit
 
@@ -45,25 +45,39 @@ def number(graph: Graph, words: np.ndarray) -> tuple[Fields, np.ndarray | None]:
 
     Returns where the fields are, and the component of each vertex, int32[n], or None if each vertex is its own.
     """
-    found = _number(graph.vertices, graph.sources, graph.targets, words)
-    component = None
+    found, component = _number(graph.vertices, graph.sources, graph.targets, words), None
     if found[0] < 0:
-        dag = condense(graph)
-        component, components = dag.component, dag.vertices - 1
-        sources = np.repeat(np.arange(components, dtype=VERTEX), np.diff(dag.offsets[:-1]))
-        found = _number(components, sources, dag.children[: sources.shape[0]], words)
+        components, component, *ends = _condensed(graph, words, *found[1:3])
+        found = _number(components, *ends, words)
     ends = found.tolist()
     return Fields._make(map(slice, ends[::2], ends[1::2])), component
 
 
+def _condensed(graph: Graph, words: np.ndarray, kept: int, taken: int) -> tuple:
+    """Returns the number of components, the component of each vertex, and the components at both ends of the edges
+    between different ones; of the rows that `_number` left in its scratch, and the vertices that it took."""
+    n, m = graph.vertices, graph.edges
+    scratch = words[words.shape[0] - _scratch(n, m) :]
+    us, vs = (scratch[_ROWS * (n + 2) + i * m :][:kept] for i in (0, 1))
+    levels = np.full(n, -1, VERTEX)
+    levels[words[1:taken]] = 0  # each is a component of its own
+    components, component = strong_components(scratch[: n + 1].astype(np.int64), vs, levels)
+    ends = np.empty((2, kept), VERTEX)
+    return components, component, *ends[:, : find_between(component, us, vs, *ends, 0, kept)]
+
+
+_ROWS = 5  #: arrays of the scratch that have a place for each vertex
+
+
 @njit(cache=True)
 def _scratch(n, m):
-    return 5 * (n + 2) + 6 * m
+    return _ROWS * (n + 2) + 6 * m
 
 
 @njit(cache=True)
 def _number(n, sources, targets, words):
-    """Returns begin and end of each of `Fields`, int64[24]; -1 first if the graph has a cycle.
+    """Returns begin and end of each of `Fields`, int64[24]. If the graph has a cycle: -1, the number of edges left, and
+    that of the vertices taken before it, the super-root included.
 
     Loops are flat and free of branches where they can be: a branch that is guessed wrong costs more than the rest of
     its turn. Scratch is at the end of `words`.
@@ -74,7 +88,7 @@ def _number(n, sources, targets, words):
         scratch[: n + 2], scratch[n + 2 : 2 * n + 4], scratch[2 * n + 4 : 3 * n + 6], scratch[3 * n + 6 : 4 * n + 8],
         scratch[4 * n + 8 : 5 * n + 10],
     )  # fmt: skip
-    scratch = scratch[5 * n + 10 :]
+    scratch = scratch[_ROWS * (n + 2) :]
     us, vs = scratch[:m], scratch[m : 2 * m]
     kept = _unique(n, sources, targets, us, vs, starts, missing)
     if kept < 0:
@@ -87,7 +101,7 @@ def _number(n, sources, targets, words):
     rank = words[first_rank : first_rank + n + 1]
     taken, depth = _walk(n, starts, vs, missing, order, rank, levels)
     if taken < n + 1:
-        found[0] = -1
+        found[0], found[1], found[2] = -1, kept, taken
         return found
     m, at = kept + levels[2] - 1, 0
     for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
