@@ -24,8 +24,8 @@ BIPARTITE = (60, [(u, v) for u in range(30) for v in range(30, 60)])
 LATTICE = (90, [(u, u + step) for u in range(90) for step in (1, 7, 9) if u + step < 90])
 FORMS = {
     "trees": {"DENSE": 1 << 40},
-    "words": {"DENSE": 0, "_edges": lambda found, pairs: 1},
-    "halves": {"DENSE": -1, "_edges": lambda found, pairs: not found.halves},
+    "words": {"DEEP": 0, "DENSE": 0, "_edges": lambda found, pairs: 1},
+    "halves": {"DEEP": 0, "DENSE": -1, "_edges": lambda found, pairs: not found.halves},
 }
 
 
@@ -65,6 +65,15 @@ def test_batches_and_single_pairs_are_the_oracles(graph, threads):
             quick = one.quick(one.at, u, v)
             assert (one.search(u, v) if quick is None else quick) == (v in wanted[u])
     assert one.quick(one.at, -1, 0) is one.quick(one.at, 0, graph[0]) is None
+
+
+@pytest.mark.parametrize("levels", [2, 40])
+def test_dense_graphs_have_trees_if_they_are_deep(levels):
+    """1,200 vertices in layers, and 13 edges from each to the next layer."""
+    wide = 1200 // levels
+    edges = [(u, (u // wide + 1) * wide + (u + i) % wide) for u in range(1200 - wide) for i in range(13)]
+    found, _ = built((1200, edges))
+    assert (found.trees is None) == (levels == 2)
 
 
 @pytest.mark.parametrize(("graphs", "vertices", "count"), [(400, 14, 18), (60, 150, 200)])
