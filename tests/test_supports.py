@@ -24,8 +24,8 @@ BIPARTITE = (60, [(u, v) for u in range(30) for v in range(30, 60)])
 LATTICE = (90, [(u, u + step) for u in range(90) for step in (1, 7, 9) if u + step < 90])
 FORMS = {
     "trees": {"DENSE": 1 << 40},
-    "words": {"DEEP": 0, "DENSE": 0, "_edges": lambda found, pairs: 1},
-    "halves": {"DEEP": 0, "DENSE": -1, "_edges": lambda found, pairs: not found.halves},
+    "words": {"DENSE": 0, "_edges": lambda found, pairs: 1},
+    "halves": {"DENSE": -1, "_edges": lambda found, pairs: not found.halves},
 }
 
 
@@ -68,8 +68,9 @@ def test_batches_and_single_pairs_are_the_oracles(graph, threads):
 
 
 @pytest.mark.parametrize("levels", [2, 40])
-def test_dense_graphs_have_trees_if_they_are_deep(levels):
+def test_dense_graphs_have_trees_if_they_are_deep(levels, monkeypatch):
     """1,200 vertices in layers, and 13 edges from each to the next layer."""
+    monkeypatch.setattr(index, "DEEP", 40)
     wide = 1200 // levels
     edges = [(u, (u // wide + 1) * wide + (u + i) % wide) for u in range(1200 - wide) for i in range(13)]
     found, _ = built((1200, edges))

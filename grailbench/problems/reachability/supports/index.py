@@ -44,7 +44,7 @@ ENOUGH = 1 << 14  #: edges that each of them may look at
 #: halves are tried from so many edges a vertex on, below which records have trees; and taken if searches look at so
 #: many times fewer edges
 DENSE, PAYS = 6, 4
-DEEP = 256  #: records of any graph have trees if it has at least a level for so many vertices: searches go along chains
+DEEP = 4096  #: levels from which on records of dense graphs have trees too: searches go along chains
 SMALL = 64 << 20  #: bytes that are taken without asking how many are free
 WORK = 64  #: edges of a search in the time that one pair takes, about
 _BLOCK = 1 << 12  #: pairs that a thread answers at a time, at most
@@ -279,8 +279,8 @@ class Supports(Implementation):
         need = 4 * (WHOLE + SHORT + 4) * dag.vertices + 12 * dag.edges
         if need > SMALL:
             memory.require(need, f"the index of {dag.vertices:,} vertices")
-        deep = DEEP * int(dag.levels.max()) >= dag.vertices
-        height = None if deep or dag.edges < DENSE * dag.vertices else build.heights(dag)
+        sparse = dag.edges < DENSE * dag.vertices
+        height = None if sparse or dag.levels.max() >= DEEP else build.heights(dag)
         if height is not None and (found := _halves(dag, params, height)) is not None:
             return found
         lanes = build.records(dag, height, WHOLE)
