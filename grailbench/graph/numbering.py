@@ -32,6 +32,7 @@ class Fields(NamedTuple):
 
 
 _ALIGNED = 32  #: int32; where a field may begin
+_ROWS = 5  #: arrays of the scratch that have a place for each vertex
 
 
 def most_words(vertices: int, edges: int) -> int:
@@ -64,9 +65,6 @@ def _condensed(graph: Graph, words: np.ndarray, kept: int, taken: int) -> tuple:
     components, component = strong_components(scratch[: n + 1].astype(np.int64), vs, levels)
     ends = np.empty((2, kept), VERTEX)
     return components, component, *ends[:, : find_between(component, us, vs, *ends, 0, kept)]
-
-
-_ROWS = 5  #: arrays of the scratch that have a place for each vertex
 
 
 @njit(cache=True)
