@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from strategies import dag_of, digraphs, graph_of
 
 from grailbench.cuda import gateway
-from grailbench.problems.reachability.gpu.fused import from_edges
+from grailbench.problems.reachability.gpu.fused import columns, from_edges, grid, small
 from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
 gateway.require()
@@ -24,12 +24,12 @@ def all_pairs(vertices):
 
 
 @MANY
-@given(graph=SOME, dim=st.integers(1, 2), shared=st.booleans())
-def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, shared):
+@given(graph=SOME, dim=st.integers(1, 2), way=st.sampled_from([small, columns, grid]))
+def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, way):
     raw, dag, params = graph_of(*graph), dag_of(*graph), Params(dim=dim, seed=7)
     host = Implementation.ready.__func__(Fused, raw, params, NoTimer())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(from_edges, "_most_in_shared_memory", lambda device: 10**4 if shared else 0)
+        patch.setattr(from_edges, "way_of", lambda outline: way)
         found = from_edges.built_at_once(raw, params, NoTimer())
     if found is None:  # a deep graph
         return
@@ -68,8 +68,8 @@ def test_deep_graphs_and_counts_take_other_ways(monkeypatch):
     assert from_edges.built_at_once(chain, Params(dim=1), NoTimer()) is None
     taken = []
     monkeypatch.setattr(from_edges, "built_at_once", lambda *args: taken.append(1))
-    small = graph_of(3, [(0, 1), (1, 2)])
-    Fused.ready(small, Params(dim=1, count=True), NoTimer())
+    path = graph_of(3, [(0, 1), (1, 2)])
+    Fused.ready(path, Params(dim=1, count=True), NoTimer())
     assert not taken
-    Fused.ready(small, Params(dim=1), NoTimer())
+    Fused.ready(path, Params(dim=1), NoTimer())
     assert taken

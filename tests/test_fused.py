@@ -21,6 +21,7 @@ from grailbench.errors import InputError
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import by_level
 from grailbench.problems.reachability import hubs
+from grailbench.problems.reachability.gpu.fused import columns, grid, small
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
 from grailbench.problems.reachability.gpu.fused.hubs import choosing
 from grailbench.problems.reachability.gpu.fused.replicas import Labeler, device_bytes
@@ -46,9 +47,9 @@ def labelled(dag, dim, seed, **how):
     dim=st.sampled_from([1, 2, 3]),
     seed=st.integers(0, 2**64 - 1),
     how=st.one_of(
-        st.just({"shared": True}),
+        st.sampled_from([{"way": small}, {"way": columns}]),
         st.fixed_dictionaries(
-            {"shared": st.just(False), "shape": st.sampled_from(SHAPES), "narrow": st.sampled_from([0, 3, 2048])}
+            {"way": st.just(grid), "shape": st.sampled_from(SHAPES), "narrow": st.sampled_from([0, 3, 2048])}
         ),
     ),
 )
@@ -56,14 +57,14 @@ def test_labels_are_the_twins_and_words_those_of_the_cpu(graph, dim, seed, how):
     assert_as_the_twin(dag_of(*graph), dim, seed, how)
 
 
-@pytest.mark.parametrize("how", [{"shared": True}, {"shared": False}])
+@pytest.mark.parametrize("how", [{"way": small}, {"way": columns}, {"way": grid}])
 def test_long_rows_are_ordered_tile_by_tile(how):
     children = 2100
     edges = [(0, v) for v in range(1, children)] + [(1, children), (children - 1, children)]
     assert_as_the_twin(dag_of(children + 1, edges), 1, 5, how)
 
 
-@pytest.mark.parametrize("how", [{"shared": True}, {"shared": False, "narrow": 0}, {"shared": False}])
+@pytest.mark.parametrize("how", [{"way": small}, {"way": columns}, {"way": grid, "narrow": 0}, {"way": grid}])
 @pytest.mark.parametrize("vertices", [0, 1, 300])
 def test_no_vertex_one_and_a_chain(vertices, how):
     assert_as_the_twin(dag_of(vertices, [(v, v + 1) for v in range(vertices - 1)]), 2, 3, how)
@@ -79,7 +80,7 @@ def test_barriers_are_counted_as_they_are(vertices, narrow, monkeypatch):
     monkeypatch.setattr(group, "sync", lambda self: met.append(sync(self)))
     graph = by_level(dag_of(vertices, [(u, v) for u in range(vertices) for v in (u + 1, u + 2) if v < vertices]))
     device = graphs.upload_leveled(graph, graph.parents())
-    labeler = Labeler(graphs.Outline.of(graph), device, 1, 1, shared=False, shape=Shape(1, 1), narrow=narrow)
+    labeler = Labeler(graphs.Outline.of(graph), device, 1, 1, way=grid, shape=Shape(1, 1), narrow=narrow)
     labeler.run()
     of_all = len(met)
     met.clear()
@@ -178,24 +179,25 @@ def test_a_dag_of_two_roots_is_refused():
 @pytest.mark.gpu
 @pytest.mark.mirror
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
-def test_real_graphs_are_labelled_soundly_and_alike_by_both_kernels(real_graphs):
+def test_real_graphs_are_labelled_soundly_and_alike_by_all_kernels(real_graphs):
     from grailbench.data.library import open_graph
 
     for name in real_graphs:
         dag = open_graph(name).dag
         index = implementation("gpu-fused").build(dag, Params(dim=2), NoTimer())
         assert index.check_labels(dag) is None, name
-        numbered, lanes, words = labelled(dag, 2, 1, shared=False)
-        for one, other in zip((lanes, words), index.fetch(), strict=True):
-            assert np.array_equal(one, other), name
+        for way in [grid, columns] if dag.vertices <= columns.most_vertices() else [grid]:
+            numbered, lanes, words = labelled(dag, 2, 1, way=way)
+            for one, other in zip((lanes, words), index.fetch(), strict=True):
+                assert np.array_equal(one, other), (name, way)
         assert np.array_equal(words.reshape(-1, 2), hub_words(dag).reshape(-1, 2)[numbered.vertex]), name
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(gateway.simulated, reason="needs a GPU")
-@pytest.mark.parametrize("n", [2_700, 2_900, 3_000, 3_071, 3_072, 3_073])
+@pytest.mark.parametrize("n", [2_700, 2_900, 3_000, 3_071, 3_072, 3_073, 11_800, 12_287, 12_288, 12_289])
 def test_labels_of_a_graph_that_takes_about_48_kib_of_shared_memory(n):
-    """A block may take 48 KiB without leave, its static memory and the graph's, 16 bytes a vertex, together."""
+    """A block may take 48 KiB without leave, its static memory and the graph's, 16 or 4 bytes a vertex, together."""
     dag = dag_of(n, [(u, v) for u in range(n) for v in (u + 1, 2 * u + 1) if u < v < n])
     assert implementation("gpu-fused").build(dag, Params(dim=2), NoTimer()).check_labels(dag) is None
 

@@ -161,10 +161,10 @@ def test_kernels_made_of_functions_are_found_again_by_another_process_and_told_a
 import hashlib
 from numba.core.serialize import dumps
 from grailbench.problems.reachability.gpu import parents, ranks, search
-from grailbench.problems.reachability.gpu.fused import grid, hubs, search as fused_search, small
+from grailbench.problems.reachability.gpu.fused import columns, grid, hubs, search as fused_search, small
 from grailbench.problems.traversal.gpu import levels
 kernels = [grid.kernel(2, grid.REGISTERS), small.kernel(2), hubs.kernel(), fused_search.explore_kernel(256, 4)]
-kernels += [fused_search.peek_kernel(), fused_search.explore_late_kernel()]
+kernels += [columns.planting(2), columns.repairing(2), fused_search.peek_kernel(), fused_search.explore_late_kernel()]
 by_edges = ranks._visit_parents, parents._expand, ranks._post, ranks._least, parents._offer_to_children
 by_edges += levels._EXPAND, search._kernels(2, 64)[1], search._kernels(2, 32)[1], search._path_kernels(2, 64)[1]
 kernels += [trio.thread for trio in (*by_edges, ranks._sum_children, parents._erase)]
@@ -175,7 +175,7 @@ for kernel in kernels:
     (code_one, one), (code_two, two) = in_python(code), in_python(code)
     assert (code_one, code_two) == (0, 0), one
     assert one == two
-    assert len(one.splitlines()) == len(set(one.splitlines())) == 17
+    assert len(one.splitlines()) == len(set(one.splitlines())) == 19
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])

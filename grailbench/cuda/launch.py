@@ -9,10 +9,12 @@ import ctypes
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numba import types
 
+from grailbench.cuda import describe
 from grailbench.cuda.gateway import cuda, simulated
 from grailbench.errors import MachineLacks, TooLittleMemory
 from grailbench.util import faults
@@ -38,7 +40,12 @@ class Shape:
 
 def most_shared_bytes() -> int:
     """The most bytes of static and dynamic shared memory of a block; in the simulator those of an H200."""
-    return 227 * 1024 if simulated else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return 227 * 1024 if simulated else _most_shared_bytes(describe.current_device())
+
+
+@cache
+def _most_shared_bytes(_device: int) -> int:
+    return cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 
 def cooperative_shape(kernel, args: tuple, threads: int = 1024, per_multiprocessor: int | None = None) -> Shape:

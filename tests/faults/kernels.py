@@ -176,15 +176,21 @@ def narrow_queues():
 def on_the_grid(found: oracle_checks.Digraph) -> None:
     """As graphs that do not fit the shared memory of a block, with and without what is counted; in levels so wide that
     the whole grid takes them, and in others."""
-    from grailbench.problems.reachability.gpu.fused import from_edges, grid, small
+    from grailbench.problems.reachability.gpu.fused import columns, grid, small
 
-    with (
-        mock.patch.object(small, "fits", return_value=False),
-        mock.patch.object(from_edges, "_most_in_shared_memory", return_value=0),
-    ):
+    with mock.patch.object(small, "fits", return_value=False), mock.patch.object(columns, "suit", return_value=False):
         one_index(found)
         with mock.patch.object(grid.wide_levels, "__defaults__", (2,)):
             one_index(found, count=True, dim=1)
+
+
+def in_columns(found: oracle_checks.Digraph) -> None:
+    """As graphs of which one column of the labels fits the shared memory of a block."""
+    from grailbench.problems.reachability.gpu.fused import small
+
+    with mock.patch.object(small, "fits", return_value=False):
+        one_index(found)
+        one_index(found, count=True, dim=1)
 
 
 def of_deep_graphs(found: oracle_checks.Digraph) -> None:
@@ -266,7 +272,7 @@ def of_large_weights(found: oracle_checks.Digraph) -> None:
 
 
 PATHS: tuple[Callable[[oracle_checks.Digraph], None], ...] = (
-    on_the_grid, of_deep_graphs, of_wide_rows, in_small_tables, of_long_fields, of_the_oracle,
+    on_the_grid, in_columns, of_deep_graphs, of_wide_rows, in_small_tables, of_long_fields, of_the_oracle,
     of_large_weights,
 )  # fmt: skip
 

@@ -5,7 +5,7 @@ for that are kept and serve one index after the other. Importing this module imp
 """
 
 import weakref
-from functools import cache
+from types import ModuleType
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from grailbench.graph import numbering
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
-from grailbench.problems.reachability.gpu.fused import grid, small
+from grailbench.problems.reachability.gpu.fused import columns, grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
-from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, labelled, launches
+from grailbench.problems.reachability.gpu.fused.replicas import FusedIndex, labelled, launches, way_of
 from grailbench.problems.reachability.gpu.fused.search import Adjacency
 from grailbench.problems.reachability.index import NoTimer, Params, Timer
 
@@ -38,17 +38,12 @@ def fits_at_once(graph: Graph) -> bool:
     return graph.edges < MOST_EDGES and graph.vertices < MOST_VERTICES
 
 
-@cache
-def _most_in_shared_memory(_device: int) -> int:
-    return small.most_vertices()
-
-
 def built_at_once(graph: Graph, params: Params, timer: Timer) -> FusedIndex | None:
     """Returns the index of a graph that `fits_at_once`, with vertices, which is asked vertices of `graph`. None if it
     is deep: other ways are faster."""
     with timer.phase("allocate"):
         device = describe.current_device()
-        kind = device, params.dim, params.seed, graph.vertices < _most_in_shared_memory(device)
+        kind = device, params.dim, params.seed, graph.vertices < small.most_vertices()
         space = _workspaces.take(kind) or Workspace(kind)
     with timer.phase("condense"):
         fields, component = numbering.number(graph, space.given)
@@ -73,49 +68,55 @@ class Workspace:
     """Memory for one small index, pinned memory `given` in which its graph is numbered, and launches."""
 
     def __init__(self, kind: tuple[int, int, int, bool]):
-        """kind: the device, the number of label pairs, the seed, and whether graphs fit into shared memory."""
+        """kind: the device, the number of label pairs, the seed, and whether graphs are of a size for `small`."""
         self.kind = kind
         _, dim, seed, shared = kind
-        self._most = n = _most_in_shared_memory(kind[0]) if shared else MOST_VERTICES
+        self._most = n = small.most_vertices() if shared else MOST_VERTICES
         size = numbering.most_words(n - 1, MOST_EDGES) + 2 * n  # and `grid.wide_levels`, and numbers of components
         self.given = cuda.pinned_array(size, np.int32)
         rows = (size, np.int32), (n * record_width(dim), np.int32), (2 * n, np.int64)
         self._there, self._lanes, self._hubs = device_arrays.allocate(*rows)
         (salt,) = device_arrays.copied(salts(seed, range(dim)))
-        self._moving = tuple(Moving(self._there[:1]) for _ in numbering.Fields._fields)
-        fields = numbering.Fields._make(self._moving)
-        graph = DeviceLeveled(*(getattr(fields, name) for name in DeviceLeveled._fields))
-        wide = None
-        if not shared:
-            self._moving += (wide := Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8)),)
-        written = salt, self._lanes, self._hubs
-        self._launches = launches(graph, dim, n, *written, fields.edge_starts, wide, moving=self._moving)
+        fields = numbering.Fields._make(Moving(self._there[:1]) for _ in numbering.Fields._fields)
+        self._wide = Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8))
+        self._moving = *fields, self._wide
+        self._graph = DeviceLeveled(*(getattr(fields, name) for name in DeviceLeveled._fields))
+        self._written = salt, self._lanes, self._hubs, fields.edge_starts
+        self._launches: dict[ModuleType, tuple] = {}
         self._span, self._searcher = Span(), None
+
+    def _launches_of(self, way: ModuleType) -> tuple:
+        """Returns the launches of a way (`replicas.way_of`) for graphs of any size that this serves."""
+        if way not in self._launches:
+            most = min(self._most, columns.most_vertices()) if way is columns else self._most
+            wide = self._wide if way is grid else None
+            arrays = self._graph, self.kind[1], most, *self._written, wide
+            self._launches[way] = launches(way, *arrays, moving=self._moving)
+        return self._launches[way]
 
     def label(self, fields: numbering.Fields, outline: Outline, component=None) -> tuple[Searcher, dict, float]:
         """Labels the graph in `given`; returns a searcher, counts of the work and the milliseconds of the device.
 
         component int32[n]: of each vertex that queries name, the vertex of the DAG; None if they name these.
         """
-        _, dim, _, shared = self.kind
-        end, n, barriers = fields.deep_targets.stop, outline.vertices, 0
+        dim, way = self.kind[1], way_of(outline)
+        end, n, wide, barriers = fields.deep_targets.stop, outline.vertices, self._wide.now, 0
         arrays = numbering.Fields._make([self._there[field] for field in fields])
-        moving = tuple(arrays)
-        if not shared:
-            wide, begin = grid.wide_levels(outline), end
-            end += -(-wide.size // 4)
-            self.given[begin:end].view(np.int8)[: wide.size] = wide.reshape(-1)
-            moving += (device_arrays.reshaped(self._there[begin:end], wide.shape, np.int8),)
-            barriers = grid.barriers(wide)
+        if way is grid:
+            levels, begin = grid.wide_levels(outline), end
+            end += -(-levels.size // 4)
+            self.given[begin:end].view(np.int8)[: levels.size] = levels.reshape(-1)
+            wide = device_arrays.reshaped(self._there[begin:end], levels.shape, np.int8)
+            barriers = grid.barriers(levels)
         rank = arrays.rank
         if component is not None:
             begin, end = end, end + component.shape[0]
             self.given[begin:end] = self.given[fields.rank][component]
             rank = self._there[begin:end]
         device_arrays.bring(self._there, self.given, end)
-        words = moved(self._moving, moving)
+        launches, words = self._launches_of(way), moved(self._moving, (*arrays, wide))
         with self._span:
-            for launch in self._launches:
+            for launch in launches:
                 launch.move(words)
                 launch.launch()
         records = records_of(self._lanes[: n * record_width(dim)], dim, self._hubs[: 2 * n])
@@ -125,7 +126,7 @@ class Workspace:
             self._searcher = Searcher(own, most=self._most)
         else:
             self._searcher.serve(own)
-        work = {"label_launches": len(self._launches), "label_barriers": barriers}
+        work = {"label_launches": len(launches), "label_barriers": barriers}
         return self._searcher, work, self._span.ms
 
 

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from functools import partial
+from types import ModuleType
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from grailbench.cuda.several import DeviceThread, device_threads
 from grailbench.cuda.timers import Span
 from grailbench.graph.csr import Dag
 from grailbench.graph.leveled import Leveled
-from grailbench.problems.reachability.gpu.fused import grid, host, small
+from grailbench.problems.reachability.gpu.fused import columns, grid, host, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher, require_few
 from grailbench.problems.reachability.gpu.fused.filter import Records, records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
@@ -33,51 +34,61 @@ from grailbench.problems.reachability.index import Index, NoTimer, Params, Timer
 _reusable = Reused()
 
 
+def way_of(graph: Outline) -> ModuleType:
+    """Returns the module whose kernels label a graph: `small`, `columns` or `grid`."""
+    return small if small.fits(graph.vertices) else columns if columns.suit(graph) else grid
+
+
 def launches(
-    graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, edge_starts=None, wide=None,
+    way: ModuleType, graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, edge_starts, wide=None,
     shape: Shape | None = None, registers: int | None = None, moving: Sequence[Moving] = (),
 ) -> tuple:  # fmt: skip
-    """Returns the launches that label a graph of at most so many vertices on the device: one in shared memory or, given
-    the `wide` levels (`grid.wide_levels`), two on the grid.
+    """Returns the launches that label a graph of at most so many vertices on the device.
 
-    edge_starts int32[depth + 1]: where the edges of each level begin; salt, lanes, hubs: as in the kernels; shape,
-    registers: for that of the grid; moving: arrays that may be replaced (`launch.Moving`).
+    way: as `way_of` returns; edge_starts int32[depth + 1]: where the edges of each level begin; salt, lanes, hubs: as
+    in the kernels; for `grid` also `wide` (`grid.wide_levels`), shape and registers; moving: arrays that may be
+    replaced (`launch.Moving`).
     """
-    if wide is None:
-        args = graph, edge_starts, HubArrays.make(2), salt, lanes, hubs.view(np.int32)
-        shape = Shape(dim + 2, SIMULATED_THREADS if simulated else small.THREADS)
-        return (Prepared(small.kernel(dim), args, shape, small.shared_bytes(vertices), moving=moving),)
-    (choose, chosen), (trees, sums) = choosing(graph, moving=moving), grid.rooms(vertices, dim)
-    written = grid.Written(lanes, lanes.view(np.int64), hubs)
-    args, code = (graph, wide, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
-    shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
-    return choose, Prepared(code, args, shape, moving=moving)
+    if way is grid:
+        (choose, chosen), (trees, sums) = choosing(graph, moving=moving), grid.rooms(vertices, dim)
+        written = grid.Written(lanes, lanes.view(np.int64), hubs)
+        args, code = (graph, wide, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
+        shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
+        return choose, Prepared(code, args, shape, moving=moving)
+    shared, words = way.shared_bytes(vertices), hubs.view(np.int32)
+
+    def prepared(kernel, blocks: int, *args) -> Prepared:
+        shape = Shape(blocks, SIMULATED_THREADS if simulated else way.THREADS)
+        return Prepared(kernel, (graph, edge_starts, *args), shape, shared, moving=moving)
+
+    if way is small:
+        return (prepared(small.kernel(dim), dim + 2, HubArrays.make(2), salt, lanes, words),)
+    room, chosen = columns.room(vertices, dim), HubArrays.make(columns.HALVES)
+    plant = prepared(columns.planting(dim), dim + columns.HALVES, chosen, salt, room, lanes, words)
+    return plant, prepared(columns.repairing(dim), 2 * dim, room, lanes)
 
 
 class Labeler:
     """Labels one graph with `dim` pairs; allocates the device arrays once, for any number of runs.
 
     `device` is the graph on the device, with its rows of parents; `graph` is what the host knows of it. The others are
-    for tests: `shared` forces or forbids the kernel in shared memory; `shape` and `narrow` are for that of the grid.
+    for tests: `way` in place of that of `way_of`; `shape` and `narrow` are for that of the grid.
     """
 
     def __init__(
-        self, graph: Outline, device: DeviceLeveled, dim: int, seed: int, shared: bool | None = None,
+        self, graph: Outline, device: DeviceLeveled, dim: int, seed: int, way: ModuleType | None = None,
         shape: Shape | None = None, narrow: int = grid.NARROW,
     ):  # fmt: skip
         n = graph.vertices
         lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
         self.records, self._span = records_of(lanes, dim, hubs), Span()
-        if shared if shared is not None else small.fits(n):
-            edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salts(seed, range(dim)))
-            self._launches, barriers = launches(device, dim, n, salt, lanes, hubs, edge_starts), 0
-        else:
-            wide = grid.wide_levels(graph, narrow)
-            there, salt = device_arrays.copied(wide, salts(seed, range(dim)))
-            self._launches = launches(
-                device, dim, n, salt, lanes, hubs, wide=there, shape=shape, registers=grid.REGISTERS
-            )
-            barriers = grid.barriers(wide)
+        way, wide, barriers = way or way_of(graph), None, 0
+        edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salts(seed, range(dim)))
+        if way is grid:
+            levels = grid.wide_levels(graph, narrow)
+            (wide,), barriers = device_arrays.copied(levels), grid.barriers(levels)
+        arrays = salt, lanes, hubs, edge_starts, wide
+        self._launches = launches(way, device, dim, n, *arrays, shape=shape, registers=grid.REGISTERS)
         self.work = {"label_launches": len(self._launches), "label_barriers": barriers}
 
     def release(self) -> None:

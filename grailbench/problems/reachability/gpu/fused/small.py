@@ -15,8 +15,8 @@ from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, recor
 from grailbench.problems.reachability.gpu.fused.hubs import SHARED, chooser
 
 THREADS = 1024
-_PARTIAL = THREADS if simulated else 32
-_STATIC = 1024 + 8 * _PARTIAL + SHARED  #: bytes of shared memory in addition to those of a graph, with 1 KiB to spare
+PARTIAL = THREADS if simulated else 32
+STATIC = 1024 + 8 * PARTIAL + SHARED  #: bytes of shared memory in addition to those of a graph, with 1 KiB to spare
 _ARRAYS = 4
 AHEAD = 4  #: edges that a thread loads together
 
@@ -28,7 +28,7 @@ def shared_bytes(vertices: int) -> int:
 
 def most_vertices() -> int:
     """Returns the vertices of the largest graph that fits into the shared memory of a block of the current device."""
-    return (most_shared_bytes() - _STATIC) // (4 * _ARRAYS)
+    return (most_shared_bytes() - STATIC) // (4 * _ARRAYS)
 
 
 def fits(vertices: int) -> bool:
@@ -103,52 +103,56 @@ def level_sweep(take):
 
 
 @cuda.jit(device=True)
-def choose_parents(p, n, graph, salts, memory):
-    """Step 1 of pair p: writes parents at 0, and sizes of 1 at n."""
+def choose_parents(n, graph, salt, parent):
+    """Step 1: writes the parents by the salt of a pair's parents."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     deep = graph.deep_starts[n]
     us = cuda.local.array(AHEAD, np.int32)
     vs = cuda.local.array(AHEAD, np.int32)
     for v in range(thread, n, threads):
-        memory[v] = NO_KEY
-        memory[n + v] = 1
-        memory[3 * n + v] = 0
+        parent[v] = NO_KEY
     cuda.syncthreads()
-    salt = salts[2 * p]
     for k0 in range(thread, deep, AHEAD * threads):
         for i in range(AHEAD):
             us[i], vs[i] = edge_at(k0 + i * threads, deep, graph.deep_sources, graph.deep_targets)
         for i in range(AHEAD):
             if k0 + i * threads < deep:
                 mine = priority(us[i], salt)
-                if mine < memory[vs[i]]:
-                    cuda.atomic.min(memory, vs[i], mine)
+                if mine < parent[vs[i]]:
+                    cuda.atomic.min(parent, vs[i], mine)
     cuda.syncthreads()
     for v in range(thread, n, threads):
-        memory[v] = unmixed(memory[v], salt) if v > 0 else 0
-    if thread == 0:
-        memory[n] = n
-    cuda.syncthreads()
+        parent[v] = unmixed(parent[v], salt) if v > 0 else 0
 
 
 @cuda.jit(device=True)
-def add_sizes(n, level_starts, memory):
-    """Step 2: adds the size of every vertex to that of its parent, the deepest level first."""
+def add_sizes(n, level_starts, parent, size):
+    """Step 2: adds the size of every vertex to that of its parent, the deepest level first; sizes are 1, the root's n.
+
+    The first parents of a level are loaded before the barrier.
+    """
+    thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     depth = level_starts.shape[0] - 1
     begin, end = level_starts[depth - 1], n
+    v = begin + thread
+    up = parent[v] if v < end else np.int32(0)
     for level in range(depth - 1, 1, -1):
         next_begin = level_starts[level - 1]
-        v = begin + cuda.threadIdx.x
-        while v < end:  # a range with a step would cost a division
-            cuda.atomic.add(memory, n + memory[v], memory[n + v])
-            v += cuda.blockDim.x
+        following = next_begin + thread
+        next_up = parent[following] if following < begin else np.int32(0)
+        while v < end:
+            cuda.atomic.add(size, up, size[v])
+            v += threads
+            if v < end:
+                up = parent[v]
         begin, end = next_begin, begin
+        v, up = following, next_up
         cuda.syncthreads()
 
 
 @cuda.jit(device=True)
-def lay_out_siblings(n, graph, salt, memory, partial, steps):
-    """Step 3: writes offsets of siblings at 2 n, and prefix sums where rows begin at 3 n; salt: of the siblings."""
+def lay_out_siblings(n, graph, salt, parent, size, offset, row_sum, partial, steps):
+    """Step 3: writes offsets of siblings, and prefix sums where rows begin; salt: of the siblings."""
     thread, threads = cuda.threadIdx.x, cuda.blockDim.x
     deep = graph.deep_starts[n]
     us = cuda.local.array(AHEAD, np.int32)
@@ -165,48 +169,61 @@ def lay_out_siblings(n, graph, salt, memory, partial, steps):
                 length = np.int64(graph.deep_starts[u + 1] - row)
                 us[i] = u if k == row else 0
                 child = graph.deep_targets[row + element(np.int64(k - row), length, u, salt, steps)]
-                if memory[child] == u:
+                if parent[child] == u:
                     vs[i] = child
-                    mine += memory[n + child]
+                    mine += size[child]
         before, total = exclusive_sum(mine, partial)
         before += carry
         carry += total
         for i in range(AHEAD):
             if us[i] > 0:
-                memory[3 * n + us[i]] = np.int32(before)
+                row_sum[us[i]] = np.int32(before)
             if vs[i] >= 0:
-                memory[2 * n + vs[i]] = np.int32(before)
-                before += memory[n + vs[i]]
+                offset[vs[i]] = np.int32(before)
+                before += size[vs[i]]
         cuda.syncthreads()
 
 
-def _ranks(dim: int):
+@cuda.jit(device=True)
+def loaded(v, end, parent, size, offset):
+    """Returns what step 4 needs of vertex v; zeros for v >= end."""
+    if v < end:
+        return parent[v], size[v], offset[v]
+    return np.int32(0), np.int32(0), np.int32(0)
+
+
+def ranks(dim: int):
     """Returns the device function of step 4: starts replace parents, negated ends replace offsets."""
     W, LEVEL, T, R = record_width(dim), 2 * dim, 2 * dim + 1, 2 * dim + 2
 
     @cuda.jit(device=True)
-    def rank(p, n, level_starts, memory, lanes):
-        SIZE, END, SHIFT = n, 2 * n, 3 * n
+    def rank(p, level_starts, parent, size, offset, row_sum, lanes):
+        thread, threads = cuda.threadIdx.x, cuda.blockDim.x
         depth = level_starts.shape[0] - 1
-        begin, end = np.int32(0), level_starts[1]
+        end = level_starts[1]
+        v = np.int32(thread)
+        up, own, before = loaded(v, end, parent, size, offset)
         for level in range(depth):
             next_end = level_starts[min(level + 2, depth)]
-            v = begin + cuda.threadIdx.x
+            following = np.int32(end + thread)
+            next_up, next_own, next_before = loaded(following, next_end, parent, size, offset)
             while v < end:
                 base = np.int32(0)
                 if v > 0:
-                    base = np.int32(memory[SHIFT + memory[v]] + memory[END + v])
-                memory[SHIFT + v] = np.int32(base - memory[SHIFT + v])
-                memory[v] = base + 1
-                memory[END + v] = -(base + memory[SIZE + v])
+                    base = np.int32(row_sum[up] + before)
+                row_sum[v] = np.int32(base - row_sum[v])
+                parent[v] = base + 1
+                offset[v] = -(base + own)
                 if p == 0:
                     lanes[np.int64(v) * W + LEVEL] = level
                     lanes[np.int64(v) * W + T] = base + 1
-                    lanes[np.int64(v) * W + R] = -(base + memory[SIZE + v])
+                    lanes[np.int64(v) * W + R] = -(base + own)
                     for i in range(R + 1, W):
                         lanes[np.int64(v) * W + i] = 0
-                v += cuda.blockDim.x
-            begin, end = end, next_end
+                v = np.int32(v + threads)
+                up, own, before = loaded(v, end, parent, size, offset)
+            end = next_end
+            v, up, own, before = following, next_up, next_own, next_before
             cuda.syncthreads()
 
     return rank
@@ -239,7 +256,7 @@ def every_hub(chosen):
 def kernel(dim: int):
     """Returns the kernel for `dim` label pairs, for a grid of dim + 2 blocks."""
     D, W = dim, record_width(dim)
-    choose, rank = chooser(alone=True), _ranks(dim)
+    choose, rank = chooser(alone=True), ranks(dim)
     sweep_intervals, sweep_words = level_sweep(take_interval), level_sweep(take_word)
 
     @kernel_of(64)
@@ -250,7 +267,7 @@ def kernel(dim: int):
         `hubs.HubArrays` of two rows; salts uint64[2 d].
         """
         memory = cuda.shared.array(0, int32)
-        partial = cuda.shared.array(_PARTIAL, np.int64)
+        partial = cuda.shared.array(PARTIAL, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
         thread, threads, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
         sources, targets, level_starts = graph.sources, graph.targets, graph.level_starts
@@ -258,10 +275,15 @@ def kernel(dim: int):
         n = level_starts[depth]
         above_leaves = max(depth - 2, 0)
         if block < D:
-            choose_parents(block, n, graph, salts, memory)
-            add_sizes(n, level_starts, memory)
-            lay_out_siblings(n, graph, salts[2 * block + 1], memory, partial, steps)
-            rank(block, n, level_starts, memory, lanes)
+            parent, size, offset, row_sum = memory[:n], memory[n : 2 * n], memory[2 * n : 3 * n], memory[3 * n : 4 * n]
+            for v in range(thread, n, threads):
+                size[v] = 1 if v > 0 else n
+                row_sum[v] = 0
+            choose_parents(n, graph, salts[2 * block], parent)
+            cuda.syncthreads()
+            add_sizes(n, level_starts, parent, size)
+            lay_out_siblings(n, graph, salts[2 * block + 1], parent, size, offset, row_sum, partial, steps)
+            rank(block, level_starts, parent, size, offset, row_sum, lanes)
             sweep_intervals(above_leaves, 0, -1, edge_starts, targets, sources, memory, 2 * n)
             for v in range(thread, n, threads):
                 lanes[np.int64(v) * W + 2 * block] = memory[v]
