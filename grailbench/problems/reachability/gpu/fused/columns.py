@@ -19,10 +19,11 @@ from grailbench.problems.reachability.gpu.fused import small
 from grailbench.problems.reachability.gpu.fused.grid import low_half
 from grailbench.problems.reachability.gpu.fused.host import STEPS_OF_ROWS, record_width
 from grailbench.problems.reachability.gpu.fused.hubs import chooser
+from grailbench.problems.reachability.gpu.fused.small import PARTIAL
 
-THREADS = 1024
+THREADS = 512
 HALVES = 4  #: of the two words of a vertex
-EDGES_A_LEVEL = 4096  #: with more on average, the grid is ahead
+EDGES_A_LEVEL = 1024  #: with more on average, the grid is ahead
 
 
 def shared_bytes(vertices: int) -> int:
@@ -93,7 +94,7 @@ def planting(dim: int):
         `hubs.HubArrays` of HALVES rows; salts uint64[2 d]; lanes int32[n * width]: gets levels and subtrees of pair 0.
         """
         column = cuda.shared.array(0, int32)
-        partial = cuda.shared.array(small.PARTIAL, np.int64)
+        partial = cuda.shared.array(PARTIAL, np.int64)
         steps = cuda.const.array_like(STEPS_OF_ROWS)
         thread, threads, block = cuda.threadIdx.x, cuda.blockDim.x, cuda.blockIdx.x
         level_starts = graph.level_starts
