@@ -115,6 +115,8 @@ def planting(dim: int):
             for v in range(thread, n, threads):
                 column[v] = 0
             cuda.syncthreads()
+            if thread == 0:
+                offset[0] = 0
             small.lay_out_siblings(n, graph, salts[2 * block + 1], parent, size, offset, column, partial, steps)
             rank(block, level_starts, parent, size, offset, column, lanes)
         else:
