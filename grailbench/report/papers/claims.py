@@ -156,7 +156,7 @@ def claims(paper: str) -> tuple[Claim, ...]:
 
 def table(paper: str, cells: list[Cell]) -> Table:
     """The table of a paper's claims: the verdict of its own tables, and that of the cells. Where the cells judge less
-    than half of them, it shows those alone; the records have all."""
+    than a third of them, it shows those alone; the records have all."""
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):
@@ -193,7 +193,7 @@ def table(paper: str, cells: list[Cell]) -> Table:
     ]
     records = [record for _, record in found]
     judged = [each for each in found if each[1]["measured_verdict"] != UNKNOWN]
-    if 2 * len(judged) < len(found):
+    if 3 * len(judged) < len(found):
         notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")
         found = judged
     return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
@@ -211,9 +211,10 @@ def _record(claim: Claim, printed: Mapping, here: Mapping) -> dict[str, Any]:
 
 
 def _of_thesis(report) -> Iterator[Table]:
-    """The claims, if the run has pure DFS or the thesis's pipeline on a graph of its tables."""
+    """The claims, if the run has pure DFS, the thesis's pipeline or its threads on a graph of its tables."""
     graphs = {graph for claim in claims("thesis") for name in claim.tables for graph in published.table(name).rows}
-    if any(cell.impl in ("dfs", "gpu") and cell.kind == "real" and cell.dataset in graphs for cell in report.cells):
+    found = [cell for cell in report.cells if cell.kind == "real" and cell.dataset in graphs]
+    if any(cell.impl in ("dfs", "gpu") or (cell.impl == "parallel" and cell.threads == 16) for cell in found):
         yield table("thesis", report.cells)
 
 
