@@ -84,8 +84,9 @@ def find_between(component, sources, targets, found_sources, found_targets, lo, 
     where they end."""
     at = lo
     for k in range(lo, hi):
-        found_sources[at], found_targets[at] = component[sources[k]], component[targets[k]]
-        at += found_sources[at] != found_targets[at]
+        x, y = component[sources[k]], component[targets[k]]
+        found_sources[at], found_targets[at] = x, y
+        at += x != y
     return at
 
 

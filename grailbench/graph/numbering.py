@@ -32,6 +32,7 @@ class Fields(NamedTuple):
 
 
 _ALIGNED = 32  #: int32; where a field may begin
+_BLOCK = 1 << 10  #: edges after which it is seen whether they ascend
 _ROWS = 5  #: arrays of the scratch that have a place for each vertex
 
 
@@ -63,13 +64,14 @@ def _condensed(graph: Graph, words: np.ndarray, kept: int, taken: int) -> tuple:
     levels = np.full(n, -1, VERTEX)
     levels[words[1:taken]] = 0  # each is a component of its own
     components, component = strong_components(scratch[: n + 1].astype(np.int64), vs, levels)
-    ends = np.empty((2, kept), VERTEX)
-    return components, component, *ends[:, : find_between(component, us, vs, *ends, 0, kept)]
+    ends = words[:kept], words[kept : 2 * kept]  # `_number` has read them before it writes there
+    between = find_between(component, us, vs, *ends, 0, kept)
+    return components, component, *(side[:between] for side in ends)
 
 
 @njit(cache=True)
 def _scratch(n, m):
-    return _ROWS * (n + 2) + 6 * m
+    return _ROWS * (n + 2) + 4 * m
 
 
 @njit(cache=True)
@@ -90,14 +92,14 @@ def _number(n, sources, targets, words):
     us, vs = scratch[:m], scratch[m : 2 * m]
     kept = _unique(n, sources, targets, us, vs, starts, missing)
     if kept < 0:
-        more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m], scratch[4 * m : 5 * m], scratch[5 * m : 6 * m]
-        _bucketed(n, targets, sources, by_vertex, more[1], more[0])
-        _bucketed(n, more[0], more[1], by_vertex, more[2], more[3])
-        kept = _unique(n, more[2], more[3], us, vs, starts, missing)
+        more = scratch[2 * m : 3 * m], scratch[3 * m : 4 * m]
+        kept = _sorted(n, sources, targets, by_vertex, below, levels, *more, us, vs, starts, missing)
     us, vs = us[:kept], vs[:kept]
     order, first_rank = words[: n + 2], _up(n + 2)
     rank = words[first_rank : first_rank + n + 1]
-    taken, depth = _walk(n, starts, vs, missing, order, rank, levels)
+    first_row = _up(first_rank + n + 1)
+    row_starts = words[first_row : first_row + n + 2]
+    taken, depth = _walk(n, starts, vs, missing, order, rank, levels, by_vertex, row_starts)
     if taken < n + 1:
         found[0], found[1], found[2] = -1, kept, taken
         return found
@@ -105,8 +107,8 @@ def _number(n, sources, targets, words):
     for i, length in enumerate((n + 1, n + 1, n + 2, m, m, n + 2, m, n + 2, depth + 1, depth + 1, m + 1, m + 1)):
         found[2 * i], found[2 * i + 1] = at, at + length
         at = first_rank if i == 0 else _up(at + length)
-    row_starts = words[found[4] : found[5]]
-    _begin_rows(n, order, starts, levels, depth, by_vertex, below, row_starts)
+    for level in range(depth):
+        below[levels[level] : levels[level + 1]] = levels[level + 2] if level + 2 <= depth else 0
     edges = words[found[6] : found[7]], words[found[8] : found[9]]
     _renumber(us, vs, rank, by_vertex, levels[2] - 1, *edges)
     deep_edges = words[found[20] : found[21]], words[found[22] : found[23]]
@@ -135,45 +137,79 @@ def _unique(n, sources, targets, us, vs, starts, missing):
     of parents of each vertex; returns how many edges are left, or -1 if they do not ascend."""
     starts[:], missing[:] = 0, 0
     kept, ascend, last, before = np.int32(0), True, np.int32(-1), np.int32(-1)
-    for k in range(sources.shape[0]):
-        u, v = sources[k], targets[k]
-        ascend &= (u > last) | ((u == last) & (v >= before))
-        new = (u != v) & ((u != last) | (v != before))
-        us[kept], vs[kept] = u, v
-        kept += new
-        missing[v] += new
-        starts[u + 1] = kept
-        last, before = u, v
+    for block in range(0, sources.shape[0], _BLOCK):
+        for k in range(block, min(block + _BLOCK, sources.shape[0])):
+            u, v = sources[k], targets[k]
+            ascend &= (u > last) | ((u == last) & (v >= before))
+            new = (u != v) & ((u != last) | (v != before))
+            us[kept], vs[kept] = u, v
+            kept += new
+            missing[v] += new
+            starts[u + 1] = kept
+            last, before = u, v
+        if not ascend:
+            return np.int32(-1)
     for u in range(n):
         starts[u + 1] = max(starts[u], starts[u + 1])
-    return kept if ascend else np.int32(-1)
+    return kept
 
 
 @njit(cache=True)
-def _bucketed(n, keys, others, at, keys_to, others_to):
-    """Writes edges in the order of the ends `keys`, those of equal ones as they were. at int32[> n]: overwritten."""
-    at[:] = 0
-    for k in range(keys.shape[0]):
-        at[keys[k] + 1] += 1
+def _sorted(n, sources, targets, by_target, by_source, seen, parents, children, us, vs, starts, missing):
+    """As `_unique`, of edges in any order. The others are overwritten: parents and children int32[m], by_target,
+    by_source and seen int32[> n]."""
+    m = sources.shape[0]
+    by_target[:], starts[:], missing[:], seen[:], us[:] = 0, 0, 0, -1, -1
+    for k in range(m):
+        by_target[targets[k] + 1] += 1
+        starts[sources[k] + 1] += 1
     for v in range(n):
-        at[v + 1] += at[v]
-    for k in range(keys.shape[0]):
-        v = keys[k]
-        keys_to[at[v]], others_to[at[v]] = v, others[k]
-        at[v] += 1
+        by_target[v + 1] += by_target[v]
+        starts[v + 1] += starts[v]
+        by_source[v] = starts[v]
+    for k in range(m):
+        v = targets[k]
+        at = by_target[v]
+        parents[at], children[at] = sources[k], v
+        by_target[v] = at + 1
+    kept = np.int32(0)
+    for k in range(m):
+        u, v = parents[k], children[k]
+        new = (u != v) & (seen[u] != v)
+        seen[u] = v
+        at = by_source[u]
+        us[at], vs[at] = u if new else -1, v
+        by_source[u] = at + new
+        missing[v] += new
+        kept += new
+    if kept < m:
+        kept = np.int32(0)
+        for k in range(m):
+            us[kept], vs[kept] = us[k], vs[k]
+            kept += us[k] >= 0
+        end = np.int32(0)
+        for u in range(n):
+            length = by_source[u] - starts[u]
+            starts[u] = end
+            end += length
+        starts[n] = end
+    return kept
 
 
 @njit(cache=True)
-def _walk(n, starts, children, missing, order, rank, levels):
+def _walk(n, starts, children, missing, order, rank, levels, shift, row_starts):
     """Takes the vertices level by level, as `condense.kahn`; returns how many are taken, and the number of levels.
 
-    order int32[n + 2]: the queue; levels int32[n + 2]: the first vertex of each level, and the end.
+    order int32[n + 2]: the queue; levels int32[n + 2]: the first vertex of each level, and the end; row_starts
+    int32[n + 2]: where rows begin, by number; shift int32[n]: how far the edges of a vertex move.
     """
     order[0], rank[n], levels[0], levels[1] = n, 0, 0, 1
     taken, at, depth = 1, 1, 1
     for v in range(n):
         order[taken] = v
         taken += missing[v] == 0
+    row = np.int32(taken - 1)
+    row_starts[0], row_starts[1] = 0, row
     while at < taken:
         end = taken
         depth += 1
@@ -181,7 +217,11 @@ def _walk(n, starts, children, missing, order, rank, levels):
         for x in range(at, end):
             u = order[x]
             rank[u] = x
-            for k in range(starts[u], starts[u + 1]):
+            first, last = starts[u], starts[u + 1]
+            shift[u] = row - first
+            row += last - first
+            row_starts[x + 1] = row
+            for k in range(first, last):
                 v = children[k]
                 left = missing[v] - 1
                 missing[v] = left
@@ -189,19 +229,6 @@ def _walk(n, starts, children, missing, order, rank, levels):
                 taken += left == 0
         at = end
     return taken, depth
-
-
-@njit(cache=True)
-def _begin_rows(n, order, starts, levels, depth, shift, below, row_starts):
-    """Writes where rows begin, by number; for each vertex how far its edges move; and for each number the end of the
-    next level."""
-    row_starts[0], row_starts[1] = 0, levels[2] - 1
-    for x in range(1, n + 1):
-        u = order[x]
-        shift[u] = row_starts[x] - starts[u]
-        row_starts[x + 1] = row_starts[x] + starts[u + 1] - starts[u]
-    for level in range(depth):
-        below[levels[level] : levels[level + 1]] = levels[level + 2] if level + 2 <= depth else 0
 
 
 @njit(cache=True)
