@@ -51,7 +51,7 @@ def test_no_mark_of_a_page_is_misspelled():
 #: blocks whose ratios are those of a paper, and say so
 OF_PAPERS = {("computation-2020", "computation"), ("computation-2020", "labels-real"),
              ("computation-2020", "labels-made"),
-             ("computation-2020", "trees"), ("thesis", "large-text"),
+             ("computation-2020", "trees"), ("thesis", "large-orders"),
              ("thesis", "variants"), ("thesis", "groups-of-32")}  # fmt: skip
 
 

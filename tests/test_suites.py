@@ -16,13 +16,13 @@ from grailbench.report.papers import closures as closure
 from grailbench.report.papers import figures
 
 
-def rows_of(*given):
+def rows_of(*given, threads=None):
     """Cells of rows: (dataset, impl, vertices, {(under, phase): [ms a trial]}, status)."""
     lines = []
     for dataset, impl, vertices, times, status in given:
         head = dict.fromkeys(FIELDS) | {
             "problem": "closure", "dataset": dataset, "impl": impl, "vertices": vertices, "edges": 3 * vertices,
-            "status": status, "positives": vertices**2, "under": "", "key": "k",
+            "status": status, "positives": vertices**2, "under": "", "key": "k", "threads": threads,
         }  # fmt: skip
         if not times:
             lines.append(head | {"reason": "3 pairs are wrong", "positives": None})
@@ -71,6 +71,13 @@ def test_figures_take_the_sizes_and_kernels_of_the_report():
     assert set(drawn["closure-8"].frame.impl) == {"tiled", "warshall-bits-gpu"}
     assert set(drawn["closure-kernels"].frame["mean"]) == {3.0}
     assert "mine" not in {name for figure in drawn.values() for name in figure.frame.get("dataset", [])}
+
+
+def test_a_line_of_a_figure_is_of_one_number_of_threads():
+    rows = [("erdos-renyi-2000-0.1", impl, 2000, {("", "solve"): [9.0]}, "ok") for impl in ("condense-bits", "tiled")]
+    measured = [*rows_of(*rows, threads=1), *rows_of(rows[0], threads=16)]
+    series = {mark.series for panel in figures.closures(measured)["closure-8"].form.panels for mark in panel.items}
+    assert series == {"tiled (7)", "condense-bits, 1 thread", "condense-bits, 16 threads"}
 
 
 def test_a_run_of_small_graphs_has_no_figure_8():

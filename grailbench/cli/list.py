@@ -42,8 +42,17 @@ def list_(kind, as_json):
         found = list(RECORDS[each]())
         heads = {column.replace("_", " "): column for column in COLUMNS[each]}
         notes = [f"{record['name']}: {record['reason']}" for record in found if record.get("reason")]
+        notes += _examples() if each == "runs" else []
         right = [head for head, column in heads.items() if column in NUMBERS]
         show(as_json, found, [table(each, heads, found, right, BLANK, notes=notes) if found else f"{each}: none"])
+
+
+def _examples() -> list[str]:
+    """How to show the recorded run that has the thesis's tables on a GPU, if it is there."""
+    from grailbench.harness.folder import recorded_with
+
+    found = recorded_with(("gpu",), ("kegg",))
+    return [f"show one: grailbench report {found} (the thesis's tables on a GPU)"] if found else []
 
 
 def datasets() -> Iterator[dict]:

@@ -241,6 +241,9 @@ def _no_key(key: str) -> InputError:
     return InputError(f"no key {key!r}", remedy=f"there are {', '.join(KEYS)}")
 
 
+NO_CELL = "no cell has it"  #: why no graph has a value of an expression whose implementations were run
+
+
 class Expression(NamedTuple):
     """A selector, or the quotient of two, which has no value where one of them is an erratum of print."""
 
@@ -274,7 +277,7 @@ class Expression(NamedTuple):
             if {"", PRINTED, *BEST, *impls}.isdisjoint(part.impls):
                 near = words.did_you_mean(part.impl, impls, "", 1, repr)
                 return f"no cell of {part.impl!r}" + (f", {near}" if near else "")
-        return "no cell has it"
+        return NO_CELL
 
 
 def together(values: Iterable[Value | None]) -> Value | None:

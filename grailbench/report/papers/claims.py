@@ -20,7 +20,7 @@ from grailbench.report.papers.beside import missing
 from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.report.values import Expression, Source
+from grailbench.report.values import NO_CELL, Expression, Source
 from grailbench.util.paths import shipped
 from grailbench.util.words import BLANK, count, listing, short
 
@@ -41,6 +41,7 @@ class Claim:
     says       the claim in brief
     value      what is within the bounds: a sum of columns of the paper's `tables`, or a quotient of two; without tables
                an expression of cells (`report.values`)
+    than       an expression whose value on the graph divides it
     problem    of the cells
     graphs     on which it is; () for all of the tables, or of the run
     base       graphs whose geometric mean divides the value
@@ -53,6 +54,7 @@ class Claim:
     says: str
     value: str
     tables: tuple[str, ...] = ()
+    than: str = ""
     problem: str = USUAL
     graphs: tuple[str, ...] = ()
     base: tuple[str, ...] = ()
@@ -78,10 +80,15 @@ class Claim:
         filled  gives the entries of the paper's table of that name by graph, as the cells fill it
         """
         if not self.tables:
-            expression, own = Expression.parse(self.value, {}), [cell for cell in cells if cell.problem == self.problem]
-            source = Source(own, self._left_open(expression, own), "mean")
+            own = [cell for cell in cells if cell.problem == self.problem]
+            source = Source(own, self._left_open(self._expressions[0], own), "mean")
             graphs = self.graphs or dict.fromkeys(cell.dataset for cell in source.cells if cell.kind == "real")
-            return self._over_base(lambda graph: (value := expression.of(source, graph)) and value.number, graphs)
+
+            def over(graph: str) -> float | None:
+                values = [each.of(source, graph) for each in self._expressions]
+                return None if None in values else values[0].number / math.prod(value.number for value in values[1:])
+
+            return self._over_base(over, graphs)
         rows = [filled(name) for name in self.tables]
 
         def cell(graph: str, column: str) -> float | None:
@@ -90,6 +97,10 @@ class Claim:
             return None if few else entry.measured
 
         return self._values(cell, self.graphs or [graph for own in rows for graph in own])
+
+    @property
+    def _expressions(self) -> list[Expression]:
+        return [Expression.parse(text, {}) for text in (self.value, self.than) if text]
 
     def _left_open(self, expression: Expression, own: list[Cell]) -> Mapping[str, Any]:
         """What an expression leaves open: of other problems than reachability the queries, those of the first cells."""
@@ -102,7 +113,9 @@ class Claim:
         if self.graphs and not any(cell.dataset in self.graphs for cell in cells):
             return f"nothing on {listing(self.graphs, 2)}"
         if not self.tables:
-            return Expression.parse(self.value, {}).unmet(cell for cell in cells if cell.problem == self.problem)
+            own = [cell for cell in cells if cell.problem == self.problem]
+            whys = [each.unmet(own) for each in self._expressions]
+            return next((why for why in whys if why != NO_CELL), NO_CELL)
         columns = [column for part in self.value.split(" / ") for column in part.split(" + ")]
         there = [
             own for name in self.tables for graph, own in filled(name).items() if graph in (self.graphs or (graph,))

@@ -5,6 +5,7 @@ never published, so ours are generated with the printed numbers of vertices and 
 graphs that cannot be downloaded. All of these are marked as generated, and no average mixes them with real graphs.
 """
 
+import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -18,6 +19,7 @@ from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import LIKE, Series
 from grailbench.report.table import Column, Table, tabulate
+from grailbench.util.paths import shipped
 from grailbench.util.words import BLANK, count
 
 TITLE = "Claims of Computation 2020"
@@ -138,14 +140,13 @@ class Claim(NamedTuple):
     bound: float
 
 
-CLAIMS = (
-    Claim("labeling", "benchmark", "6-7", 6.0),
-    Claim("labeling", "home-made", "about 5", 5.0),
-    Claim("query", "benchmark", "about 1.5", 1.5),
-    Claim("query", "home-made", "about 8", 8.0),
-    Claim("memory", "benchmark", "about 1.32", 1.32),
-    Claim("memory", "home-made", "about 2.44", 2.44),
-)
+@cache
+def ratios() -> tuple[Claim, ...]:
+    """The claims on ratios, of `results/published/claims-computation.toml`."""
+    with open(shipped("results/published") / "claims-computation.toml", "rb") as stream:
+        return tuple(Claim(**each) for each in tomllib.load(stream)["ratio"])
+
+
 FEWER = "other batches of queries"
 WHOLE = "from edges"
 #: the ways to read a claim on labeling, query or memory: name to the ms or bytes of a point
@@ -224,7 +225,7 @@ def checks(cells: Iterable[Cell]) -> list[Check]:
         return []
     found, out = points(cells), []
     references = [impl for impl in (REFERENCE, AUTHORS) if impl == REFERENCE or any(c.impl == impl for c in cells)]
-    for claim, reference in product(CLAIMS, references):
+    for claim, reference in product(ratios(), references):
         own = [p for p in (found if claim.what == "query" else chosen(found)) if p.set == claim.set]
         gpu = [series for series in series_of(own) if series.impl.startswith("gpu")]
         for series, generated, reading in product(gpu, (False, True), _READINGS[claim.what]):

@@ -310,10 +310,23 @@ def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     else:
         titles = [TITLES[row.kind] + ("" if pandas.isna(row.density) else f", density {row.density:g}")
                   for row in frame.itertuples()]  # fmt: skip
-    frame = frame.assign(title=titles, series=frame.impl.map(fenz.series_name), graph=frame.vertices.map(str))
+    frame = frame.assign(title=titles, series=_series(frame), graph=frame.vertices.map(str))
     found = marks(frame, "series", "vertices", "mean", panel="title", name="graph")
     across = Axis("vertices", "log" if name == "closure-kernels" else "linear")
-    return Marks(found, tuple(map(fenz.series_name, fenz.order(frame.impl))), across, Axis("ms"), lines=True)
+    ranks = {impl: rank for rank, impl in enumerate(fenz.order(frame.impl))}
+    ranked = frame.assign(rank=frame.impl.map(ranks)).sort_values("rank", kind="stable").series.unique()
+    return Marks(found, tuple(ranked), across, Axis("ms"), lines=True)
+
+
+def _series(frame: pandas.DataFrame) -> list[str]:
+    """The name of each row's implementation, with its threads where the rows have it with several numbers of them."""
+    names, threads = map(fenz.series_name, frame.impl), [1] * len(frame)
+    if "threads" in frame:
+        threads = frame.threads.fillna(1).astype(int)
+    numbers = dict(sorted(set(zip(frame.impl, threads, strict=True))))
+    several = {impl for impl, number in zip(frame.impl, threads, strict=True) if number != numbers[impl]}
+    return [f"{name}, {count(number, 'thread')}" if impl in several else name
+            for name, impl, number in zip(names, frame.impl, threads, strict=True)]  # fmt: skip
 
 
 # ------------------------------------------------------------------ Pathak et al.: searches and shortest paths

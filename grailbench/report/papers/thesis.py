@@ -97,7 +97,8 @@ def _method_notes(rows: list[Row]) -> list[str]:
     """Notes on how the configurations shown differ from the thesis's: filters, threads, and child order."""
     shown = [(column, entry.cell) for row in rows for column, entry in row.entries.items()
              if entry.cell is not None and entry.measured is not None]  # fmt: skip
-    notes = []
+    entries = [entry for row in rows for entry in row.entries.values()]
+    notes = ["In brackets: the least and the most over the seeds."] if any(each.spread for each in entries) else []
     if any(column in _PRINTED | {"Positive Queries"} and cell.dim is not None for column, cell in shown):
         notes.append("Filters in the thesis's columns: none, as there.")
     if threads := sorted({cell.threads for column, cell in shown if column in ("Parallel DFS", "Parallel BFS")}):
