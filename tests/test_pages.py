@@ -194,6 +194,19 @@ def test_what_keeps_no_index_is_never_the_fastest_to_build_one(page):
     assert lines(path)[1:] == ["| kegg | 8.04 [1] | 1.00 [2] |", "- [1] sequential d=2 dfs", "- [2] dfs d=0 dfs"]
 
 
+def test_the_fastest_to_build_is_so_whatever_it_was_asked(page):
+    columns = '"built" = "best-cpu ready"\n"asked" = "best-cpu query"\n'
+    where = 'where = {queries = ["random-100000", "random-10"]}\ngraphs = ["kegg"]'
+    path = page(columns, where)
+    rows = trials(
+        impl="core", dim=0, query_set="random-10-s1", queries=10, query=0.5, index_bytes=9, apart={"ready": 0.25}
+    )
+    store(path.parent / "few", rows)
+    described(path, f'run = ["run", "few"]\n{where}\n[columns]\n{columns}')
+    built, asked = lines(path)[1].strip("| ").split(" | ")[1:]
+    assert (built.split()[0], asked.split()[0]) == ("0.251", "2.01")
+
+
 def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
     body = 'mean = true\n[columns]\nlabel = "sequential label"\nratio = "label / gpu-fused label"'
     assert lines(page(body))[1:5] == [
