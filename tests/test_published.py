@@ -264,6 +264,14 @@ def test_a_run_judges_what_it_measured():
     assert f"This run cannot tell of {others} more claims." in found.notes
 
 
+def test_a_verdict_over_unstable_times_is_marked():
+    says = "searches cut by labels take less time than pure DFS"
+    for others, mark in ((0.0, ""), (64.0, "†")):
+        run = made([*trials(query=4.0, others=others), *unguided(query=8.0, others=others)])
+        (line,) = [each for each in table("thesis", run.cells).lines if says in each]
+        assert f"confirmed (1 of 19 graphs){mark}" in line
+
+
 def test_what_a_run_lacks_to_judge_a_claim_is_named():
     run = made([*trials(query=4.0), *unguided(query=8.0), *trials(impl="parallel", threads=2, query=2.0)])
     lacks = {each["claim"]: each["measured_lacks"] for each in table("thesis", run.cells).records}

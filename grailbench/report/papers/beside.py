@@ -79,7 +79,7 @@ def table(filled: Filled) -> Table:
         blank = notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
         name = row.title + foot.mark(blank)
         measured = [
-            _measured(column, e) + MARK * _shaky(filled, e) + ("" if blank else foot.mark(e.measured_notes))
+            _measured(column, e) + MARK * shaky(filled.name, e) + ("" if blank else foot.mark(e.measured_notes))
             for column, e in zip(columns, entries, strict=True)
         ]
         group = [[name, "measured", *measured]]
@@ -88,7 +88,7 @@ def table(filled: Filled) -> Table:
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
                 known = [foot.mark([e.reason] if e.reason else []) for e in entries]
-                ratios = [compare(e.ratio) + MARK * _shaky(filled, e) if e.printed else "" for e in entries]
+                ratios = [compare(e.ratio) + MARK * shaky(filled.name, e) if e.printed else "" for e in entries]
                 group.append(["", filled.third, *map("".join, zip(ratios, known, strict=True))])
         lines += group
         values += [[name, "measured", *(e.measured for e in entries)]] * len(group)
@@ -102,9 +102,9 @@ def table(filled: Filled) -> Table:
     )  # fmt: skip
 
 
-def _shaky(filled: Filled, entry: Entry) -> bool:
-    """Whether an entry is of times that are unstable."""
-    counts = filled.name in COUNT_TABLES or isinstance(entry.measured, int)
+def shaky(table: str, entry: Entry) -> bool:
+    """Whether an entry of a table is of times that are unstable."""
+    counts = table in COUNT_TABLES or isinstance(entry.measured, int)
     return entry.cell is not None and entry.measured is not None and not counts and is_unstable(entry.cell)
 
 

@@ -16,7 +16,7 @@ from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import USUAL
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
-from grailbench.report.papers.beside import missing
+from grailbench.report.papers.beside import missing, shaky
 from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
@@ -74,11 +74,15 @@ class Claim:
 
         return self._values(cell, self.graphs or [graph for table in tables for graph in table.rows])
 
-    def measured(self, cells: list[Cell], filled: Callable[[str], dict]) -> dict[str, float | None]:
+    def measured(
+        self, cells: list[Cell], filled: Callable[[str], dict], unstable: set[str] | None = None
+    ) -> dict[str, float | None]:
         """The same by graph as a run has it; None where a part of it was not measured.
 
-        filled  gives the entries of the paper's table of that name by graph, as the cells fill it
+        filled    gives the entries of the paper's table of that name by graph, as the cells fill it
+        unstable  gets the graphs, those of `base` too, whose value is of unstable times
         """
+        unstable = set() if unstable is None else unstable
         if not self.tables:
             own = [cell for cell in cells if cell.problem == self.problem]
             source = Source(own, self._left_open(self._expressions[0], own), "mean")
@@ -86,17 +90,22 @@ class Claim:
 
             def over(graph: str) -> float | None:
                 values = [each.of(source, graph) for each in self._expressions]
-                return None if None in values else values[0].number / math.prod(value.number for value in values[1:])
+                if None in values:
+                    return None
+                unstable.update([graph] * any(value.shaky for value in values))
+                return values[0].number / math.prod(value.number for value in values[1:])
 
             return self._over_base(over, graphs)
-        rows = [filled(name) for name in self.tables]
+        rows = {name: filled(name) for name in self.tables}
 
         def cell(graph: str, column: str) -> float | None:
-            entry = next((own[graph][column] for own in rows if column in own.get(graph, ())), missing())
+            there = ((name, own[graph][column]) for name, own in rows.items() if column in own.get(graph, ()))
+            name, entry = next(there, ("", missing()))
             few = entry.cell is not None and (entry.cell.threads or self.cores) < self.cores
+            unstable.update([graph] * (not few and shaky(name, entry)))
             return None if few else entry.measured
 
-        return self._values(cell, self.graphs or [graph for own in rows for graph in own])
+        return self._values(cell, self.graphs or [graph for own in rows.values() for graph in own])
 
     @property
     def _expressions(self) -> list[Expression]:
@@ -173,7 +182,12 @@ def table(paper: str, cells: list[Cell]) -> Table:
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):
-        record = _record(claim, claim.printed(), claim.measured(cells, filled))
+        unstable: set[str] = set()
+        here = claim.measured(cells, filled, unstable)
+        record = _record(claim, claim.printed(), here)
+        judging = {*claim.base, *(graph for graph, value in here.items() if value is not None)}
+        judges = record["measured_verdict"] != UNKNOWN and not claim.absolute
+        record["measured_unstable"] = judges and not unstable.isdisjoint(judging)
         unknown = record["measured_verdict"] == UNKNOWN and not claim.absolute
         found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}))
 
@@ -197,8 +211,8 @@ def table(paper: str, cells: list[Cell]) -> Table:
         Column("print", lambda each: span(each[1], "printed"), usual=(BLANK,)),
         Column("by print", lambda each: each[1]["printed_verdict"] if each[0].tables else "not printed",
                usual=("not printed",)),
-        Column("here", lambda each: span(each[1], "measured")),
-        Column("by this run", lambda each: by_run(*each)),
+        Column("here", lambda each: span(each[1], "measured"), shaky=lambda each: each[1]["measured_unstable"]),
+        Column("by this run", lambda each: by_run(*each), shaky=lambda each: each[1]["measured_unstable"]),
     ]  # fmt: skip
     notes = [
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
