@@ -73,13 +73,17 @@ def _explained(solved: str, name: str) -> dict:
     }  # fmt: skip
 
 
+_COUNTED = "condensed, with a super-root and its edges, as print counts; file vertices and edges as in the file"
+
+
 def _dataset(name: str) -> dict | None:
     """The record of a dataset by name or alias, or of a generated or imported graph; None if there is none.
 
     For a generated or imported graph it has `file_vertices` and `file_edges` of the raw graph, which closures and
-    traversals take, what characterizes it and, in words, the `ids` of its file, its `weights`, and `notes` of the
-    import; for a graph that is not generated yet its number of vertices only. One of the catalogue also has what that
-    says: its `set`, `title`, `model` and `parameters`, and the counts of seed 1 as `recorded`.
+    traversals take, how the others are `counted`, what characterizes it and, in words, the `ids` of its file, its
+    `weights`, and `notes` of the import; for a graph that is not generated yet its number of vertices only. One of the
+    catalogue also has what that says: its `set`, `title`, `model` and `parameters`, and the counts of seed 1 as
+    `recorded`.
     """
     from grailbench.data.library import open_graph, open_raw
     from grailbench.data.locate import look_up
@@ -92,14 +96,18 @@ def _dataset(name: str) -> dict | None:
         record = fetched(dataset)
         here = record["reason"] is None and record["vertices"] is not None
         ids = open_graph(dataset.name).ids.describe() if here else None
-        return record | {"ids": ids, "aliases": list(dataset.aliases), "sources": list(dataset.sources)}
+        counted = _COUNTED if here else None
+        return record | {
+            "counted": counted, "ids": ids, "aliases": list(dataset.aliases), "sources": list(dataset.sources)
+        }  # fmt: skip
     if not found.here:
         record = {"name": found.name, "set": found.kind, "file_vertices": found.vertices, "here": False}
     else:
         raw = open_raw(found.name)
         record = made(found.name) | characteristics(open_graph(found.name).dag)
-        record |= {"file_vertices": raw.vertices, "file_edges": raw.edges, "ids": raw.ids.describe(),
-                   "weights": raw.weights or "none in the file", "notes": list(raw.notes)}  # fmt: skip
+        record |= {"file_vertices": raw.vertices, "file_edges": raw.edges, "counted": _COUNTED,
+                   "ids": raw.ids.describe(), "weights": raw.weights or "none in the file",
+                   "notes": list(raw.notes)}  # fmt: skip
     if (graph := catalogue.graphs().get(found.name)) is not None:
         of = catalogue.set_of(found.name)
         record |= {"set": of, "title": graph.title, "model": graph.model, "parameters": graph.parameters,

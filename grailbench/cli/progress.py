@@ -70,7 +70,8 @@ class RunView:
     def opened(self, graph: Input, cells: int) -> None:
         self._began, self._rows = monotonic(), []
         kind = {True: "real, checksum verified", False: "real, checksum not verified"}.get(graph.verified, graph.kind)
-        self.note(f"{graph.name}: {graph.vertices:,} vertices, {graph.edges:,} edges ({kind}), {count(cells, 'cell')}")
+        size = f"{graph.vertices:,} vertices, {graph.edges:,} edges" + " with the super-root" * hasattr(graph, "dag")
+        self.note(f"{graph.name}: {size} ({kind}), {count(cells, 'cell')}")
 
     def answered(self, graph: Input, checkers: dict[str, Workload], cells: list[Cell]) -> None:
         for name, checker in checkers.items():
