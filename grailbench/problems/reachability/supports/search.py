@@ -130,8 +130,8 @@ def answer(pairs, block, lanes, words, trees, rows, halves, scratch, most, answe
 
 @njit(cache=True, nogil=True)
 def _search(ends, lanes, words, trees, rows, halves, scratch, most, counts):
-    """Searches breadth first down from the first end and up from the second, where fewer edges were looked at. Returns
-    whether they met, and how many edges were looked at. Arguments as in `answer`."""
+    """Searches breadth first down from the first end and up from the second, on the side that has looked at fewer edges
+    after its next row. Returns whether they met, and how many edges were looked at. Arguments as in `answer`."""
     stride = _SHORT if words is None else _WHOLE
     (source, target), (down, up), (marks, queue, leaves) = ends, rows, scratch
     n = np.uint64(queue.shape[0])
@@ -146,7 +146,10 @@ def _search(ends, lanes, words, trees, rows, halves, scratch, most, counts):
         if not (waiting or other) or not (halves or (waiting and other)):
             break
         loaded = 0
-        if waiting and (not other or below <= above):
+        if waiting and other:
+            at, above_at = np.uint64(queue[head]) * stride + _DOWN, np.uint64(queue[left]) * stride + _UP
+            waiting = below + _length(lanes, at, stride) <= above + _length(lanes, above_at, stride)
+        if waiting:
             last = head
             while last < tail and loaded < DEEP:
                 loaded += _load_row(lanes, down, np.uint64(queue[last]) * stride + _DOWN, stride)
@@ -221,10 +224,16 @@ def _search(ends, lanes, words, trees, rows, halves, scratch, most, counts):
 
 
 @njit(cache=True, inline="always")
+def _length(lanes, at, stride):
+    """Returns the edges of the row whose first end stands in a record at `at`."""
+    return np.int64(lanes[at + stride] - lanes[at])
+
+
+@njit(cache=True, inline="always")
 def _load_row(lanes, ends, at, stride):
     for k in range(np.uint64(lanes[at]), np.uint64(lanes[at + stride])):
         _load(lanes, stride, np.uint64(ends[k]))
-    return np.int64(lanes[at + stride] - lanes[at])
+    return _length(lanes, at, stride)
 
 
 @njit(cache=True, inline="always")
