@@ -252,10 +252,10 @@ class Supports(Implementation):
     and is reached by; those are chosen greedily, so that they settle most reachable pairs of a sample. On graphs of few
     edges a vertex they are 128, and in place of levels there are post-order numbers and subtrees of two depth-first
     searches, down from the roots and up from the sinks, and which of 32 blocks of these numbers a vertex sees. What
-    records leave open is searched breadth first from both ends, on the side that has looked at fewer edges after its next row, and
-    vertices whose records exclude a path are not entered. Where a sample of pairs says that it pays, as on sparse
-    random DAGs of a few edges a vertex, records are levels and heights alone, and each edge is in the row of one of its
-    ends: the one nearer to the roots, or to the sinks, than the other.
+    records leave open is searched breadth first from both ends, on the side that has looked at fewer edges after its
+    next row, and vertices whose records exclude a path are not entered. Where a sample of pairs says that it pays, as
+    on sparse random DAGs of a few edges a vertex, records are levels and heights alone, and each edge is in the row of
+    one of its ends: the one nearer to the roots, or to the sinks, than the other.
     """
 
     name = "supports"
