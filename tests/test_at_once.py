@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import dag_of, digraphs, graph_of
 
-from grailbench.cuda import gateway
-from grailbench.problems.reachability.gpu.fused import columns, from_edges, grid, small
+from grailbench.cuda import gateway, launch
+from grailbench.problems.reachability.gpu.fused import columns, from_edges, grid, replicas, small
 from grailbench.problems.reachability.index import Implementation, NoTimer, Params, implementation
 
 gateway.require()
@@ -39,6 +39,26 @@ def test_labels_hubs_and_answers_are_those_of_the_way_over_the_host(graph, dim, 
     sources, targets = all_pairs(raw.vertices)
     wanted = host.query_batch(dag.component[sources], dag.component[targets], NoTimer())
     assert np.array_equal(found.query_batch(sources, targets, NoTimer()), wanted)
+
+
+def test_a_large_graph_that_condenses_to_few_vertices_asks_for_the_shared_memory_that_a_block_has(monkeypatch):
+    asked = []
+
+    class Recorded(launch.Prepared):
+        def __init__(self, kernel, args, shape, shared_bytes=0, moving=()):
+            asked.append(shared_bytes)
+            super().__init__(kernel, args, shape, shared_bytes, moving)
+
+    monkeypatch.setattr(replicas, "Prepared", Recorded)
+    from_edges._workspaces.clear()
+    n = small.most_vertices() + 1
+    ring = graph_of(n + 1, [(v, (v + 1) % n) for v in range(n)] + [(0, n)])
+    found = Fused.ready(ring, Params(dim=1), NoTimer())
+    assert found.query_batch(np.array([7, n], np.int32), np.array([3, 3], np.int32), NoTimer()).tolist() == [
+        True,
+        False,
+    ]
+    assert 0 < max(asked) <= launch.most_shared_bytes()
 
 
 def test_the_memory_of_an_index_that_is_gone_serves_the_next_and_that_of_one_in_use_does_not(monkeypatch):

@@ -88,7 +88,7 @@ class Workspace:
     def _launches_of(self, way: ModuleType) -> tuple:
         """Returns the launches of a way (`replicas.way_of`) for graphs of any size that this serves."""
         if way not in self._launches:
-            most = min(self._most, columns.most_vertices()) if way is columns else self._most
+            most = self._most if way is grid else min(self._most, way.most_vertices())
             wide = self._wide if way is grid else None
             arrays = self._graph, self.kind[1], most, *self._written, wide
             self._launches[way] = launches(way, *arrays, moving=self._moving)
