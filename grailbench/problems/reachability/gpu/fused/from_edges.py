@@ -20,7 +20,7 @@ from grailbench.graph import numbering
 from grailbench.graph.condense import condense
 from grailbench.graph.csr import Dag, Graph
 from grailbench.graph.leveled import Leveled, by_level
-from grailbench.problems.reachability.gpu.fused import columns, grid, small
+from grailbench.problems.reachability.gpu.fused import grid, small
 from grailbench.problems.reachability.gpu.fused.batch import Labelled, Searcher
 from grailbench.problems.reachability.gpu.fused.filter import records_of
 from grailbench.problems.reachability.gpu.fused.host import record_width, salts
@@ -81,7 +81,7 @@ class Workspace:
         self._wide = Moving(device_arrays.reshaped(self._there[:1], (1, 1), np.int8))
         self._moving = *fields, self._wide
         self._graph = DeviceLeveled(*(getattr(fields, name) for name in DeviceLeveled._fields))
-        self._written = salt, self._lanes, self._hubs, fields.edge_starts
+        self._written, self._edge_starts = (salt, self._lanes, self._hubs), fields.edge_starts
         self._launches: dict[ModuleType, tuple] = {}
         self._span, self._searcher = Span(), None
 
@@ -89,8 +89,8 @@ class Workspace:
         """Returns the launches of a way (`replicas.way_of`) for graphs of any size that this serves."""
         if way not in self._launches:
             most = self._most if way is grid else min(self._most, way.most_vertices())
-            wide = self._wide if way is grid else None
-            arrays = self._graph, self.kind[1], most, *self._written, wide
+            levels = self._wide if way is grid else self._edge_starts
+            arrays = self._graph, self.kind[1], most, *self._written, levels
             self._launches[way] = launches(way, *arrays, moving=self._moving)
         return self._launches[way]
 

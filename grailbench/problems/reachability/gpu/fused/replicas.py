@@ -40,26 +40,26 @@ def way_of(graph: Outline) -> ModuleType:
 
 
 def launches(
-    way: ModuleType, graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, edge_starts, wide=None,
+    way: ModuleType, graph: DeviceLeveled, dim: int, vertices: int, salt, lanes, hubs, levels,
     shape: Shape | None = None, registers: int | None = None, moving: Sequence[Moving] = (),
 ) -> tuple:  # fmt: skip
     """Returns the launches that label a graph of at most so many vertices on the device.
 
-    way: as `way_of` returns; edge_starts int32[depth + 1]: where the edges of each level begin; salt, lanes, hubs: as
-    in the kernels; for `grid` also `wide` (`grid.wide_levels`), shape and registers; moving: arrays that may be
-    replaced (`launch.Moving`).
+    way: as `way_of` returns; salt, lanes, hubs: as in the kernels; levels: for `grid` the wide ones
+    (`grid.wide_levels`), for the others int32[depth + 1], where the edges of each begin; shape and registers: for
+    `grid`; moving: arrays that may be replaced (`launch.Moving`).
     """
     if way is grid:
         (choose, chosen), (trees, sums) = choosing(graph, moving=moving), grid.rooms(vertices, dim)
         written = grid.Written(lanes, lanes.view(np.int64), hubs)
-        args, code = (graph, wide, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
+        args, code = (graph, levels, chosen, salt, trees, sums, written), grid.kernel(dim, registers)
         shape = shape or cooperative_shape(code, args, grid.THREADS, grid.PER_MULTIPROCESSOR)
         return choose, Prepared(code, args, shape, moving=moving)
     shared, words = way.shared_bytes(vertices), hubs.view(np.int32)
 
     def prepared(kernel, blocks: int, *args) -> Prepared:
         shape = Shape(blocks, SIMULATED_THREADS if simulated else way.THREADS)
-        return Prepared(kernel, (graph, edge_starts, *args), shape, shared, moving=moving)
+        return Prepared(kernel, (graph, levels, *args), shape, shared, moving=moving)
 
     if way is small:
         return (prepared(small.kernel(dim), dim + 2, HubArrays.make(2), salt, lanes, words),)
@@ -82,13 +82,13 @@ class Labeler:
         n = graph.vertices
         lanes, hubs = device_arrays.allocate((n * record_width(dim), np.int32), (2 * n, np.int64))
         self.records, self._span = records_of(lanes, dim, hubs), Span()
-        way, wide, barriers = way or way_of(graph), None, 0
-        edge_starts, salt = device_arrays.copied(graph.edge_starts.astype(np.int32), salts(seed, range(dim)))
-        if way is grid:
-            levels = grid.wide_levels(graph, narrow)
-            (wide,), barriers = device_arrays.copied(levels), grid.barriers(levels)
-        arrays = salt, lanes, hubs, edge_starts, wide
-        self._launches = launches(way, device, dim, n, *arrays, shape=shape, registers=grid.REGISTERS)
+        way = way or way_of(graph)
+        levels = grid.wide_levels(graph, narrow) if way is grid else graph.edge_starts.astype(np.int32)
+        there, salt = device_arrays.copied(levels, salts(seed, range(dim)))
+        self._launches = launches(
+            way, device, dim, n, salt, lanes, hubs, there, shape=shape, registers=grid.REGISTERS
+        )  # fmt: skip
+        barriers = grid.barriers(levels) if way is grid else 0
         self.work = {"label_launches": len(self._launches), "label_barriers": barriers}
 
     def release(self) -> None:
