@@ -10,6 +10,9 @@ from grailbench.cli.list import configs, fetched, implementations, made, run
 from grailbench.cli.printing import sheet, show
 from grailbench.errors import InputError
 
+#: how all vertices and edges of a graph but those of its file are counted
+_COUNTED = "condensed, with a super-root and its edges, as print counts; file vertices and edges as in the file"
+
 
 @click.command
 @click.argument("name", default="machine", type=options.ANY)
@@ -71,9 +74,6 @@ def _explained(solved: str, name: str) -> dict:
         "cost": found.cost or None, "asked": None if part is None else f"the first {part:,} pairs of a query set",
         "counters": [*found.counts, *problem(solved).counts], "varying": [*found.varying] or None,
     }  # fmt: skip
-
-
-_COUNTED = "condensed, with a super-root and its edges, as print counts; file vertices and edges as in the file"
 
 
 def _dataset(name: str) -> dict | None:

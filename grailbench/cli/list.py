@@ -49,10 +49,10 @@ def list_(kind, as_json):
 
 def _examples() -> list[str]:
     """How to show the recorded run that has the thesis's tables on a GPU, if it is there."""
-    from grailbench.harness.folder import recorded_with
+    from grailbench.harness.folder import example_report
 
-    found = recorded_with(("gpu",), ("kegg",))
-    return [f"show one: grailbench report {found} (the thesis's tables on a GPU)"] if found else []
+    command = example_report()
+    return [f"show one: {command} (the thesis's tables on a GPU)"] if command else []
 
 
 def datasets() -> Iterator[dict]:

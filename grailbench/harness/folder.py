@@ -319,6 +319,12 @@ def recorded_with(implementations: Container[str], graphs: Container[str]) -> st
     return max(fits, key=lambda name: len(own[name]), default=None)
 
 
+def example_report() -> str | None:
+    """The command that shows the recorded run with the thesis's tables on a GPU; None if there is none."""
+    found = recorded_with(("gpu",), ("kegg",))
+    return f"grailbench report {found}" if found else None
+
+
 def _began(folder: Path) -> str:
     """When a run began, by its name or by the time of its folder."""
     stamp = re.match(r"\d{8}-\d{6}", folder.name)
@@ -342,8 +348,7 @@ def latest_results() -> Path:
                 return folder
     found = len(runs())
     which = "no run is stored" if not found else f"none of the {found} stored runs has a row"
-    recorded = recorded_with(("gpu",), ("kegg",))
-    example = f"; of a recorded one: grailbench report {recorded}" if recorded else ""
+    example = f"; of a recorded one: {command}" if (command := example_report()) else ""
     raise InputError(which, remedy=f"runs are in {paths.runs_dir()}{example}")
 
 

@@ -118,6 +118,13 @@ def table(name: str) -> Published:
 
 
 @cache
+def claims_file(paper: str) -> dict:
+    """What `claims-PAPER.toml` has: the claims of a paper's text."""
+    with open(shipped("results/published") / f"claims-{paper}.toml", "rb") as stream:
+        return tomllib.load(stream)
+
+
+@cache
 def known_reasons() -> tuple[Note, ...]:
     """Every known reason for a ratio far from 1."""
     lines = _read(shipped("results/published") / "reasons.csv")[1:]

@@ -164,10 +164,9 @@ class Selector(NamedTuple):
         """The implementations that it names."""
         return (self.impl or "").split("|")
 
-    @property
-    def of_index(self) -> bool:
-        """True if it takes nothing but the time to an index, which does not depend on the queries."""
-        return all(name.partition("/")[0] in ("label", "ready") for name in self.what.split("+"))
+    def of_phases(self, *phases: str) -> bool:
+        """True if it takes nothing but times of some phases and of parts of them."""
+        return all(name.partition("/")[0] in phases for name in self.what.split("+"))
 
     def of(self, source: Source, dataset: str) -> Value | None:
         """The value on a graph, None if it was not measured. Raises InputError if several cells have one."""
@@ -179,8 +178,8 @@ class Selector(NamedTuple):
             if not isinstance(wanted, str):
                 tried = (self.of(source._replace(where={**source.where, key: each}), dataset) for each in wanted)
                 measured = (value for value in tried if value is not None)
-                reachability = all(cell.problem == USUAL for cell in source.cells)
-                if key == "queries" and self.impl in BEST and self.of_index and reachability:
+                to_index = key == "queries" and self.impl in BEST and self.of_phases("label", "ready")
+                if to_index and all(cell.problem == USUAL for cell in source.cells):  # whatever it was asked then
                     return min(measured, key=lambda value: value.number, default=None)
                 return next(measured, None)
         found = [cell for cell in source.cells if cell.dataset == dataset and self._fits(cell, source.where)]
@@ -278,7 +277,7 @@ class Expression(NamedTuple):
 
     def of_phase(self, phase: str) -> bool:
         """True if it takes nothing but times of a phase and of parts of it."""
-        return all(name.partition("/")[0] == phase for part in self.parts for name in part.what.split("+"))
+        return all(part.of_phases(phase) for part in self.parts)
 
     def unmet(self, cells: Iterable[Cell]) -> str:
         """Why no graph has a value, with a near name for an unknown implementation."""

@@ -5,7 +5,6 @@ is within its bounds on every graph, or on the share of them that it is about.
 """
 
 import math
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,7 +20,6 @@ from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.report.values import NO_CELL, Expression, Source
-from grailbench.util.paths import shipped
 from grailbench.util.words import BLANK, count, listing, short
 
 UNKNOWN = "cannot be told"
@@ -92,7 +90,8 @@ class Claim:
                 values = [each.of(source, graph) for each in self._expressions]
                 if None in values:
                     return None
-                unstable.update([graph] * any(value.shaky for value in values))
+                if any(value.shaky for value in values):
+                    unstable.add(graph)
                 return values[0].number / math.prod(value.number for value in values[1:])
 
             return self._over_base(over, graphs)
@@ -102,8 +101,11 @@ class Claim:
             there = ((name, own[graph][column]) for name, own in rows.items() if column in own.get(graph, ()))
             name, entry = next(there, ("", missing()))
             few = entry.cell is not None and (entry.cell.threads or self.cores) < self.cores
-            unstable.update([graph] * (not few and shaky(name, entry)))
-            return None if few else entry.measured
+            if few:
+                return None
+            if shaky(name, entry):
+                unstable.add(graph)
+            return entry.measured
 
         return self._values(cell, self.graphs or [graph for own in rows.values() for graph in own])
 
@@ -171,8 +173,7 @@ _LABELS = _USUAL | {"queries": ["random-100000", "random-1000"]}
 @cache
 def claims(paper: str) -> tuple[Claim, ...]:
     """The claims of a paper, in the order of its text."""
-    with open(shipped("results/published") / f"claims-{paper}.toml", "rb") as stream:
-        found = tomllib.load(stream)["claim"]
+    found = published.claims_file(paper)["claim"]
     return tuple(Claim(**{key: tuple(v) if isinstance(v, list) else v for key, v in each.items()}) for each in found)
 
 
@@ -241,7 +242,8 @@ def _of_thesis(report) -> Iterator[Table]:
     """The claims, if the run has pure DFS, the thesis's pipeline or its threads on a graph of its tables."""
     graphs = {graph for claim in claims("thesis") for name in claim.tables for graph in published.table(name).rows}
     found = [cell for cell in report.cells if cell.kind == "real" and cell.dataset in graphs]
-    if any(cell.impl in ("dfs", "gpu") or (cell.impl == "parallel" and cell.threads == 16) for cell in found):
+    many = published.PRINTED_THREADS
+    if any(cell.impl in ("dfs", "gpu") or (cell.impl == "parallel" and cell.threads == many) for cell in found):
         yield table("thesis", report.cells)
 
 

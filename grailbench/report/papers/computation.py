@@ -5,7 +5,6 @@ never published, so ours are generated with the printed numbers of vertices and 
 graphs that cannot be downloaded. All of these are marked as generated, and no average mixes them with real graphs.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +19,6 @@ from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import LIKE, Series
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.paths import shipped
 from grailbench.util.words import BLANK, count
 
 TITLE = "Claims of Computation 2020"
@@ -144,8 +142,7 @@ class Claim(NamedTuple):
 @cache
 def ratios() -> tuple[Claim, ...]:
     """The claims on ratios, of `results/published/claims-computation.toml`."""
-    with open(shipped("results/published") / "claims-computation.toml", "rb") as stream:
-        return tuple(Claim(**each) for each in tomllib.load(stream)["ratio"])
+    return tuple(Claim(**each) for each in published.claims_file("computation")["ratio"])
 
 
 FEWER = "other batches of queries"

@@ -313,20 +313,18 @@ def _by_vertices(name: str, frame: pandas.DataFrame) -> Marks:
     frame = frame.assign(title=titles, series=_series(frame), graph=frame.vertices.map(str))
     found = marks(frame, "series", "vertices", "mean", panel="title", name="graph")
     across = Axis("vertices", "log" if name == "closure-kernels" else "linear")
-    ranks = {impl: rank for rank, impl in enumerate(fenz.order(frame.impl))}
-    ranked = frame.assign(rank=frame.impl.map(ranks)).sort_values("rank", kind="stable").series.unique()
+    order, named = fenz.order(frame.impl), dict(zip(frame.series, frame.impl, strict=True))
+    ranked = sorted(named, key=lambda series: order.index(named[series]))
     return Marks(found, tuple(ranked), across, Axis("ms"), lines=True)
 
 
 def _series(frame: pandas.DataFrame) -> list[str]:
     """The name of each row's implementation, with its threads where the rows have it with several numbers of them."""
-    names, threads = map(fenz.series_name, frame.impl), [1] * len(frame)
-    if "threads" in frame:
-        threads = frame.threads.fillna(1).astype(int)
-    numbers = dict(sorted(set(zip(frame.impl, threads, strict=True))))
-    several = {impl for impl, number in zip(frame.impl, threads, strict=True) if number != numbers[impl]}
-    return [f"{name}, {count(number, 'thread')}" if impl in several else name
-            for name, impl, number in zip(names, frame.impl, threads, strict=True)]  # fmt: skip
+    threads = frame.threads.fillna(1).astype(int) if "threads" in frame else [1] * len(frame)
+    rows = list(zip(frame.impl, threads, strict=True))
+    numbers = Counter(impl for impl, _ in set(rows))
+    return [fenz.series_name(impl) + (f", {count(number, 'thread')}" if numbers[impl] > 1 else "")
+            for impl, number in rows]  # fmt: skip
 
 
 # ------------------------------------------------------------------ Pathak et al.: searches and shortest paths
