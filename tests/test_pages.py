@@ -81,6 +81,54 @@ def test_a_speed_up_over_another_cell_is_found(tmp_path):
     assert [*ratios_over_other_cells(path)] == [("it", "a"), ("it", "d")]
 
 
+#: what sentences outside of blocks may say with a unit: settings, limits, sizes that follow from counts, and print's
+NO_MEASUREMENTS = {
+    "billion": ["8 GB of edges"],
+    "closures": ["137 GB as bits", "blocks of targets of 20 GB"],
+    "computation-2020": ["five take 3 times as long as one", "ended in its 60 s"],
+    "gpu-queries": ["Threads had 8 s"],
+    "hard": ["had 100 to 200 s for all passes"],
+    "ranking": ["has 10 s for all its passes", "30 s on the two large", "may allocate 8 GiB"],
+    "runs": ["2 cores and 24 GiB"],
+    "streams": ["a process of 700 MB", "edges are 11.4 times as large as it", "rows of children 5.7 times"],
+    "thesis": ["the printed GPU has 4 GB"],
+}
+_UNIT = r"×|%|percent|times|[nµum]?s|(?:nano|micro|milli)?seconds?|minutes?|hours?|[KMGT]i?B(?:/s)?|[KMG]/s|[JW]"
+_MEASURED = re.compile(rf"(?<![\w.])\d[\d.,]*†?(?: to \d[\d.,]*†?)?[ -]?(?:{_UNIT})(?!\w)|^\|.*\d.*\|$", re.MULTILINE)
+#: the pages that say what came out
+RESULTS = [ROOT / "README.md", ROOT / "docs" / "index.md", *sorted((ROOT / "docs" / "results").glob("*.md"))]
+
+
+def measured_by_hand(text, allowed=()):
+    """What a page says with a unit, and lines of tables with numbers, that no block makes and that is not allowed."""
+    text = re.sub(r"(?ms)^<!-- grailbench [\w-]+ -->$.*?^<!-- end -->$|^```.*?^```$|`[^`\n]*`", "", text)
+    for each in allowed:
+        text = text.replace(each, "")
+    return [found[0] for found in _MEASURED.finditer(text)]
+
+
+def test_what_was_measured_stands_in_blocks_alone():
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in RESULTS}
+    assert len(texts) > 15
+    assert {name: found for name, text in texts.items()
+            if (found := measured_by_hand(text, NO_MEASUREMENTS.get(name, ())))} == {}  # fmt: skip
+    assert [each for name, allowed in NO_MEASUREMENTS.items() for each in allowed if each not in texts[name]] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It takes 3.4 ms, then 15 s.", ["3.4 ms", "15 s"]), ("4.33×† as fast, or 2 times.", ["4.33×", "2 times"]),
+        ("1,448† us of 5 to 9 ns", ["1,448† us", "5 to 9 ns"]), ("24 % less at 3 GB/s", ["24 %", "3 GB/s"]),
+        ("<!-- grailbench x -->\n3 ms\n<!-- end -->\n4 ms", ["4 ms"]), ("| a | b |\n| --- | ---: |", []),
+        ("| graph | minutes |\n| kegg | 9 |", ["| kegg | 9 |"]), ("```\n3 ms\n```\n`20 s`", []),
+        ("100,000 pairs on 2 cores, d = 5, section 2.4, 20 seeds, 32-bit", []),
+    ],
+)  # fmt: skip
+def test_what_is_measured_by_hand_is_found(text, found):
+    assert measured_by_hand(text) == found
+
+
 def described(path, body):
     """Writes the file beside a page that describes its one block, `it`."""
     path.with_suffix(".toml").write_text("[it]\n" + body.replace("[columns]", "[it.columns]"))

@@ -69,6 +69,22 @@ def test_the_first_benchmark_prints_what_its_page_shows(mirror, tmp_path, monkey
 
 @pytest.mark.slow
 @pytest.mark.processes
+def test_the_first_command_of_the_readme_prints_what_it_shows(mirror, tmp_path, monkeypatch, capsys):
+    """As it stands, with all its trials; times and the number of threads are those of the machine."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("grailbench.util.paths.runs_dir", lambda: tmp_path / "runs")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    command, *shown = re.search(r"^```\n\$ (grailbench run .*?)^```$", text, re.MULTILINE | re.DOTALL)[1].splitlines()
+    code, out, err = call(capsys, *shlex.split(command)[1:])
+    assert code == 0, err
+    assert in_order(err + out, shown) == []
+    assert len([line for line in shown if line.endswith(" ok")]) == command.count("--impl") == 2
+    for old, other in (("ok", "wrong"), ("20,240", "20,241"), ("kegg", "human"), ("ready ms", "ready"), ("core", "c")):
+        assert in_order(err + out, [line.replace(old, other) for line in shown]) != []
+
+
+@pytest.mark.slow
+@pytest.mark.processes
 def test_the_first_gpu_run_goes_as_its_page_says_where_there_is_no_gpu(tmp_path):
     """The simulator answers as the oracle does, and the run skips what needs a device and goes on."""
     verify, info, run, _ = (*commands(page("first-gpu-run")), None)
