@@ -6,7 +6,7 @@ import re
 import pytest
 from commands import ROOT, call
 from outcomes import tells
-from stored import ENVIRONMENT, store, trials
+from stored import ENVIRONMENT, store, trials, unguided
 
 from grailbench.compare.stability import varies
 from grailbench.errors import InputError
@@ -412,6 +412,34 @@ def test_records_are_drawn_as_bars_of_their_parts(tmp_path, capsys):
     assert call(capsys, "report", "--into", path, "--check")[0] == 0
     (tmp_path / "kept.jsonl").write_text(json.dumps(rows[0] | {"left": 4}) + "\n")
     assert call(capsys, "report", "--into", path, "--check")[0] == 1
+
+
+def test_records_of_names_series_and_numbers_are_drawn_as_marks(tmp_path, capsys):
+    rows = [{"graph": "kegg", "what": "kernel", "ms": 2.5}, {"graph": "kegg", "what": "call", "ms": 3.0}]
+    (tmp_path / "kept.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    path = tmp_path / "page.md"
+    path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
+    columns = '[columns]\n"graph" = "graph"\n"what" = "what"\n"ms" = "ms"\n'
+    described(path, f'records = "kept.jsonl"\nfigure = "marks"\ntitle = "Marks"\naxis = "of a call"\n{columns}')
+    assert call(capsys, "report", "--into", path)[0] == 0
+    text = (tmp_path / "marks.svg").read_text()
+    for said in ("kegg, kernel: 2.50", "kegg, call: 3.00", "of a call"):
+        assert said in text
+
+
+def test_claims_are_drawn_as_shares_of_verdicts_by_print_and_by_each_run(tmp_path, capsys):
+    path = tmp_path / "page.md"
+    path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
+    for name in ("one", "two"):
+        store(tmp_path / name, [*trials(query=4.0), *unguided(query=8.0)])
+    described(path, 'run = ["one", "two"]\ntable = "claims-thesis"\nfigure = "claims"\ntitle = "Claims"\n')
+    assert call(capsys, "report", "--into", path)[0] == 0
+    text = (tmp_path / "claims.svg").read_text()
+    for said in ("the paper's own tables, not confirmed: 16", "one, confirmed: 2", "two, cannot be told: 56"):
+        assert said in text
+    described(path, 'run = "one"\ntable = "2.4"\nfigure = "claims"\n')
+    with pytest.raises(InputError, match="one of a paper's claims"):
+        _ = Page(path).renewed
 
 
 def test_a_figure_lies_beside_the_page_and_is_held_to_its_data(page, capsys):

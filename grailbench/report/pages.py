@@ -21,11 +21,13 @@ graphs; `mean = true` adds a line over all graphs; `statistic` is 'median', 'mea
 `title`, `caption` and `axis`; with `stacked = true` the columns but the last are parts of a bar, and the last stands at
 its end. `limits = "limits"` is the folder of the ceilings that a column `gpu-fused floor` needs.
 `table = "2.4"` inserts that table of the run's report, or of the report on several runs, of which later ones add what
-the first has not; `runs = [...]` lists runs with their cells, commits, and the commands that repeat them.
+the first has not; of `table = "claims-thesis"` a `figure` has a bar for print and for each run, of how many claims are
+confirmed; `runs = [...]` lists runs with their cells, commits, and the commands that repeat them.
 
 `records = "library/costs.jsonl"` in place of a run makes a table of a file beside the page with one JSON object a line:
 `columns` are headers and fields, `where` has the values that fields must have. With `figure` it draws stacked bars: the
-first column names them, the last is what stands at their ends, and those between are their parts.
+first column names them, the last is what stands at their ends, and those between are their parts. Of three columns,
+of which the second is text, it draws marks: name, series and number.
 """
 
 from __future__ import annotations
@@ -50,6 +52,7 @@ from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.report import document, draw
 from grailbench.report.destination import save
 from grailbench.report.figure import Axis, Bars, Figure, Mark, Marks, Panel
+from grailbench.report.papers.claims import tally
 from grailbench.report.recorded import additions, overview
 from grailbench.report.render.markdown import compact
 from grailbench.report.table import Footnotes, Table, marked
@@ -99,6 +102,8 @@ class Block(BaseModel):
             raise ValueError("'columns' and 'table' need a 'run', or 'records'")
         if self.stacked and not (self.run and self.figure and len(self.columns) > 1):
             raise ValueError("'stacked' needs a 'run', a 'figure', and two 'columns' or more")
+        if self.table and self.figure and not self.table.startswith("claims-"):
+            raise ValueError("a 'table' with a 'figure' is one of a paper's claims, as 'claims-thesis'")
         return self
 
     @property
@@ -201,11 +206,16 @@ class Page:
     def _made(self, block: Block) -> str:
         if block.runs:
             return compact(overview(map(self._run, block.runs)))
+        if block.table and block.figure:
+            tables = {name: self._reported(block.model_copy(update={"run": name})) for name in block.names}
+            return self._drawn(block, tally(tables).bars())
         if block.table:
             return compact(self._reported(block))
         if block.records:
             lines = read_records(self.path.parent / block.records, block.columns, block.where)
-            return self._drawn(block, lines.bars()) if block.figure else compact(lines.table(block.title))
+            named = len(block.columns) == 3 and all(isinstance(line[1], str) for line in lines.values)
+            form = block.figure and (lines.marks(block.axis) if named else lines.bars())
+            return self._drawn(block, form) if form else compact(lines.table(block.title))
         limits = block.limits and read_json(self.path.parent / block.limits / "limits.json")
         cells = [cell for name in block.names for cell in self._run(name).cells if cell.problem == block.problem]
         made = _Values(block, cells, Ceilings.of_gpu(limits) if limits else None)

@@ -38,7 +38,7 @@ from grailbench.harness.limits.ceilings import Ceilings
 from grailbench.harness.statistics import Stats, geometric_mean
 from grailbench.problems.contract import USUAL
 from grailbench.report import published
-from grailbench.report.figure import Bar, Bars, Panel, Part
+from grailbench.report.figure import Axis, Bar, Bars, Mark, Marks, Panel, Part
 from grailbench.report.floors import floor_ms
 from grailbench.report.table import Table, marked
 from grailbench.util import words
@@ -330,6 +330,16 @@ class Lines(NamedTuple):
             )  # fmt: skip
             drawn.append(Bar(texts[0], tuple(parts), texts[-1]))
         form = Bars((Panel("", tuple(drawn)),) if drawn else (), tuple(names), whole=True, across=1)
+        return pandas.DataFrame(self.values, columns=[*self.headers]), form
+
+    def marks(self, axis: str) -> tuple[pandas.DataFrame, Marks]:
+        """The data and the marks of a figure with a mark per line, of three values: its name, its series, a number."""
+        found = tuple(
+            Mark(series, number, name, f"{name}, {series}: {texts[2]}")
+            for (name, series, number), texts in zip(self.values, self.texts, strict=True)
+        )
+        names = tuple(dict.fromkeys(mark.series for mark in found))
+        form = Marks((Panel("", found),) if found else (), names, Axis(axis), Axis(scale="names"), across=1)
         return pandas.DataFrame(self.values, columns=[*self.headers]), form
 
 

@@ -19,7 +19,7 @@ from grailbench.report.papers.beside import missing, shaky
 from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.report.values import NO_CELL, Expression, Source
+from grailbench.report.values import NO_CELL, Expression, Lines, Source
 from grailbench.util.words import BLANK, count, listing, short
 
 UNKNOWN = "cannot be told"
@@ -226,6 +226,20 @@ def table(paper: str, cells: list[Cell]) -> Table:
         found = judged
     return tabulate(f"claims-{paper}", f"Claims of the {_OF[paper]}", columns, found, notes=notes, records=records,
                     file=f"claims-{paper}", words=[column.header for column in columns])  # fmt: skip
+
+
+def tally(found: Mapping[str, Table]) -> Lines:
+    """How many claims of a paper are confirmed and how many are not: by its own tables, then by each run, whose table
+    of claims stands under its name. Who judges none is left out."""
+    kinds, first = ("confirmed", "not confirmed", UNKNOWN), next(iter(found.values()))
+    sides = [("the paper's own tables", first, "printed_verdict")]
+    sides += [(name, each, "measured_verdict") for name, each in found.items()]
+    values = [
+        [name, *(sum(record[side].startswith(kind) for record in each.records) for kind in kinds), len(each.records)]
+        for name, each, side in sides
+    ]
+    values = [line for line in values if any(line[1:3])]
+    return Lines(["judged by", *kinds, "claims"], values, [[*map(str, line)] for line in values])
 
 
 def _record(claim: Claim, printed: Mapping, here: Mapping) -> dict[str, Any]:
