@@ -28,17 +28,22 @@ def row(**fields) -> dict:
     return {**found, "key": repr(cell_of(found))}
 
 
-def trials(label=0.5, query=2.0, parts=None, apart=None, count=2, **fields) -> list[dict]:
+def trials(label=0.5, query=2.0, parts=None, apart=None, count=2, slower=0.01, **fields) -> list[dict]:
     """Whole trials: `label` and `query` ms, `parts` {(under, phase): ms} and phases `apart` {phase: ms}; each trial is
-    a hundredth slower than the one before."""
+    `slower` than the one before by this share of the first."""
     out = []
     for trial in range(count):
-        slower = 1 + trial / 100
+        factor = 1 + trial * slower
         times = {("", "label"): label, **(parts or {}), **{("", name): ms for name, ms in (apart or {}).items()}}
         times["", "query"] = query
         for (under, phase), ms in times.items():
-            out.append(row(phase=phase, under=under, trial=trial, ms=ms * slower, **fields))
+            out.append(row(phase=phase, under=under, trial=trial, ms=ms * factor, **fields))
     return out
+
+
+def enough(**fields) -> list[dict]:
+    """As many trials as tell that they are stable, with the medians of two."""
+    return trials(count=10, slower=0.01 / 9, planned=10, **fields)
 
 
 def unguided(**fields) -> list[dict]:

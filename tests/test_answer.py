@@ -22,7 +22,7 @@ def query(dataset="kegg", impl="sequential", ms=(2.0, 2.0, 2.0), **other):
 
 def test_the_fastest_is_so_many_times_as_fast_as_the_next_and_a_lost_configuration_has_no_ratio():
     assert sentences(query(), query(impl="parallel", threads=2, ms=(6.0, 6.0, 6.0)))[0] == (
-        "Queries (random-100000-s1), d = 2, kegg: sequential d=2 dfs is 3.00 times as fast as "
+        "Queries (random-100000-s1), d = 2, kegg: sequential d=2 dfs is 3.00‡ times as fast as "
         "parallel d=2 dfs 2 threads."
     )
     lost = rows(impl="parallel", threads=2, status="timeout", ms=(None,), phase=None, reason="60 s")
@@ -38,7 +38,7 @@ def test_a_ratio_is_shown_from_low_to_high():
     quiet = ratio((4.0, 4.1, 4.2, 4.0), (2.0, 2.0, 2.1, 2.0))
     assert quiet.value == pytest.approx(4.05 / 2.0)
     assert quiet.interval.low < quiet.value < quiet.interval.high
-    assert str(quiet) == f"{quiet.interval.low:.2f} to {quiet.interval.high:.2f}"
+    assert str(quiet) == f"{quiet.interval.low:.2f} to {quiet.interval.high:.2f}‡"
     assert quiet.as_fast_as("dfs") == f"{quiet} times as fast as dfs"
 
 
@@ -47,7 +47,7 @@ def test_where_1_lies_in_the_interval_two_are_about_equal():
     assert noisy.interval.low < 1 < noisy.interval.high
     assert noisy.as_fast_as("dfs") == f"about equal to dfs ({noisy} times as fast)"
     (line, *_) = sentences(query(ms=(2.0, 6.0, 2.1, 9.0)), query(impl="dfs", dim=None, ms=(2.0, 4.1, 9.2, 4.0)))
-    assert line.endswith("kegg: dfs dfs is about equal to sequential d=2 dfs (0.23 to 2.25 times as fast).")
+    assert line.endswith("kegg: dfs dfs is about equal to sequential d=2 dfs (0.23 to 2.25‡ times as fast).")
 
 
 def test_where_a_side_is_unstable_no_verdict_is_given_and_the_ratio_is_marked():
@@ -61,8 +61,17 @@ def test_where_a_side_is_unstable_no_verdict_is_given_and_the_ratio_is_marked():
     apart = ratio([ms + 1 for ms in two_modes], steady)
     assert (apart.order, str(apart)[-1]) == (0, "†")
     calm = [ms if ms > 2 else 2.1 for ms in sorted(two_modes)[:10] * 2]
-    assert (ratio(calm, steady).order, ratio(calm, steady).marked) == (1, False)
+    assert (ratio(calm, steady).order, ratio(calm, steady).mark) == (1, "")
     assert ratio([9.0, 9.0], [1.0, 1.0]).order == 0, "two trials have no interval"
+
+
+def test_a_ratio_of_too_few_trials_is_marked_and_of_an_unstable_side_too_as_unstable():
+    steady = [2.0 + trial / 1000 for trial in range(10)]
+    two_modes = [6.0 + trial / 1000 + 2 * (trial % 2 == 1) for trial in range(10)]
+    few = steady[:9]
+    for sides, mark in (((steady, steady), ""), ((few, steady), "‡"), ((steady, few), "‡"), ((few, two_modes), "†")):
+        assert ratio(*sides).mark == mark
+        assert str(ratio(*sides)).endswith(mark or "0")
 
 
 def test_over_several_graphs_an_unstable_one_leaves_a_verdict_that_it_cannot_change():
@@ -71,7 +80,7 @@ def test_over_several_graphs_an_unstable_one_leaves_a_verdict_that_it_cannot_cha
     pairs = [tuple(cells(query(name, ms=times))[0] for times in (own, steady))
              for name, own in (("kegg", slower), ("human", two_modes))]  # fmt: skip
     found = ratios.of_cells(pairs, of_phase("query"))
-    assert (found.order, found.marked, str(found)[-1]) == (1, True, "†")
+    assert (found.order, found.mark, str(found)[-1]) == (1, "†", "†")
     assert ratios.of_cells(pairs[1:], of_phase("query")).order == 0
 
 
@@ -96,8 +105,8 @@ def test_the_first_of_a_sentence_is_never_the_slower():
     groups.append(rows("anthra", "dfs", dim=None, status="timeout", ms=(None,), phase=None, reason="60 s"))
     groups += [query(name, "parallel", threads=2, ms=(6.0, 6.1, 6.2)) for name in names]
     assert sentences(*groups)[0] == (
-        "Queries (random-100000-s1), d = 2, over 3 graphs: sequential d=2 dfs is 1.95 to 1.99 times as fast as "
-        "parallel d=2 dfs 2 threads; dfs dfs is 1.45 to 1.50 times as fast as sequential d=2 dfs (over 2 graphs)."
+        "Queries (random-100000-s1), d = 2, over 3 graphs: sequential d=2 dfs is 1.95 to 1.99‡ times as fast as "
+        "parallel d=2 dfs 2 threads; dfs dfs is 1.45 to 1.50‡ times as fast as sequential d=2 dfs (over 2 graphs)."
     )
 
 
@@ -106,7 +115,7 @@ def test_graphs_on_which_nothing_is_faster_are_won_by_nobody():
     groups = [query(name, ms=(1.0,) * 3) for name in names]
     groups += [query(name, "dfs", dim=None, ms=(1.0,) * 3 if name in names[5:] else (2.0,) * 3) for name in names]
     assert sentences(*groups)[1:3] == [
-        "  sequential d=2 dfs is the fastest on 5 of 7: 2.00 (agrocyc) times as fast as the next.",
+        "  sequential d=2 dfs is the fastest on 5 of 7: 2.00‡ (agrocyc) times as fast as the next.",
         "  The first two are about equal on kegg, xmark.",
     ]
 
@@ -119,9 +128,9 @@ def test_what_slows_a_trial_down_for_both_is_no_doubt_of_their_ratio():
 
 def test_a_ratio_of_which_not_every_answer_was_checked_or_of_two_trials_says_so():
     some = query(impl="parallel", ms=(6.0,) * 3, verified="sample of 10")
-    assert "is 3.00 (sampled) times as fast" in sentences(query(), some)[0]
+    assert "is 3.00‡ (sampled) times as fast" in sentences(query(), some)[0]
     few = query(ms=(1.0, 1.0)), query(impl="dfs", dim=None, ms=(4.0, 4.0))
-    said = "is not ranked against dfs dfs (4.00 (no interval) times as fast, by too few trials)"
+    said = "is not ranked against dfs dfs (4.00‡ (no interval) times as fast, by too few trials)"
     assert said in sentences(*few)[0]
 
 
@@ -164,7 +173,7 @@ def test_what_builds_no_index_is_not_called_fast_at_building_one():
     searched = [query(impl="dfs", dim=None), rows(impl="dfs", dim=None, phase="label", ms=(0.1,) * 3)]
     lines = sentences(*built, *searched)
     said = next(line for line in lines if line.startswith("Building"))
-    assert said.endswith("kegg: sequential d=2 dfs 2 threads is 1.50 times as fast as parallel d=2 dfs 2 threads.")
+    assert said.endswith("kegg: sequential d=2 dfs 2 threads is 1.50‡ times as fast as parallel d=2 dfs 2 threads.")
     assert not any(line.startswith("Building") for line in sentences(built[0], *searched))
 
 

@@ -113,7 +113,7 @@ def runs(tmp_path):
     ]  # fmt: skip
 
 
-def test_medians_changes_and_ratios_of_unstable_times_are_marked():
+def test_medians_changes_and_ratios_of_unstable_times_or_too_few_trials_are_marked():
     """Of three runs the times of the middle one drift, as nothing marked them."""
     drifting = [cell(ms=[40.0] * 10 + [60.0] * 10, at=at(1))]
     found = of_rows(cell(ms=steady(10.0, 1), at=at(0)), *drifting, cell(ms=steady(10.0, 2), at=at(2)))
@@ -124,6 +124,8 @@ def test_medians_changes_and_ratios_of_unstable_times_are_marked():
              for line in marks.lines]  # fmt: skip
     assert {*sides} == {(False, True, True), (True, False, True)}
     assert cells.notes[-1].startswith("†")
+    few = of_rows(cell(ms=steady(10.0, 1), at=at(0)), cell(ms=steady(10.0, 2, trials=3), at=at(1)))
+    assert [line[column][-1] == "‡" for line in tables(few)[0].lines] == [False, True]
 
 
 def test_the_command_lists_the_worst_first_and_each_cell_and_never_fails_for_a_mark(capsys, runs):

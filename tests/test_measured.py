@@ -58,10 +58,10 @@ def test_every_cell_has_a_line_of_its_own_with_filters_d_threads_and_batch():
 
 def test_times_are_medians_and_only_of_phases_that_were_timed():
     (line,) = shown(rows(ms=(1.0, 2.0, 90.0)), rows(phase="label", ms=(0.5,)))
-    assert (line["label ms"], line["query ms"]) == ("0.50", "2.00")
+    assert (line["label ms"], line["query ms"]) == ("0.50‡", "2.00‡")
     assert "ready ms" not in line
     (line,) = shown(timed())
-    assert line["ready ms"] == "3.00"
+    assert line["ready ms"] == "3.00‡"
 
 
 def test_sizes_have_units_and_columns_where_they_were_measured():

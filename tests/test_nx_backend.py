@@ -383,7 +383,9 @@ def test_the_costs_of_the_library_are_measured_and_every_answer_is_checked(diamo
     assert {line["part"] for line in lines} == set(costs.PARTS)
     assert {line["graph"] for line in lines if line["part"] == "networkx"} == {"diamond, random", "diamond, balanced"}
     costs.main([*words, "--part", "load"], standalone_mode=False)
-    assert "the first answer" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "the first answer" in out
+    assert "‡ of fewer than ten trials" in out
     monkeypatch.setattr(Backend, "has_path", staticmethod(lambda G, source, target: True))
     with pytest.raises(CheckFailed, match="an answer differs from that of has_path"):
         costs.networkx(diamond, 4000, 1)

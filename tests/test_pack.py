@@ -364,13 +364,15 @@ def test_check_says_what_is_in_a_pack(data, run, capsys):
     tells(capsys, 2, "is not a complete pack of a run", "pack", "--check", run.parent / "cut")
 
 
-def test_a_pack_says_how_many_cells_have_unstable_times(tmp_path, capsys):
+def test_a_pack_says_how_many_cells_have_unstable_times_or_too_few_trials(tmp_path, capsys):
     rows = [*trials(others=3.0), *trials(impl="parallel", threads=2, others=0.0)]
     path = tmp_path / "pack"
-    said = "UNSTABLE TIMES in 1 cell: † stands after their numbers"
-    assert said in succeeds(capsys, "pack", stored(tmp_path / "run", rows), "--out", path)[0]
-    assert said in call(capsys, "pack", "--check", path)[1]
-    assert "†" in succeeds(capsys, "report", path)[0]
+    packed = succeeds(capsys, "pack", stored(tmp_path / "run", rows), "--out", path)[0]
+    checked, reported = call(capsys, "pack", "--check", path)[1], succeeds(capsys, "report", path)[0]
+    for mark, said in (("†", "UNSTABLE TIMES"), ("‡", "TOO FEW TRIALS to tell")):
+        assert f"{said} in 1 cell: {mark} stands after their numbers" in packed
+        assert f"{said} in 1 cell: {mark} stands after their numbers" in checked
+        assert mark in reported
     succeeds(capsys, "pack", stored(tmp_path / "quiet", rows[len(rows) // 2 :]), "--out", tmp_path / "stable")
     assert "UNSTABLE" not in call(capsys, "pack", "--check", tmp_path / "stable")[1]
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from commands import ROOT, call
 from outcomes import tells
-from stored import ENVIRONMENT, store, trials, unguided
+from stored import ENVIRONMENT, enough, store, trials, unguided
 
 from grailbench.compare.stability import varies
 from grailbench.errors import InputError
@@ -140,13 +140,13 @@ def page(tmp_path):
     gpu = {"search": None, "filters": "level,tree", "impl": "gpu-fused", "apart": {"ready": 40.0}}
     none = {"counters": {"searches": 0}}
     rows = [
-        *trials(label=4.0, query=20.0, counters={"searches": 300}, apart={"ready": 8.0}, index_bytes=36180),
-        *trials(label=4.0, query=30.0, dim=1, apart={"ready": 8.0}),
-        *trials(label=9.0, query=10.0, dataset="human", verified="sample of 1,000", apart={"ready": 20.0}),
-        *trials(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu, **none),
-        *trials(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu, **none),
-        *trials(label=3.0, dataset="kegg-like", apart={"ready": 9.0}),
-        *trials(label=2.0, impl="parallel", threads=16),
+        *enough(label=4.0, query=20.0, counters={"searches": 300}, apart={"ready": 8.0}, index_bytes=36180),
+        *enough(label=4.0, query=30.0, dim=1, apart={"ready": 8.0}),
+        *enough(label=9.0, query=10.0, dataset="human", verified="sample of 1,000", apart={"ready": 20.0}),
+        *enough(label=1.0, query=0.5, parts={("label", "on_device"): 0.25}, **gpu, **none),
+        *enough(label=1.0, query=0.5, dataset="human", parts={("label", "on_device"): 0.5}, **gpu, **none),
+        *enough(label=3.0, dataset="kegg-like", apart={"ready": 9.0}),
+        *enough(label=2.0, impl="parallel", threads=16),
     ]
     store(tmp_path / "run", rows)
 
@@ -188,7 +188,7 @@ TABLE = """graphs = ["human", "kegg"]
 def test_a_table_has_a_line_a_graph_and_ratios_of_its_columns(page):
     assert lines(page(TABLE)) == [
         "| graph | one core | device | device alone | from edges |",
-        "| human | 9.04 [1] | 0.502 | 18.0× [1] | 0.50× [1] |",  # the device's time is not sampled
+        "| human | 9.05 [1] | 0.502 | 18.0× [1] | 0.50× [1] |",  # the device's time is not sampled
         "| kegg | 4.02 | 0.251 | 16.0× | 0.20× |",
         "- [1] sampled: not every answer was checked",
     ]
@@ -225,7 +225,7 @@ def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
     )
     assert lines(page(f'graphs = ["human", "kegg"]\n[columns]\n{columns}')) == [
         "| graph | one core | all cores | ratio |",
-        "| human [1,2] | 9.04 | – | – |",
+        "| human [1,2] | 9.05 | – | – |",
         "| kegg | 4.02 [2] | 2.01 [3] | 0.50× [3,2] |",
         "- [1] sampled: not every answer was checked",
         "- [2] sequential d=2 dfs",
@@ -236,7 +236,7 @@ def test_the_best_of_a_place_is_the_fastest_there_and_is_named(page):
 def test_what_keeps_no_index_is_never_the_fastest_to_build_one(page):
     columns = '"built" = "best-cpu ready"\n"asked" = "best-cpu query"\n'
     path = page(columns)
-    rows = trials(impl="dfs", dim=0, query=1.0, index_bytes=0, apart={"ready": 0.1})
+    rows = enough(impl="dfs", dim=0, query=1.0, index_bytes=0, apart={"ready": 0.1})
     store(path.parent / "search", rows)
     described(path, f'run = ["run", "search"]\ngraphs = ["kegg"]\n[columns]\n{columns}')
     assert lines(path)[1:] == ["| kegg | 8.04 [1] | 1.00 [2] |", "- [1] sequential d=2 dfs", "- [2] dfs d=0 dfs"]
@@ -246,7 +246,7 @@ def test_the_fastest_to_build_is_so_whatever_it_was_asked(page):
     columns = '"built" = "best-cpu ready"\n"asked" = "best-cpu query"\n'
     where = 'where = {queries = ["random-100000", "random-10"]}\ngraphs = ["kegg"]'
     path = page(columns, where)
-    rows = trials(
+    rows = enough(
         impl="core", dim=0, query_set="random-10-s1", queries=10, query=0.5, index_bytes=9, apart={"ready": 0.25}
     )
     store(path.parent / "few", rows)
@@ -259,7 +259,7 @@ def test_what_was_not_measured_is_a_dash_and_means_leave_it_out(page):
     body = 'mean = true\n[columns]\nlabel = "sequential label"\nratio = "label / gpu-fused label"'
     assert lines(page(body))[1:5] == [
         "| kegg | 4.02 | 4.00× |",
-        "| human [1] | 9.04 | 9.00× |",
+        "| human [1] | 9.05 | 9.00× |",
         "| kegg-like | 3.02 | – |",
         "| geometric mean [1] | 4.79 | 6.00× |",
     ]
@@ -335,7 +335,7 @@ def test_a_table_of_the_report_is_put_there_whole(page):
 def core(query, **fields):
     """Trials of `core`, which has no label pairs."""
     given = {"impl": "core", "dim": None, "search": None, "filters": None, "order": None}
-    return trials(label=0.25, query=query, **given, **fields)
+    return enough(label=0.25, query=query, **given, **fields)
 
 
 @pytest.mark.parametrize(
@@ -390,6 +390,27 @@ def test_numbers_of_unstable_times_are_marked_and_written_only_if_that_is_said(p
     for form in ("markdown", "latex"):
         text = call(capsys, "report", tmp_path / "run", "--format", form)[1]
         assert {"markdown": "4.02†", "latex": "4.02\\dag{}"}[form] in text
+
+
+def test_numbers_of_too_few_trials_are_marked_and_written_and_an_unstable_part_is_the_worse(page, tmp_path, capsys):
+    table = TABLE.replace('"human", ', "")
+    path, device = page(table), {"impl": "gpu-fused", "search": None, "filters": "level,tree"}
+    parts = {"parts": {("label", "on_device"): 0.25}, "apart": {"ready": 40.0}}
+    few = [*trials(label=4.0, count=3, planned=3, apart={"ready": 8.0}), *enough(label=1.0, **device, **parts)]
+    store(tmp_path / "run", few)
+    assert call(capsys, "report", "--into", path)[0] == 0, "they are not refused"
+    said = "- ‡ of fewer than ten trials: too few to tell whether it is stable."
+    assert lines(path)[1:] == ["| kegg | 4.04‡ | 0.251 | 16.1×‡ | 0.20×‡ |", said]
+    text = call(capsys, "report", tmp_path / "run", "--format", "latex")[1]
+    assert "4.04\\ddag{}" in text
+    described(path, 'run = "run"\nsay = "It takes {a}."\ncolumns = {a = "sequential label"}\n')
+    assert made(path) == "It takes 4.04‡. (‡ of fewer than ten trials)"
+    described(path, f'run = "run"\n{table}')
+    busy = [row | {"others": 1.5} if row["impl"] == "gpu-fused" else row for row in few]
+    store(tmp_path / "run", busy, {"cores": 2})
+    *_, found, unstable, scarce = lines(path)
+    assert found == "| kegg | 4.04‡ | 0.251† | 16.1×† | 0.20×† |"
+    assert (unstable[:3], scarce[:3]) == ("- †", "- ‡")
 
 
 def test_records_are_drawn_as_bars_of_their_parts(tmp_path, capsys):
@@ -476,8 +497,8 @@ def test_the_floor_from_edges_is_the_bus_or_the_devices_memory(page, tmp_path):
         (tmp_path / "limits" / "limits.json").write_text(json.dumps(document))
         return lines(path)[1]
 
-    assert floor_with(1000.0) == "| kegg | 0.0840 | 95.2× |"  # 16 of 0.5 M, 12 of 1 M, and 32 of 2 M
-    assert floor_with(4000.0) == "| kegg | 0.0800 | 100× |"  # 8 of 0.5 M on the bus
+    assert floor_with(1000.0) == "| kegg | 0.0840 | 95.2×‡ |"  # 16 of 0.5 M, 12 of 1 M, and 32 of 2 M
+    assert floor_with(4000.0) == "| kegg | 0.0800 | 100×‡ |"  # 8 of 0.5 M on the bus
     with pytest.raises(InputError, match="no ceilings of a GPU"):
         made(page('[columns]\nfloor = "gpu-fused floor"'))
 
@@ -558,16 +579,17 @@ def test_records_beside_a_page_are_a_table(tmp_path):
         _ = Page(path).renewed
 
 
-def test_times_of_a_record_that_is_unstable_are_marked_and_its_counts_are_not(tmp_path):
+def test_times_of_a_record_that_is_unstable_or_of_few_are_marked_and_its_counts_are_not(tmp_path):
     rows = [
         {"what": "a", "pairs": 7, "ms": 1.5, "unstable": True},
         {"what": "b", "pairs": 7, "ms": 1.5, "unstable": False},
+        {"what": "c", "pairs": 7, "ms": 1.5, "few": True},
     ]
     (tmp_path / "costs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     path = tmp_path / "page.md"
     path.write_text("<!-- grailbench it -->\n<!-- end -->\n")
     described(path, 'records = "costs.jsonl"\n[columns]\n"" = "what"\npairs = "pairs"\n"ms" = "ms"\n')
-    assert lines(path)[1:3] == ["| a | 7 | 1.50† |", "| b | 7 | 1.50 |"]
+    assert lines(path)[1:4] == ["| a | 7 | 1.50† |", "| b | 7 | 1.50 |", "| c | 7 | 1.50‡ |"]
     with pytest.raises(InputError, match="1 block with numbers of unstable times"):
         Page(path).write()
 

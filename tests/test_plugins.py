@@ -180,7 +180,7 @@ def test_a_plugin_is_not_ours_in_a_ranking():
             *trials(query=4.0, **theirs | {"impl": "peer:a", "distribution": None})]  # fmt: skip
     table = next(each for each in rankings.rivals(cells(rows)) if each.name.startswith("rivals-random"))
     line = dict(zip(table.headers, table.lines[0], strict=True))
-    assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1", "mine", "2.00")
+    assert (line["ours, one thread"], line["who"], line["ratio"]) == ("20.1‡", "mine", "2.00‡")
     swept = trials(query=9.0, label=0.1, **theirs | {"impl": "sweep", "index_bytes": 0, "distribution": None})
     assert [each.cell.ours for each in costs.against_sweep(cells(rows + swept))] == [True, False, False]
 

@@ -64,14 +64,14 @@ TWO_GRAPHS = [
 def test_the_best_of_ours_stands_against_the_best_of_the_others_on_each_graph():
     kegg = line(TWO_GRAPHS, "rivals-random-100000-s1", "kegg")
     assert kegg == {
-        "graph": "kegg", "ours, one thread": "20.0", "ours, all threads": "10.0", "others": "40.0", "who": "peer:a",
-        "ratio, one thread": "0.50", "ratio, all threads": "0.25",
+        "graph": "kegg", "ours, one thread": "20.0‡", "ours, all threads": "10.0‡", "others": "40.0‡", "who": "peer:a",
+        "ratio, one thread": "0.50‡", "ratio, all threads": "0.25‡",
     }  # fmt: skip
     assert line(TWO_GRAPHS, "rivals-random-100000-s1", "human")["who"] == "peer:b"
     mean = line(TWO_GRAPHS, "rivals-random-100000-s1", "geometric mean")
-    assert (mean["who"], mean["ratio, one thread"], mean["ratio, all threads"]) == ("2 graphs", "1.41", "1.41")
+    assert (mean["who"], mean["ratio, one thread"], mean["ratio, all threads"]) == ("2 graphs", "1.41‡", "1.41‡")
     worst = line(TWO_GRAPHS, "rivals-random-100000-s1", "largest ratio")
-    assert (worst["who"], worst["ratio, one thread"], worst["ratio, all threads"]) == ("human", "4.00", "8.00")
+    assert (worst["who"], worst["ratio, one thread"], worst["ratio, all threads"]) == ("human", "4.00‡", "8.00‡")
 
 
 def test_a_cell_that_was_lost_is_counted_and_never_the_best():
@@ -79,7 +79,7 @@ def test_a_cell_that_was_lost_is_counted_and_never_the_best():
     rows += [*gone("d", "timeout", dataset="human"), *gone("d", "timeout", query_set=BALANCED)]
     places = table(rows, "rivals")
     found = {line[1]: line[2:5] for line in places.lines}
-    assert found["peer:c"] == ["1 of 2", "1 timeout", "3.16"]  # the lost graph counts 10
+    assert found["peer:c"] == ["1 of 2", "1 timeout", "3.16‡"]  # the lost graph counts 10
     assert found["peer:d"] == ["0 of 2", "1 timeout, 1 out of memory", "–"]
     assert found["peer:a"][:2] == ["2 of 2", ""]
     assert len(places.lines) == 6
@@ -102,15 +102,15 @@ def test_what_keeps_no_index_has_no_build_and_no_size():
     assert line(rows, "rivals-build", "kegg")["who"] == "peer:a"
     assert line(rows, "rivals-bytes", "kegg")["who"] == "peer:a"
     assert line(rows, "rivals", "peer:nothing")["build"] == "–"
-    assert line(rows, "rivals", "peer:nothing")["random, a pair"] == "1.00"
+    assert line(rows, "rivals", "peer:nothing")["random, a pair"] == "1.00‡"
 
 
 def test_a_part_of_a_query_set_is_compared_by_the_time_of_a_pair_and_named():
     part = {"query_set": "random-100000-s1-first-1000", "queries": 1000}
     rows = [*ours(query=2.0), *peer("a", query=400.0), *peer("slow", query=1.0, **part)]
     kegg = line(rows, "rivals-random-100000-s1", "kegg")
-    assert (kegg["others"], kegg["who"], kegg["ratio"]) == ("1,000", "peer:slow (first 1,000 pairs)", "0.02")
-    assert line(rows, "rivals", "peer:slow (first 1,000 pairs)")["random, a pair"] == "50.0"
+    assert (kegg["others"], kegg["who"], kegg["ratio"]) == ("1,000‡", "peer:slow (first 1,000 pairs)", "0.02‡")
+    assert line(rows, "rivals", "peer:slow (first 1,000 pairs)")["random, a pair"] == "50.0‡"
     assert not any("first" in name for each in rankings.rivals(cells(rows)) for name in [each.name])
 
 
@@ -141,8 +141,8 @@ def test_the_ratio_of_trials_has_its_interval_in_brackets():
     rows = [row for n, ms in enumerate((1.0, 1.1, 1.2, 1.3)) for row in
             [*ours(query=ms), *peer("a", query=4 * ms)] for row in [row | {"trial": n}]]  # fmt: skip
     kegg = line(rows, "rivals-random-100000-s1", "kegg")
-    assert kegg["ratio"] == "0.25 (0.25)"
-    assert line(rows, "rivals", "peer:a")["random, a pair"] == "4.00 (4.00)"
+    assert kegg["ratio"] == "0.25‡ (0.25)"
+    assert line(rows, "rivals", "peer:a")["random, a pair"] == "4.00‡ (4.00)"
 
 
 @pytest.mark.slow
@@ -296,7 +296,7 @@ def test_efficiency_is_the_rate_over_that_of_one_worker_times_the_workers():
     assert found["kegg", 2][1] == pytest.approx(0.8)
     assert found["kegg", 4][1] is None
     (table,) = rankings.workers(cells(rows))
-    assert table.lines[1][4:] == ["15.8", "0.800 (0.80)", "0.800 (0.80)"]
+    assert table.lines[1][4:] == ["15.8", "0.800‡ (0.80)", "0.800‡ (0.80)"]
     assert table.data["efficiency"].tolist() == pytest.approx([1.0, 0.8, 0.25])
 
 
@@ -321,6 +321,6 @@ def test_a_report_has_the_table():
 def test_pairs_asked_one_at_a_time_are_ranked_apart_and_sets_of_one_kind_are_told_apart():
     other = {"query_set": "random-9-s1"}
     rows = [*ours(apart={"single": 7.0}), *peer("a", apart={"single": 5.0}), *ours(**other), *peer("a", **other)]
-    assert line(rows, "rivals-single-random-100000-s1", "kegg")["ratio"] == "1.40"
+    assert line(rows, "rivals-single-random-100000-s1", "kegg")["ratio"] == "1.40‡"
     heads = table(rows, "rivals").headers
     assert {"random-9-s1, a pair", "random-100000-s1, a pair", "random-100000-s1, one at a time"} <= set(heads)

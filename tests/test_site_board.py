@@ -8,7 +8,7 @@ from boards import decoded, source
 from hypothesis import given
 from hypothesis import strategies as st
 from markup import Page
-from stored import HOSTILE, everything, lost, trials
+from stored import HOSTILE, enough, everything, lost, trials
 
 from grailbench.report.site import board
 from grailbench.report.site.board import NUMBERS, encoded, natural, numbers
@@ -71,6 +71,11 @@ def test_a_cell_that_is_not_sound_has_no_number_and_says_why():
 def test_unstable_cells_are_called_that():
     (row,) = decoded(encoded(entries_of(source([each | {"others": 1.5} for each in trials()], {"cores": 2}))))
     assert row["Status"] == "unstable"
+
+
+def test_cells_have_the_marks_of_their_times():
+    rows = [*enough(), *trials(dim=3), *enough(dim=4, others=1.5)]
+    assert encoded(entries_of(source(rows, {"cores": 2})))["marks"] == ["", "‡", "†"]
 
 
 def test_names_that_try_to_be_code_are_text():

@@ -7,7 +7,7 @@ import pytest
 from boards import DESK, PHONE, source
 from markup import Page
 from sites import built, runs
-from stored import trials
+from stored import enough, trials
 
 from grailbench.errors import InputError
 from grailbench.report.figure import Axis, Figure, Mark, Marks, Panel, fewer
@@ -63,11 +63,12 @@ def test_a_machine_that_compared_more_implementations_with_stable_times_gives_th
 
 
 def test_six_columns_say_winner_time_runner_up_ratio_and_stability():
-    page = Page(home.block(entries_of([three(query=9.0), three(impl="core", query=3.0)])))
-    cells = [text for _, text in page.all("td")]
-    assert cells[0] == "core d=2 dfs"
-    assert cells[1].startswith("30.3 ns (30.0 to 30.6)")
-    assert cells[2:] == ["sequential d=2 dfs", "3.00× as long", "yes"]
+    def texts(of):
+        page = Page(home.block(entries_of([of(query=9.0), of(impl="core", query=3.0)])))
+        return [text for _, text in page.all("td")]
+
+    assert texts(enough) == ["core d=2 dfs", "30.1 ns (30.1 to 30.2)", "sequential d=2 dfs", "3.00× as long", "yes"]
+    assert texts(three)[1:] == ["30.3 ns (30.0 to 30.6)‡", "sequential d=2 dfs", "3.00‡× as long", "unknown"]
 
 
 def test_the_picture_has_the_fastest_configuration_of_each_implementation_at_a_place():

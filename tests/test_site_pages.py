@@ -4,7 +4,7 @@ that lack something."""
 import numpy as np
 import pandas as pd
 import pytest
-from stored import ENVIRONMENT, HOSTILE, everything, lost, made, row, trials
+from stored import ENVIRONMENT, HOSTILE, enough, everything, lost, made, row, trials
 
 from grailbench.compare import measures, stability
 from grailbench.compare.ratios import EQUAL, UNCLEAR
@@ -155,7 +155,7 @@ def test_a_cell_without_a_time_is_a_loss_with_its_status_and_reason():
     page = page_of("core", "reachability", shown)
     at = table(page, "against")
     assert at.lines[0][2] == "wrong [1]"
-    assert at.notes[-1] == "[1] pair 17 is"
+    assert at.notes[-2] == "[1] pair 17 is"
     assert at.links[0][2] == f"../{shown[-1].address}"
     assert table(page, "troubled").lines[0][3] == "wrong [1]"
     assert rounds("core", "reachability", shown)[0].verdict == LOSES
@@ -305,6 +305,14 @@ def test_index_of_graphs_has_a_line_each_and_the_best_time_with_its_machine():
     assert at["10,000 answers: ms"]["kegg"] == pytest.approx((3.0 + 1.0) * 1.005)
     assert np.isnan(at["10,000 answers: ms"]["b"])
     assert at.machine["kegg"] == "Test CPU, 2 cores"
+
+
+def test_a_cell_of_too_few_trials_is_marked_and_says_so():
+    few, many = (made(rows).cells for rows in (trials(), enough()))
+    shown = [runs._group(each, stability.verdicts(each))["cells"][0] for each in (few, many)]
+    assert [{mark for *_, mark in each["phases"]} for each in shown] == [{"‡"}, {""}]
+    assert "stability unknown: 2 trials, 10 are needed to tell" in shown[0]["about"]
+    assert "stability" not in shown[1]["about"]
 
 
 def test_a_cell_says_how_large_it_was():

@@ -116,11 +116,24 @@ def test_times_of_several_seeds_differ_by_what_they_are_asked_and_may_yet_drift(
     assert over_seeds(slower).rules == ("drift",)
 
 
+def test_numbers_of_unstable_cells_and_of_too_few_trials_have_marks_and_the_first_is_the_worse():
+    def of(**fields):
+        return cells(cell(**fields))[0]
+
+    calm, few, shaky = of(), of(ms=[1.0, 1.1, 1.2]), of(ms=modes(1))
+    assert [stability.mark(each) for each in (calm, few, shaky, of(ms=[1.0], status="timeout"))] == ["", "‡", "†", ""]
+    assert [stability.mark(*each) for each in ((), (calm, few), (shaky, few), (few, shaky))] == ["", "‡", "†", "†"]
+    assert [stability.mark(each, phases=("label",)) for each in (few, shaky)] == ["‡", ""]
+    seeds = [row for seed in range(10) for row in cell(ms=[1.0], planned=1, seed=seed, query_set=f"random-9-s{seed}")]
+    assert [stability.mark(*cells(rows)) for rows in (seeds, seeds[:9])] == ["", "‡"]
+
+
 def test_too_few_trials_are_unknown_and_not_unstable():
     said = judged([1.0, 9.0, 3.0])
     assert (said.stable, said.word, said.few) == (True, "unknown", 3)
     assert judged([1.0, 9.0, 3.0], BUSY).word == "unstable"
     assert judged([0.01, 0.04] * 10).word == judged([1.0], status="timeout").word == "unknown", "noise, and no times"
+    assert judged([0.01]).few == 1
     (both,) = cells([*cell(ms=[0.01, 0.04] * 10, phase="label"), *cell()])
     assert verdict(both).word == "stable"
 

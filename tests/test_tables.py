@@ -42,6 +42,12 @@ def test_report_warns_of_drift_and_its_files_hold_the_statistics(tmp_path):
     assert (line["stability"], line["unstable_by"]) == ("unstable", "drift")
 
 
+def test_means_of_too_few_trials_are_marked_in_the_table_of_all_cells():
+    report = document.make(made(rows(ms=(3.0,) * 2) + rows("human", ms=(3.0,) * 10), ENVIRONMENT))
+    headers, lines, _ = parts(details(report.run.cells, report.verdicts))
+    assert [line[headers.index("mean")] for line in lines] == ["3.00‡", "3.00"]
+
+
 def test_rows_of_one_configuration_make_one_cell_with_its_phases():
     (cell,) = cells(rows() + rows(phase="label", ms=(0.5,)) + rows(phase="sort", under="label"))
     assert set(cell.phases) == {("", "query"), ("", "label"), ("label", "sort")}
@@ -141,7 +147,7 @@ def test_seeds_of_one_trial_each_are_one_cell_with_means_and_the_least_and_the_g
     assert (cell.seed, cell.query_set, cell.trials, cell.status) == (None, "random-100000", 3, "ok")
     shown = beside.table(built(*seeds))
     line = dict(zip(shown.headers, next(line for line in shown.lines if line[0] == "Kegg"), strict=True))
-    assert (line["Positive Queries"], line["Sequential DFS"]) == ("20300 (20000 to 20600)", "4.00")
+    assert (line["Positive Queries"], line["Sequential DFS"]) == ("20300 (20000 to 20600)", "4.00‡")
     apart = [row | {"planned": 2} for group in seeds for row in group]
     assert [each.seed for each in cells(apart)] == [1, 2, 7]  # of more trials each is a cell
 
@@ -195,14 +201,14 @@ def test_bad_cell_shows_its_status_instead_of_a_time(status):
 
 
 def test_incomplete_cell_shows_how_many_trials_it_has():
-    assert "3.00 (2 of 20)" in table_markdown(built(rows(), planned=20))
+    assert "3.00 (2 of 20)‡" in table_markdown(built(rows(), planned=20))
 
 
 @pytest.mark.parametrize(("ms", "said"), [(1800.0, True), (82.0, False)])
 def test_a_ratio_far_from_1_carries_the_known_reason(ms, said):
     page = table_markdown(built(rows("uniprotenc_22", phase="label", ms=(ms,)), name="2.6"))
     printed = published.table("2.6").number("uniprotenc_22", "Index CT")
-    assert (f"{ms / printed:.2f} [" in page) == said
+    assert (f"{ms / printed:.2f}‡ [" in page) == said
     assert ("children are visited in random order" in page) == said
 
 

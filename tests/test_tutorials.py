@@ -35,7 +35,9 @@ def commands(text, **names):
 
 def as_printed(line):
     """A pattern of a line of output: its words, any times, and any numbers of threads and trials."""
-    words = (re.escape(word) if not re.fullmatch(r"\d+\.\d\d|\d{1,2}", word) else r"[\d.,]+†?" for word in line.split())
+    words = (
+        re.escape(word) if not re.fullmatch(r"\d+\.\d\d|\d{1,2}", word) else r"[\d.,]+[†‡]?" for word in line.split()
+    )
     return r"\s*" + r"\s+".join(words) + r"\s*"
 
 

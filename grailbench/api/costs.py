@@ -22,14 +22,13 @@ import numpy as np
 
 from grailbench.api.building import build, load
 from grailbench.api.graph import Graph
-from grailbench.compare.stability import varies
+from grailbench.compare.stability import LEAST_TRIALS, mark_of_record, varies
 from grailbench.errors import CheckFailed, GrailbenchError, InputError, MachineLacks, install
 from grailbench.problems.contract import NoTimer
 from grailbench.report.render import terminal
 from grailbench.report.table import Table, marked
 from grailbench.util import temporary
 from grailbench.util.screen import put
-from grailbench.util.words import MARK
 
 PEER = "peer:pyreachability-grail"
 Costs = list[dict[str, Any]]  #: see `_costs`
@@ -147,7 +146,7 @@ def _answered(function: Callable[..., Any], pairs: list[tuple[Any, Any]]) -> lis
 def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> Costs:
     """A record for each median: part, graph, what, calls (questions of a round; 0 where it is an opening), ms, beside
     (this time over the first, None for that and for openings), ns (nanoseconds a question), and whether the rounds of
-    either are `unstable`."""
+    either are `unstable`, or too `few` to tell."""
     medians = {what: median(ms) for what, ms in times.items()}
     base, *_ = medians.values()
     shaky = {what: varies(ms) for what, ms in times.items()}
@@ -156,7 +155,7 @@ def _costs(part: str, graph: str, calls: int, times: dict[str, list[float]]) -> 
         {
             "part": part, "graph": graph, "what": what, "calls": calls, "ms": ms,
             "beside": ms / base if at and calls else None, "ns": 1e6 * ms / calls if calls else None,
-            "unstable": shaky[what] or bool(first and calls),
+            "unstable": shaky[what] or bool(first and calls), "few": len(times[what]) < LEAST_TRIALS,
         } for at, (what, ms) in enumerate(medians.items())
     ]  # fmt: skip
 
@@ -165,7 +164,7 @@ def table(costs: Costs) -> Table:
     """The costs of a part."""
 
     def text(cost: dict[str, Any], key: str, places: int) -> str:
-        return f"{cost[key]:,.{places}f}" + MARK * (cost["unstable"] and key != "calls") if cost[key] else ""
+        return f"{cost[key]:,.{places}f}" + mark_of_record(cost) * (key != "calls") if cost[key] else ""
 
     heads = ["graph", "what", "questions", "ms", "ns each", "over the first"]
     lines = [[each["graph"], each["what"], text(each, "calls", 0), text(each, "ms", 3), text(each, "ns", 0),

@@ -37,23 +37,25 @@ def pack(run, out, redact, check, as_json):
       grailbench pack results/runs/2025-01-31-quickstart --redact
       grailbench pack --check mine.pack.zip
     """
-    from grailbench.compare.stability import is_unstable
+    from grailbench.compare.stability import mark
     from grailbench.harness import plugins, submission
 
     if check and (out or redact):
         raise click.UsageError("--check goes without --out and --redact")
     found = submission.judge(run) if check else submission.submit(run, out, redact)
-    environment, unstable = found.run.environment, sum(map(is_unstable, found.run.cells))
+    environment, marked = found.run.environment, Counter(map(mark, found.run.cells))
     facts = {
         "path": str(found.path), "run": found.run.name, "machine": found.run.machine,
         "fingerprint": found.run.fingerprint, "cells": len(found.run.cells),
-        "statuses": Counter(cell.status for cell in found.run.cells), "unstable": unstable,
+        "statuses": Counter(cell.status for cell in found.run.cells), "unstable": marked[words.MARK],
+        "few": marked[words.FEW],
         "commit": environment.get("commit"),
         "plugins": plugins.sentences(environment), "clean": found.clean, "redacted": found.redacted,
     }  # fmt: skip
     marks = [] if found.clean else ["NOT FROM A CLEAN COMMIT: nobody can repeat it"]
-    if unstable:
-        marks.append(f"UNSTABLE TIMES in {words.count(unstable, 'cell')}: {words.MARK} stands after their numbers")
+    for its, what in ((words.MARK, "UNSTABLE TIMES"), (words.FEW, "TOO FEW TRIALS to tell")):
+        if marked[its]:
+            marks.append(f"{what} in {words.count(marked[its], 'cell')}: {its} stands after their numbers")
     if check:
         facts |= {"verified": found.methods, "graphs": found.graphs, "faults": found.faults}
         show(as_json, [facts], [f"{found.path}: a whole pack", *marks, *sheet(facts)])

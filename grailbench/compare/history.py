@@ -15,7 +15,7 @@ import numpy as np
 
 from grailbench.compare import runs as comparing
 from grailbench.compare.runs import CellChange, Change, CounterChange, Gate, TimeChange
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.errors import NothingMeasured
 from grailbench.harness import machines, plugins
 from grailbench.harness.cells import Cell, Run, of_machine
@@ -43,9 +43,9 @@ class Point:
         samples = (cell.sample(phase) for _, cell in self.found if cell.sound)
         return [float(np.median(sample)) for sample in samples if sample.size]
 
-    def unstable(self, phase: str) -> bool:
-        """True if a run's times of a phase are unstable."""
-        return any(is_unstable(cell, (phase,)) for _, cell in self.found)
+    def mark(self, phase: str) -> str:
+        """The mark of its times of a phase (`stability.mark`)."""
+        return mark(*(cell for _, cell in self.found), phases=(phase,))
 
     def spread(self, phase: str) -> Interval | None:
         """From the least to the greatest of its medians; of a single run the 95 % interval of the median."""

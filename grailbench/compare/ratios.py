@@ -3,7 +3,7 @@
 A ratio is one of medians, over several graphs the geometric mean of these, and is shown as its 95 % bootstrap interval,
 from low to high. Where 1 lies in the interval the two are `EQUAL`. The verdict is `UNCLEAR` where there is no interval,
 as of one or two trials, and above unstable cells (`compare.stability`): of one graph, or where every graph has one, or
-where 1 may lie in the interval because of some. A ratio with an unstable cell carries `words.MARK`.
+where 1 may lie in the interval because of some. A ratio carries the mark of its cells (`stability.mark`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from grailbench.compare.measures import Measure, Trials
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import is_unstable, mark
 from grailbench.harness.cells import Cell
 from grailbench.harness.statistics import Interval, interval_of, resampled
-from grailbench.util.words import BLANK, MARK, multiple
+from grailbench.util.words import BLANK, multiple
 
 EQUAL, UNCLEAR = "about equal", "unclear"
 FEW = 3  #: with fewer trials of one side there is no interval
@@ -30,7 +31,7 @@ class Ratio(NamedTuple):
 
     interval  the 95 % bootstrap interval; None with fewer than `FEW` trials of one side
     sampled   True if not every answer of both was checked
-    marked    True if a cell is unstable
+    mark      that of the cells, '' for none (`stability.mark`)
     unstable  True if no verdict can be given for that
     exact     True of sizes, which have no interval and need none
     """
@@ -38,7 +39,7 @@ class Ratio(NamedTuple):
     value: float
     interval: Interval | None = None
     sampled: bool = False
-    marked: bool = False
+    mark: str = ""
     unstable: bool = False
     exact: bool = False
 
@@ -63,7 +64,7 @@ class Ratio(NamedTuple):
     def __str__(self) -> str:
         notes = ["no interval"] * (self.interval is None and not self.exact) + ["sampled"] * self.sampled
         shown = _bound(self.value) if self.interval is None else span(self.interval, _bound)
-        return shown + MARK * self.marked + (f" ({', '.join(notes)})" if notes else "")
+        return shown + self.mark + (f" ({', '.join(notes)})" if notes else "")
 
     def as_fast_as(self, other: str) -> str:
         """'2.95 to 3.10 times as fast as dfs', 'about equal to dfs (0.93 to 1.10 times as fast)', or
@@ -98,14 +99,15 @@ def of_cells(pairs: Iterable[tuple[Cell, Cell]], measure: Measure, paired: bool 
     if measure.exact:
         return Ratio(value, sampled=sampled, exact=True)
     shaky = [any(is_unstable(cell, measure.phases) for cell in pair) for pair in pairs]
+    its = mark(*chain(*pairs), phases=measure.phases)
     if any(min(map(len, both)) < FEW for both in trials):
-        return Ratio(value, None, sampled, any(shaky), any(shaky))
+        return Ratio(value, None, sampled, its, any(shaky))
     draws = []
     for at, (one, other) in enumerate(trials, 1):
         same = paired and one.keys() == other.keys()
         draws.append(_draws(tuple(one.values()), 2 * at) / _draws(tuple(other.values()), 2 * at + (not same)))
     interval = interval_of(np.exp(np.mean(np.log(draws), axis=0)))
-    return Ratio(value, interval, sampled, any(shaky), all(shaky) or (any(shaky) and _may_be_1(trials, draws, shaky)))
+    return Ratio(value, interval, sampled, its, all(shaky) or (any(shaky) and _may_be_1(trials, draws, shaky)))
 
 
 def _median(trials: Trials) -> float:

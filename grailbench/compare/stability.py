@@ -1,5 +1,6 @@
-"""Whether the times of a cell can be trusted: the verdict, by stated rules, and what is said of unstable times, with
-the commands that help. 'Stability' of the docs has the rates of false alarms and the power of each.
+"""Whether the times of a cell can be trusted: the verdict, by stated rules, the mark of numbers that are made of them,
+and what is said of unstable times, with the commands that help. 'Stability' of the docs has the rates of false alarms
+and the power of each.
 
 load       other programs, or a hypervisor, took more than a tenth of the cores while the cell was timed
            (`harness.load`); of older runs: the load average was high when a session of it began (`environment.busy`)
@@ -30,7 +31,7 @@ from grailbench.harness.cells import Cell, Run
 from grailbench.harness.statistics import Stats, medians
 from grailbench.problems.contract import problem
 from grailbench.util.visible import quoted
-from grailbench.util.words import MARK, count, fine_ratio, listing
+from grailbench.util.words import FEW, MARK, count, fine_ratio, listing, worst
 
 LEAST_TRIALS = 10  #: fewer are too few to tell
 LEAST_MS = 0.05  #: phases with a shorter median are not judged, as a gate takes smaller differences for noise
@@ -47,13 +48,16 @@ _NAMED, _LOADS = 5, 3  # cells and loads that `warnings` names
 _MOST_TRIALS = 200  # that are proposed
 
 
-@lru_cache(None)
 def is_unstable(cell: Cell, phases: tuple[str, ...] = (), load: bool = True) -> bool:
     """Whether a rule speaks against the times of some phases of a cell, by default against any; other work counts
     unless `load` is False."""
-    found = verdict(cell)
-    rules = found.rules if not phases else [rule for phase in phases for rule in found.of(phase)]
-    return any(load or rule != LOAD for rule in rules)
+    return any(load or rule != LOAD for rule in verdict(cell).of(*phases))
+
+
+def mark(*cells: Cell, phases: tuple[str, ...] = ()) -> str:
+    """The mark of a number that is made of times of some phases of cells, by default of any: `words.MARK` if some are
+    unstable, else `words.FEW` if a cell has too few trials to tell, else ''."""
+    return worst(verdict(cell).mark(*phases) for cell in cells)
 
 
 class Finding(NamedTuple):
@@ -91,18 +95,25 @@ class Verdict:
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules that found something, each once, in the order of `RULES`."""
-        return tuple(rule for rule in RULES if any(each.rule == rule for each in self.findings))
+        return self.of()
 
     @property
     def word(self) -> str:
         """'stable', 'unstable' or 'unknown'."""
         return UNSTABLE if self.findings else UNKNOWN if self.unknown else STABLE
 
-    def of(self, phase: str) -> tuple[str, ...]:
-        """The rules that speak against the times of one phase, among them those against the whole cell."""
-        return tuple(dict.fromkeys(each.rule for each in self.findings if each.phase in ("", phase)))
+    def of(self, *phases: str) -> tuple[str, ...]:
+        """The rules that speak against the times of some phases, by default of any, among them those against the whole
+        cell; in the order of `RULES`."""
+        found = {each.rule for each in self.findings if not phases or each.phase in ("", *phases)}
+        return tuple(rule for rule in RULES if rule in found)
+
+    def mark(self, *phases: str) -> str:
+        """The mark of a number that is made of times of some phases, by default of any (`stability.mark`)."""
+        return MARK if self.of(*phases) else FEW if self.few else ""
 
 
+@lru_cache(None)
 def verdict(cell: Cell) -> Verdict:
     """The verdict on a cell.
 
@@ -112,12 +123,12 @@ def verdict(cell: Cell) -> Verdict:
     if not cell.sound or not judged:
         return Verdict(unknown="it has no times")
     found = [Finding(LOAD, "", f"the machine had other work: {cell.load}")] if cell.load else []
+    trials = max(stats.trials for stats in judged.values())
+    if trials < LEAST_TRIALS:
+        return Verdict(tuple(found), f"{count(trials, 'trial')}, {LEAST_TRIALS} are needed to tell", trials)
     long = {name: stats for name, stats in judged.items() if stats.median >= LEAST_MS}
     if not long:
         return Verdict(tuple(found), f"its phases take less than {LEAST_MS:g} ms, which is noise of the clock")
-    trials = max(stats.trials for stats in long.values())
-    if trials < LEAST_TRIALS:
-        return Verdict(tuple(found), f"{count(trials, 'trial')}, {LEAST_TRIALS} are needed to tell", trials)
     for name, stats in long.items():
         if stats.trials >= LEAST_TRIALS:
             found += _of_phase(name, stats, alike=cell.seed is not None)
@@ -147,6 +158,11 @@ def varies(times: Iterable[float]) -> bool:
     stats = Stats(tuple(times))
     enough = stats.trials >= LEAST_TRIALS and stats.median >= LEAST_MS
     return enough and any(True for _ in _of_phase("", stats, alike=True))
+
+
+def mark_of_record(record: Mapping) -> str:
+    """The mark of the times of a record of what no run has: whether they are `unstable`, and whether they are `few`."""
+    return MARK if record.get("unstable") else FEW if record.get("few") else ""
 
 
 def width(stats: Stats) -> float:

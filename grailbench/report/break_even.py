@@ -9,11 +9,11 @@ from grailbench.compare import costs
 from grailbench.compare.costs import BUILDS, NEVER, THREADS, AgainstSweep, BreakEven, Front, Group, Point, Timed
 from grailbench.compare.measures import GPU, NS, grouped, median, named, place
 from grailbench.compare.ranking import generated_kind
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.report import frames
 from grailbench.report.table import Column, Table, of_rows, tabulate
-from grailbench.util.words import BLANK, MARK, count, short, size
+from grailbench.util.words import BLANK, count, short, size
 
 NAME, SWEPT = "tradeoffs", "pays"
 TITLE = "The front of build and query, and from how many queries a build pays"
@@ -65,8 +65,8 @@ def table(found: list[Front]) -> Table:
         Column("configuration", lambda each: each.point.name),
         Column("build", lambda each: BUILDS[each.front.group.build]),
         Column("build ms", "build_ms", short,
-               shaky=lambda each: is_unstable(each.point.cell, (each.front.group.build,))),
-        Column("ns a query", "query_ns", short, shaky=lambda each: is_unstable(each.point.cell, ("query",))),
+               mark=lambda each: mark(each.point.cell, phases=(each.front.group.build,))),
+        Column("ns a query", "query_ns", short, mark=lambda each: mark(each.point.cell, phases=("query",))),
         Column("index size", "index_bytes", size),
         *_break_even_columns("pays from", "95 %", lambda each: each.over_previous),
         *_break_even_columns("over searching from", "95 % of it", lambda each: each.over_search),
@@ -82,7 +82,7 @@ def _break_even_columns(header: str, interval: str, of: Callable[[Line], BreakEv
     return [
         Column(header, lambda line: (one := of(line)) and (one.queries if one.queries < math.inf else NEVER),
                lambda value: value if value == NEVER else costs.number(value),
-               shaky=lambda line: is_unstable(line.point.cell) or is_unstable(of(line).against.cell)),
+               mark=lambda line: mark(line.point.cell, of(line).against.cell)),
         Column(interval, lambda line: (one := of(line)) and one.interval, costs.between),
     ]  # fmt: skip
 
@@ -155,7 +155,7 @@ def _swept_table(query_set: str, like: bool, found: list[AgainstSweep]) -> Table
                     Column(
                         f"{who}, {threads}: pays from",
                         lambda graph, of=of: of[graph] and of[graph].text,
-                        shaky=lambda graph, of=of: is_unstable(of[graph].cell) or is_unstable(of[graph].swept),
+                        mark=lambda graph, of=of: mark(of[graph].cell, of[graph].swept),
                     ),
                     Column(f"{who}, {threads}", lambda graph, of=of: of[graph] and named(of[graph].cell)),
                 ]
@@ -180,7 +180,7 @@ def _whose(one: AgainstSweep) -> str:
 
 
 def _swept_ns(cell: Cell) -> str:
-    return short(_pair_ns(cell)) + MARK * is_unstable(cell, ("query",))
+    return short(_pair_ns(cell)) + mark(cell, phases=("query",))
 
 
 def _pair_ns(cell: Cell) -> float:

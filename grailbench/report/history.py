@@ -117,9 +117,9 @@ def marks_table(found: History, link: Link | None = None) -> Table:
     """A line a mark: the cell, what changed, between which codes, and by how much. With `link` the values of both sides
     lead to their cells."""
 
-    def shaky(mark: Mark, sides: Iterable[int] = (0, 1)) -> bool:
+    def its(mark: Mark, sides: Iterable[int] = (0, 1)) -> str:
         points = (mark.before, mark.after)
-        return mark.kind == TIME and any(points[at].unstable(mark.what) for at in sides)
+        return words.worst(points[at].mark(mark.what) for at in sides if mark.kind == TIME)
 
     def side(at: int) -> Column:
         to = (lambda mark: link(*(mark.before, mark.after)[at].found[-1])) if link else None
@@ -127,13 +127,13 @@ def marks_table(found: History, link: Link | None = None) -> Table:
         def value(mark: Mark) -> str:
             return f"{words.brief(mark.values[at])} ms" if mark.kind == TIME else words.grouped(mark.values[at])
 
-        return Column(("before", "after")[at], value, str, to, shaky=lambda mark: shaky(mark, (at,)))
+        return Column(("before", "after")[at], value, str, to, mark=lambda mark: its(mark, (at,)))
 
     cell = _cell_columns(found)
     columns = [
         *cell, Column("what", "what"), Column("mark", lambda mark: WORDS[mark.kind, mark.verdict]),
         Column("from", "before_code"), Column("to", "after_code"), side(0), side(1),
-        Column("ratio", "ratio", words.fine_ratio, shaky=shaky),
+        Column("ratio", "ratio", words.fine_ratio, mark=its),
         Column("95 %", lambda mark: mark.interval, lambda bounds: span(bounds, words.fine_ratio)),
     ]  # fmt: skip
     title = f"What 'grailbench compare' marks: {words.count(len(found.marks), 'change')}, worst first"
@@ -151,7 +151,7 @@ def cells_table(found: History) -> Table:
     columns = [
         *cell, Column("phase", "phase"), Column("code", "code"),
         Column("runs", lambda line: len(line.point.medians(line.phase)), str),
-        Column("median ms", "median", words.brief, shaky=lambda line: line.point.unstable(line.phase)),
+        Column("median ms", "median", words.brief, mark=lambda line: line.point.mark(line.phase)),
         Column("spread", lambda line: line.point.spread(line.phase), lambda bounds: span(bounds, words.brief)),
         Column("mark", lambda line: line.mark and f"{WORDS[TIME, line.mark.verdict]}: "
                f"{span(line.mark.interval)} times as long", none=""),

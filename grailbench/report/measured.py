@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from grailbench.compare.measures import median
-from grailbench.compare.stability import STABLE, UNSTABLE, Verdict, is_unstable
+from grailbench.compare.stability import STABLE, UNSTABLE, Verdict, mark
 from grailbench.harness import axes
 from grailbench.harness.cells import Cell
 from grailbench.harness.energies import METERS, SUMMED
@@ -138,8 +138,8 @@ def table(cells: list[Cell], problem: str = contract.USUAL, verdicts: Mapping[tu
         Column("queries", lambda c: c.query_set, key=True, usual=() if usual else ("all",)),
         Column("trials", lambda c: c.trials, usual=(0,)),
         *(Column(f"{phase} ms", lambda c, phase=phase: median(c, phase), ms, usual=(None,),
-                 shaky=lambda c, phase=phase: is_unstable(c, (phase,))) for phase in phases),
-        Column(solved.rate, rate, short, usual=(None,), shaky=lambda c: is_unstable(c, (c.last_phase,))),
+                 mark=lambda c, phase=phase: mark(c, phases=(phase,))) for phase in phases),
+        Column(solved.rate, rate, short, usual=(None,), mark=lambda c: mark(c, phases=(c.last_phase,))),
         *(joules(f"{phase} J", phase, none="") for phase in measured),
         *size_columns(index_bytes="index size"),
         Column("positives" if usual else solved.answer, lambda c: c.positives, grouped, usual=(None,)),
@@ -240,12 +240,13 @@ def _rows(measured: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None) ->
 
 
 def stability_columns(verdict: Verdict | None, phase: str = "", under: str = "") -> dict[str, str]:
-    """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any; nothing
-    of a part of a phase."""
+    """The columns of a verdict: its word on the cell, and the rules that speak against a phase, or against any, with
+    the mark; nothing of a part of a phase."""
     if verdict is None:
         return {}
-    rules = verdict.of(phase) if phase else verdict.rules
-    return {"stability": verdict.word, "unstable_by": "" if under else "; ".join(rules)}
+    phases = (phase,) if phase else ()
+    own = {"unstable_by": "; ".join(verdict.of(*phases)), "mark": verdict.mark(*phases)}
+    return {"stability": verdict.word, **(dict.fromkeys(own, "") if under else own)}
 
 
 def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> Table:
@@ -265,9 +266,9 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
         Column("query set", "query_set", key=True),
         Column("phase", lambda row: "/".join(filter(None, (row["under"], row["phase"]))), key=True),
         Column("n", "trials"),
-        Column("mean", "mean", ms, shaky=shaky), _bounds("95 % of mean", "mean"),
-        Column("median", "median", ms, shaky=shaky), _bounds("95 % of median", "median"),
-        Column("min", "min", ms, shaky=shaky),
+        Column("mean", "mean", ms, mark=mark_of), _bounds("95 % of mean", "mean"),
+        Column("median", "median", ms, mark=mark_of), _bounds("95 % of median", "median"),
+        Column("min", "min", ms, mark=mark_of),
         Column("IQR", "iqr", ms), Column("outliers", "outliers", lambda n: str(n or "")),
         Column("drift", "drift", "{:+.0%}".format),
         *([Column("stability", _stability)] if verdicts else []),
@@ -279,9 +280,9 @@ def details(found: list[Cell], verdicts: Mapping[tuple, Verdict] | None = None) 
                     data=detail(own, verdicts) if own else None)  # fmt: skip
 
 
-def shaky(row: Mapping) -> bool:
-    """Whether a row with `stability_columns` is of unstable times."""
-    return bool(row.get("unstable_by"))
+def mark_of(row: Mapping) -> str:
+    """The mark of a row with `stability_columns`."""
+    return row.get("mark") or ""
 
 
 def _threads(row: Mapping) -> str:

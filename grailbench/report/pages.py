@@ -308,7 +308,7 @@ class _Values:
         """The text of `say` with its places filled."""
         notes: dict[str, None] = {}
         text = _PLACE.sub(lambda place: self._word(*place.groups(), notes), self.block.say.strip())
-        said = [*notes, *[f"{MARK} of unstable times"] * (MARK in text)]
+        said = [*notes, *(note.partition(":")[0] for note in marked([[text]]))]
         return text + f" ({'; '.join(said)})" * bool(said)
 
     def _word(self, name: str, what: str | None, graph: str | None, notes: dict[str, None]) -> str:

@@ -10,13 +10,13 @@ from grailbench.compare import ranking, ratios
 from grailbench.compare.measures import ANSWERS, ONE, Best, Measure, of_index, of_phase, of_value, place
 from grailbench.compare.ranking import Duel, Over, generated_kind
 from grailbench.compare.ratios import Ratio, span
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.harness.cells import Cell
 from grailbench.harness.rows import STATUSES
 from grailbench.harness.statistics import PENALTY, Interval
 from grailbench.report.measured import statuses
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, MARK, count, ms, multiple, ratio, short, size
+from grailbench.util.words import BLANK, count, ms, multiple, ratio, short, size
 
 RIVALS = "rivals"
 SIDES = ("one thread", "all threads")  #: ours; a GPU's threads are all threads
@@ -125,8 +125,7 @@ def _ratio(header: str, of: Callable[[Any], Over | Duel | Ratio | None], text: C
         if found is None or found.value is None:
             return BLANK
         its = found.ratio if isinstance(found, Duel | Over) else found
-        mark = MARK * bool(its and its.marked)
-        return text(found.value) + mark + (f" ({span(found.interval)})" if found.interval else "")
+        return text(found.value) + (its.mark if its else "") + (f" ({span(found.interval)})" if found.interval else "")
 
     return Column(header, lambda thing: (found := of(thing)) and found.value, display=shown)
 
@@ -195,8 +194,8 @@ def _contest_table(found: Contest, generated: bool) -> Table:
         def shown(line: _Line) -> str:
             if (least := of(line)) is None:
                 return BLANK if line.graph in duels else ""
-            shaky = is_unstable(least.cell, by.measure.phases) and not by.measure.exact
-            return by.text(least.value) + MARK * shaky + (" (sampled)" if least.cell.status == "sampled" else "")
+            its = "" if by.measure.exact else mark(least.cell, phases=by.measure.phases)
+            return by.text(least.value) + its + (" (sampled)" if least.cell.status == "sampled" else "")
 
         return Column(header, lambda line: (least := of(line)) and least.value, display=shown)
 

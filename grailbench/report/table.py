@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from grailbench.harness import axes
-from grailbench.util.words import BLANK, MARK
+from grailbench.util.words import BLANK, FEW, MARK
 
 if TYPE_CHECKING:
     import pandas
 
-MARKED = f"{MARK} of unstable times: measure again on a quiet machine."
+#: what marks of values say
+MARKED = {MARK: "of unstable times: measure again on a quiet machine.",
+          FEW: "of fewer than ten trials: too few to tell whether it is stable."}  # fmt: skip
 #: headers of columns of text, which are left-aligned
 WORDS = ("", "graph", "implementation", "configuration", "problem",
          *(axis.header for axis in axes.AXES if not axis.number), "query set", "queries", "phase", "checked by",
@@ -83,7 +85,7 @@ class Column:
     none    the text of None; None for that of the table
     notes   notes on the value of a thing, which stand below the table
     usual   values that need not be shown: a column that has only these is left out
-    shaky   True of a thing whose value comes of unstable times: it is marked with `words.MARK`
+    mark    the mark of a thing whose value comes of times (`stability.mark`)
     key     True if it identifies a line
     """
 
@@ -96,7 +98,7 @@ class Column:
     notes: Callable[[Any], Iterable[str]] | None = None
     usual: tuple = ()
     key: bool = False
-    shaky: Callable[[Any], bool] | None = None
+    mark: Callable[[Any], str] | None = None
 
     def word(self, thing: object, value: object, none: str) -> str:
         """The text of a thing that has this value; `none` is that of None in the table."""
@@ -106,7 +108,7 @@ class Column:
             return none if self.none is None else self.none
         else:
             text = (self.text or str)(value)
-        return text + MARK if self.shaky and value is not None and self.shaky(thing) else text
+        return text + self.mark(thing) if self.mark and value is not None else text
 
 
 def tabulate(
@@ -158,8 +160,9 @@ def tabulate(
 
 
 def marked(lines: Iterable[Iterable[str]]) -> list[str]:
-    """The note of a table with marked values."""
-    return [MARKED] if any(MARK in text for line in lines for text in line) else []
+    """The notes of a table with marked values: a sentence on each mark."""
+    there = {letter for line in lines for text in line for letter in text}
+    return [f"{mark} {what}" for mark, what in MARKED.items() if mark in there]
 
 
 def of_rows(

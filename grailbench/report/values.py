@@ -30,7 +30,7 @@ from typing import NamedTuple
 import pandas
 
 from grailbench.compare.measures import MANY, ONE, by_pair, keeps_index, place
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark, mark_of_record
 from grailbench.errors import InputError
 from grailbench.harness.axes import AXES
 from grailbench.harness.cells import Cell
@@ -43,7 +43,7 @@ from grailbench.report.floors import floor_ms
 from grailbench.report.table import Table, marked
 from grailbench.util import words
 from grailbench.util.files import read_text
-from grailbench.util.words import MARK
+from grailbench.util.words import worst
 
 #: the fields of a cell that a selector can take, and their units
 FIELDS = {
@@ -86,7 +86,7 @@ class Value:
     times    statistics of the times that it is the sum of
     under    statistics of the times that it was divided by
     axes     (axis, value) of the cells that it is made of, for `AXES` where they have one
-    shaky    True if it is of unstable times, which `words.MARK` says
+    mark     that of the cells whose times it is made of, '' for none (`stability.mark`)
     """
 
     number: float
@@ -95,7 +95,7 @@ class Value:
     times: tuple[Stats, ...] = ()
     under: tuple[Stats, ...] = ()
     axes: frozenset[tuple[str, str | int]] = frozenset()
-    shaky: bool = False
+    mark: str = ""
 
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
@@ -118,10 +118,10 @@ class Value:
         both = unit == "x" and self.unit == "ms"
         notes = tuple(dict.fromkeys(self.notes + other.notes))
         times = (self.times, other.times) if both else ((), ())
-        return Value(number, unit, notes, *times, self.axes | other.axes, self.shaky or other.shaky)
+        return Value(number, unit, notes, *times, self.axes | other.axes, worst((self.mark, other.mark)))
 
     def __str__(self) -> str:
-        return self._text() + MARK * self.shaky
+        return self._text() + self.mark
 
     def _text(self) -> str:
         if self.unit == "x":
@@ -218,8 +218,8 @@ class Selector(NamedTuple):
         phases = [(under, phase) for under, _, phase in (name.rpartition("/") for name in self.what.split("+"))]
         if all(phase in cell.phases for phase in phases):
             times = tuple(cell.phases[phase] for phase in phases)
-            shaky = is_unstable(cell, tuple(under or phase for under, phase in phases))
-            return Value(sum(getattr(time, source.statistic) for time in times), "ms", notes, times, shaky=shaky)
+            its = mark(cell, phases=tuple(under or phase for under, phase in phases))
+            return Value(sum(getattr(time, source.statistic) for time in times), "ms", notes, times, mark=its)
         name, _, phase = self.what.partition("/")
         if name in ENERGY and phase:
             phase, _, meter = phase.partition("/")
@@ -227,8 +227,8 @@ class Selector(NamedTuple):
             why = cell.energies.why(phase) if cell.energies and not meter else ""
             return None if number is None else Value(number, ENERGY[name], (why,) if why else ())
         number = getattr(cell, self.what) if self.what in FIELDS else (cell.counters or {}).get(self.what)
-        shaky = self.what == "rate" and is_unstable(cell, (cell.last_phase,))
-        return None if number is None else Value(number, FIELDS.get(self.what, "count"), shaky=shaky)
+        its = mark(cell, phases=(cell.last_phase,)) if self.what == "rate" else ""
+        return None if number is None else Value(number, FIELDS.get(self.what, "count"), mark=its)
 
     def _printed(self, dataset: str) -> Value | None:
         for name in published.CAPTIONS:
@@ -298,7 +298,7 @@ def together(values: Iterable[Value | None]) -> Value | None:
         raise InputError("there is no geometric mean of 0")
     notes = tuple(dict.fromkeys(note for value in found for note in value.notes))
     number = geometric_mean(value.number for value in found).value
-    return replace(found[0], number=number, notes=notes, times=(), shaky=any(value.shaky for value in found))
+    return replace(found[0], number=number, notes=notes, times=(), mark=worst(value.mark for value in found))
 
 
 # ------------------------------------------------------------------ lines of values, as of a file of records
@@ -361,15 +361,14 @@ def read_records(path: Path, columns: Mapping[str, str], where: Mapping) -> Line
     if not all(value is None or isinstance(value, str) or (isinstance(value, int | float) and math.isfinite(value))
                for line in lines for value in line):  # fmt: skip
         raise InputError("a field is neither text nor a number nor null", path=path)
-    texts = [[_text(*each, shaky=bool(record.get("unstable"))) for each in zip(columns.values(), line, strict=True)]
+    texts = [[_text(*each, mark_of_record(record)) for each in zip(columns.values(), line, strict=True)]
              for record, line in zip(chosen, lines, strict=True)]  # fmt: skip
     return Lines([*columns], lines, texts)
 
 
-def _text(field: str, value: str | float | None, shaky: bool) -> str:
+def _text(field: str, value: str | float | None, its: str) -> str:
     if isinstance(value, str):
         return value
     if value is None or not field.endswith(("_bytes", "_share")):
-        of_time = shaky and isinstance(value, float)
-        return (words.grouped(value) if isinstance(value, int) else words.short(value)) + MARK * of_time
+        return words.grouped(value) if isinstance(value, int) else words.short(value) + its * (value is not None)
     return words.size(value) if field.endswith("_bytes") else words.share(value, 1)

@@ -8,6 +8,13 @@ from numbers import Integral
 
 BLANK = "–"  #: what tables show for a missing value
 MARK = "†"  #: after every number of unstable times
+FEW = "‡"  #: after every other number of too few trials to tell
+
+
+def worst(marks: Iterable[str]) -> str:
+    """The mark of what is made of things with these marks, of which '' is none: the worst of them."""
+    return max(marks, key=("", FEW, MARK).index, default="")
+
 
 # ------------------------------------------------------------------ numbers
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import pandas
 
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.harness.cells import Cell
 from grailbench.report.published import COUNT_TABLES, INTEGERS, PAPER_TABLES
 from grailbench.report.table import Footnotes, Table, marked, numbers
-from grailbench.util.words import BLANK, MARK, difference, ms, ratio
+from grailbench.util.words import BLANK, difference, ms, ratio
 
 NOT_RUN = "the graph is not in the run"
 _SOURCE = ("impl", "dim", "search", "filters", "threads", "trials", "queries")
@@ -79,7 +79,7 @@ def table(filled: Filled) -> Table:
         blank = notes.pop() if len(notes) == 1 and all(e.measured is None for e in entries) else ()
         name = row.title + foot.mark(blank)
         measured = [
-            _measured(column, e) + MARK * shaky(filled.name, e) + ("" if blank else foot.mark(e.measured_notes))
+            _measured(column, e) + mark_of(filled.name, e) + ("" if blank else foot.mark(e.measured_notes))
             for column, e in zip(columns, entries, strict=True)
         ]
         group = [[name, "measured", *measured]]
@@ -88,7 +88,7 @@ def table(filled: Filled) -> Table:
             if not blank:
                 compare = difference if filled.third == "difference" else ratio
                 known = [foot.mark([e.reason] if e.reason else []) for e in entries]
-                ratios = [compare(e.ratio) + MARK * shaky(filled.name, e) if e.printed else "" for e in entries]
+                ratios = [compare(e.ratio) + mark_of(filled.name, e) if e.printed else "" for e in entries]
                 group.append(["", filled.third, *map("".join, zip(ratios, known, strict=True))])
         lines += group
         values += [[name, "measured", *(e.measured for e in entries)]] * len(group)
@@ -102,10 +102,10 @@ def table(filled: Filled) -> Table:
     )  # fmt: skip
 
 
-def shaky(table: str, entry: Entry) -> bool:
-    """Whether an entry of a table is of times that are unstable."""
+def mark_of(table: str, entry: Entry) -> str:
+    """The mark of an entry of a table; '' of one that is no time."""
     counts = table in COUNT_TABLES or isinstance(entry.measured, int)
-    return entry.cell is not None and entry.measured is not None and not counts and is_unstable(entry.cell)
+    return "" if entry.cell is None or entry.measured is None or counts else mark(entry.cell)
 
 
 def _measured(column: str, entry: Entry) -> str:

@@ -15,12 +15,12 @@ from grailbench.harness.statistics import geometric_mean
 from grailbench.problems.contract import USUAL
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
-from grailbench.report.papers.beside import missing, shaky
+from grailbench.report.papers.beside import mark_of, missing
 from grailbench.report.papers.computation import of_paper
 from grailbench.report.papers.thesis import build
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.report.values import NO_CELL, Expression, Lines, Source
-from grailbench.util.words import BLANK, count, listing, short
+from grailbench.util.words import BLANK, MARK, count, listing, short, worst
 
 UNKNOWN = "cannot be told"
 _OF = {
@@ -73,14 +73,14 @@ class Claim:
         return self._values(cell, self.graphs or [graph for table in tables for graph in table.rows])
 
     def measured(
-        self, cells: list[Cell], filled: Callable[[str], dict], unstable: set[str] | None = None
+        self, cells: list[Cell], filled: Callable[[str], dict], marks: dict[str, str] | None = None
     ) -> dict[str, float | None]:
         """The same by graph as a run has it; None where a part of it was not measured.
 
         filled    gives the entries of the paper's table of that name by graph, as the cells fill it
-        unstable  gets the graphs, those of `base` too, whose value is of unstable times
+        marks     gets the mark of the value of each graph that has times, those of `base` too
         """
-        unstable = set() if unstable is None else unstable
+        marks = {} if marks is None else marks
         if not self.tables:
             own = [cell for cell in cells if cell.problem == self.problem]
             source = Source(own, self._left_open(self._expressions[0], own), "mean")
@@ -90,8 +90,7 @@ class Claim:
                 values = [each.of(source, graph) for each in self._expressions]
                 if None in values:
                     return None
-                if any(value.shaky for value in values):
-                    unstable.add(graph)
+                marks[graph] = worst(value.mark for value in values)
                 return values[0].number / math.prod(value.number for value in values[1:])
 
             return self._over_base(over, graphs)
@@ -103,8 +102,7 @@ class Claim:
             few = entry.cell is not None and (entry.cell.threads or self.cores) < self.cores
             if few:
                 return None
-            if shaky(name, entry):
-                unstable.add(graph)
+            marks[graph] = worst((marks.get(graph, ""), mark_of(name, entry)))
             return entry.measured
 
         return self._values(cell, self.graphs or [graph for own in rows.values() for graph in own])
@@ -183,14 +181,15 @@ def table(paper: str, cells: list[Cell]) -> Table:
     filled = cache(lambda name: {row.dataset: row.entries for row in build(name, cells).rows})
     found = []
     for claim in claims(paper):
-        unstable: set[str] = set()
-        here = claim.measured(cells, filled, unstable)
+        marks: dict[str, str] = {}
+        here = claim.measured(cells, filled, marks)
         record = _record(claim, claim.printed(), here)
         judging = {*claim.base, *(graph for graph, value in here.items() if value is not None)}
         judges = record["measured_verdict"] != UNKNOWN and not claim.absolute
-        record["measured_unstable"] = judges and not unstable.isdisjoint(judging)
+        mark = worst(marks.get(graph, "") for graph in judging if judges)
+        record["measured_unstable"] = mark == MARK
         unknown = record["measured_verdict"] == UNKNOWN and not claim.absolute
-        found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}))
+        found.append((claim, record | {"measured_lacks": claim.lacking(cells, filled) if unknown else None}, mark))
 
     def span(record: dict, side: str) -> str:
         ends = [record[f"{side}_{end}"] for end in ("least", "most")]
@@ -212,14 +211,14 @@ def table(paper: str, cells: list[Cell]) -> Table:
         Column("print", lambda each: span(each[1], "printed"), usual=(BLANK,)),
         Column("by print", lambda each: each[1]["printed_verdict"] if each[0].tables else "not printed",
                usual=("not printed",)),
-        Column("here", lambda each: span(each[1], "measured"), shaky=lambda each: each[1]["measured_unstable"]),
-        Column("by this run", lambda each: by_run(*each), shaky=lambda each: each[1]["measured_unstable"]),
+        Column("here", lambda each: span(each[1], "measured"), mark=lambda each: each[2]),
+        Column("by this run", lambda each: by_run(*each[:2]), mark=lambda each: each[2]),
     ]  # fmt: skip
     notes = [
         "Values from least to most over the graphs; errata of print are left out. Times of another machine judge no "
         "claim on milliseconds."
     ]
-    records = [record for _, record in found]
+    records = [record for _, record, _ in found]
     judged = [each for each in found if each[1]["measured_verdict"] != UNKNOWN]
     if 3 * len(judged) < len(found):
         notes.append(f"This run cannot tell of {len(found) - len(judged)} more claims.")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pandas
 
 from grailbench.compare.measures import grouped as by_key
-from grailbench.compare.stability import Verdict, is_unstable
+from grailbench.compare.stability import Verdict, mark
 from grailbench.graph.generate import parse_shape
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell
 from grailbench.harness.statistics import Stats
@@ -221,9 +221,9 @@ class _Graph(NamedTuple):
         found = (cell for cell in self.cells if cell.impl == impl and (cell.threads or None) == threads)
         return next((ms for cell in found if (ms := sum_ms(cell, phases)) is not None), None)
 
-    def shaky(self, impl: str, threads: int | None) -> bool:
-        """Whether a cell with this implementation and these threads is unstable."""
-        return any(is_unstable(each) for each in self.cells if each.impl == impl and (each.threads or None) == threads)
+    def mark(self, impl: str, threads: int | None) -> str:
+        """The mark of the cells with this implementation and these threads."""
+        return mark(*(each for each in self.cells if each.impl == impl and (each.threads or None) == threads))
 
 
 def _sizes(graphs: list[_Graph]) -> Table:
@@ -263,7 +263,7 @@ def _sizes(graphs: list[_Graph]) -> Table:
                 lambda graph, which=which: graph.ms(*which),
                 short,
                 none=BLANK,
-                shaky=lambda graph, which=which: graph.shaky(*which[:2]),
+                mark=lambda graph, which=which: graph.mark(*which[:2]),
             )
         )
         columns += [Column("GB/s of pairs", rate, short, none=BLANK)] if header == ON_HOST else []
@@ -292,7 +292,7 @@ def _print(graphs: list[_Graph]) -> Table:
 
     def seconds(header: str, impl: str, phases: tuple) -> Column:
         return Column(header, lambda graph: (ms := graph.ms(impl, None, phases)) and ms / 1e3, short, none=BLANK,
-                      shaky=lambda graph: graph.shaky(impl, None))  # fmt: skip
+                      mark=lambda graph: graph.mark(impl, None))  # fmt: skip
 
     def joules(header: str, impl: str) -> Column:
         return measured.joules(header, "solve", "gpu", of=lambda graph: next(

@@ -12,14 +12,14 @@ from itertools import product
 from typing import NamedTuple
 
 from grailbench.compare.measures import grouped
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.harness import statistics
 from grailbench.harness.cells import NOT_FROM_EDGES, Cell, together
 from grailbench.report import published
 from grailbench.report.papers import Part, Place
 from grailbench.report.papers.feeds import LIKE, Series
 from grailbench.report.table import Column, Table, tabulate
-from grailbench.util.words import BLANK, count
+from grailbench.util.words import BLANK, MARK, count
 
 TITLE = "Claims of Computation 2020"
 PAPER = "gpu-path"  #: the implementation of the paper's pipeline
@@ -176,7 +176,7 @@ class Check:
                they count
     unmatched  the number of cells in which only the GPU succeeded, or that the reference did not run; in no mean
     sampled    the number of ratios of which a time was sampled
-    unstable   whether a time of them is unstable
+    mark       that of their cells (`stability.mark`)
     """
 
     claim: Claim
@@ -190,7 +190,7 @@ class Check:
     lost: int
     unmatched: int
     sampled: int = 0
-    unstable: bool = False
+    mark: str = ""
 
     @property
     def verdict(self) -> str:
@@ -206,7 +206,7 @@ class Check:
             "claim": self.claim.what, "set": self.claim.set, "printed": self.claim.printed, "series": self.series,
             "reference": self.reference, "reading": self.reading, "graphs": self.kind, "ours": self.ours,
             "graph_count": self.graphs, "cells": self.cells, "lost": self.lost, "unmatched": self.unmatched,
-            "sampled": self.sampled, "unstable": self.unstable, "verdict": self.verdict,
+            "sampled": self.sampled, "unstable": self.mark == MARK, "verdict": self.verdict,
         }  # fmt: skip
 
     @property
@@ -247,7 +247,7 @@ def _check(claim: Claim, reference: str, series: Series, generated: bool, group:
 
     base = {key(p): p for p in group if p.series == Series(reference)}
     slowdowns: list[float | None] = []  # GPU / reference
-    graphs, unmatched, sampled, unstable = set(), 0, 0, False
+    graphs, unmatched, sampled, timed = set(), 0, 0, []
     for point in (p for p in group if p.series == series):
         other, ours = base.get(key(point)), value(point)
         theirs = None
@@ -259,13 +259,13 @@ def _check(claim: Claim, reference: str, series: Series, generated: bool, group:
             graphs.add(point.dataset)
             slowdowns.append(ours / theirs if ours else None)
             sampled += not memory and "sampled" in (point.cell.status, other.cell.status)
-            unstable |= not memory and (is_unstable(point.cell) or is_unstable(other.cell))
+            timed += [] if memory else [point.cell, other.cell]
     mean = statistics.geometric_mean(slowdowns)
     ratio = None if mean is None else mean.value if memory else 1 / mean.value
     lost = slowdowns.count(None)
     kind = "generated" if generated else "real"
     return Check(claim, reference, series.name, reading, kind, ratio, len(graphs), len(slowdowns), lost, unmatched,
-                 sampled, unstable)  # fmt: skip
+                 sampled, mark(*timed))  # fmt: skip
 
 
 def claims_table(found: list[Check]) -> Table:
@@ -278,9 +278,9 @@ def claims_table(found: list[Check]) -> Table:
         Column("graphs", lambda each: each.kind),
         Column("theirs", lambda each: f"{each.claim.printed}×"),
         Column("ours", lambda each: each.ours, lambda ours: f"{ours:.2f}×" if ours >= 0.1 else f"{ours:.3f}×",
-               none=BLANK, shaky=lambda each: each.unstable),
+               none=BLANK, mark=lambda each: each.mark),
         Column("of how many", lambda each: each.over),
-        Column("verdict", lambda each: each.verdict, shaky=lambda each: each.unstable),
+        Column("verdict", lambda each: each.verdict, mark=lambda each: each.mark),
     ]  # fmt: skip
     notes = [
         f"Theirs: {published.COMPUTATION}, section 6; {published.PRINTED_MACHINE} and a GTX 980. Ours: geometric means "

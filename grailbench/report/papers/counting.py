@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from grailbench.compare.measures import grouped
-from grailbench.compare.stability import Verdict, is_unstable
+from grailbench.compare.stability import Verdict, mark
 from grailbench.harness.cells import Cell
 from grailbench.report import measured
 from grailbench.report.papers import Part, Place
@@ -35,9 +35,9 @@ def table(cells: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None
         "pairs": Column("pairs", lambda group: group.first("positives"), thousands),
         **{_name(*each): Column(f"{_name(*each)} ms", lambda group, each=each: (cell := group.cell(*each)) and
                                 measured.median(cell, "solve"), short, none=BLANK,
-                                shaky=lambda group, each=each: is_unstable(group.cell(*each))) for each in whole},
+                                mark=lambda group, each=each: mark(group.cell(*each))) for each in whole},
         "from edges": Column("from edges ms", lambda group: group.ready, short, none=BLANK,
-                             shaky=lambda group: any(map(is_unstable, group.exact))),
+                             mark=lambda group: mark(*group.exact)),
         **({"": measured.joules("J of the GPU", "solve", "gpu", of=_on_gpu)} if energy else {}),
         "sketch error": Column("sketch's error", lambda group: group.error, lambda e: f"{100 * e:.1f} %", none=BLANK),
         **{f"{_name(*each)} vertices/s": Column(

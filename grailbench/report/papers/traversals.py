@@ -34,7 +34,7 @@ _COLUMNS = ("problem", "dataset", "vertices", "edges", "impl", "status", "reason
             "prepare", "ms", "least", "most", "transfer", "ready", "rate", "steps", "launches",
             "stability", "unstable_by")  # fmt: skip
 #: sizes, and the 95 % bootstrap bounds of the medians `ms` and `rate`
-MORE = ("sizes", "low", "high", "rate_low", "rate_high")
+MORE = ("sizes", "mark", "low", "high", "rate_low", "rate_high")
 
 
 def cells(found: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None = None) -> pandas.DataFrame:
@@ -130,17 +130,17 @@ def table(measurements: Iterable[Cell], verdicts: Mapping[tuple, Verdict] | None
         Column("problem", "problem", key=True),
         Column("implementation", "impl", key=True),
         Column("n", "trials", "{:.0f}".format, none="0"),
-        Column("prepare ms", "prepare", ms, shaky=measured.shaky),
-        Column("ms a search", "ms", ms, shaky=measured.shaky),
+        Column("prepare ms", "prepare", ms, mark=measured.mark_of),
+        Column("ms a search", "ms", ms, mark=measured.mark_of),
         Column("steps a search", "steps", "{:,.0f}".format),
         Column("us a step", lambda line: 1000 * line["ms"] / line["steps"] if line["steps"] else None, short,
-               shaky=measured.shaky),
+               mark=measured.mark_of),
         Column("launches", "launches", "{:,.0f}".format),
-        Column("transfer ms", "transfer", ms, shaky=measured.shaky),
+        Column("transfer ms", "transfer", ms, mark=measured.mark_of),
         Column("MTEPS", lambda line: None if line["rate"] is None else line["rate"] / 1e6, short,
-               shaky=measured.shaky),
-        Column("CPU / this", over("ms"), short, shaky=measured.shaky),
-        Column("from edges ms", "ready", ms, none=BLANK, shaky=measured.shaky),
+               mark=measured.mark_of),
+        Column("CPU / this", over("ms"), short, mark=measured.mark_of),
+        Column("from edges ms", "ready", ms, none=BLANK, mark=measured.mark_of),
         Column("CPU / this, from edges", over("ready"), short,
                display=lambda line: BLANK if line["ready"] is None else short(over("ready")(line))),
         *(Column(header, lambda line, name=name: line["sizes"].get(name), size, usual=(None,))

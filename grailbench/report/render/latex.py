@@ -21,7 +21,7 @@ _SPECIAL = {
     "|": r"\textbar{}", "[": "{[}", "]": "{]}", "*": "{*}", "`": r"\textasciigrave{}", '"': r"\char34{}", "–": "--",
     "—": "---", "…": r"\dots{}", "’": "'", "×": r"$\times$", "±": r"$\pm$", "≤": r"$\leq$", "≥": r"$\geq$",
     "→": r"$\rightarrow$", "√": r"$\surd$", "✓": r"$\surd$", "·": r"$\cdot$", "µ": r"$\mu$", "²": r"$^2$",
-    "†": r"\dag{}",
+    "†": r"\dag{}", "‡": r"\ddag{}",
     "\n": " ", "\t": " ", "\u00a0": "~", "\u2009": r"\,",
 }  # fmt: skip
 _LIGATURES = re.compile(r"([-',])(?=\1)")  # of which LaTeX would make one character

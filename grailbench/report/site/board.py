@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup
 
 from grailbench.compare.measures import median, place
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import is_unstable, mark
 from grailbench.harness import axes
 from grailbench.harness.cells import ON_DEVICE, Cell
 from grailbench.problems import contract
@@ -63,7 +63,8 @@ def embedded(data: dict[str, Any]) -> str:
 
 def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
     """The entries as JSON takes them, names as `visible` shows them: for each of `NAMES` its sorted names and the index
-    of each cell, for each of `NUMBERS` the numbers, None where there is none, and the addresses of the rows."""
+    of each cell, for each of `NUMBERS` the numbers, None where there is none, the marks of times, and the
+    addresses of the rows."""
     entries = list(entries)
     measured = [numbers(entry.cell) for entry in entries]
     found: dict[str, Any] = {"names": {}, "numbers": {}}
@@ -73,6 +74,7 @@ def encoded(entries: Iterable[Entry]) -> dict[str, Any]:
         found["names"][header] = [list(at), [at[each] for each in own]]
     for at, header in enumerate(NUMBERS):
         found["numbers"][header] = [each[at] for each in measured]
+    found["marks"] = [mark(entry.cell) for entry in entries]
     pages = list(dict.fromkeys(entry.source.address for entry in entries))
     found["rows"] = [pages, [pages.index(entry.source.address) for entry in entries],
                      [entry.address.partition("#")[2] for entry in entries]]  # fmt: skip

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from grailbench.compare.measures import best, by_pair, from_edges, grouped
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.data.registry import registry
 from grailbench.errors import GrailbenchError
 from grailbench.graph import generate, profile
@@ -158,7 +158,7 @@ def index(entries: Iterable[Entry]) -> list[Block]:
         Column("positive share", lambda each: each[2] and each[2].rate, "{:.3g}".format),
         Column("cells", lambda each: len(each[1]), words.grouped),
         Column(f"{ANSWERS:,} answers: ms", lambda each: each[3] and each[3].value, words.short,
-               lambda each: link(each[3].item.address), shaky=lambda each: is_unstable(each[3].cell)),
+               lambda each: link(each[3].item.address), mark=lambda each: mark(each[3].cell)),
         Column("configuration", lambda each: each[3] and each[3].cell.label,
                link=lambda each: link(each[3].item.implementation_address)),
         Column("machine", lambda each: each[3] and each[3].item.source.machine.title),

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from grailbench.compare import ratios
 from grailbench.compare.measures import ANSWERS, NS, PLACES, Best, best, grouped, median, place, questions
 from grailbench.compare.ratios import Ratio
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import UNKNOWN, mark
 from grailbench.data.registry import registry
 from grailbench.graph.generate import catalogue
 from grailbench.problems.contract import USUAL
@@ -23,7 +23,7 @@ from grailbench.report.render.html import templates
 from grailbench.report.site.board import embedded, natural
 from grailbench.report.site.entries import Entry, Machine, first_named
 from grailbench.util.visible import visible
-from grailbench.util.words import MARK, count, short
+from grailbench.util.words import FEW, MARK, count, short
 
 PUBLISHED, HARD = KINDS = ("Published graphs", "Hard graphs")
 NAMED = 2  #: winners that a sentence names
@@ -42,7 +42,8 @@ class Line(NamedTuple):
 
     @property
     def stable(self) -> bool:
-        return not self.ratio.marked
+        """True if nothing speaks against the times."""
+        return self.ratio.mark != MARK
 
 
 class Class(NamedTuple):
@@ -136,13 +137,13 @@ def _cells(line: Line) -> dict[str, Any]:
     """The six columns of a line, with addresses."""
     time = ANSWERS.stats(line.winner.cell)
     span = f" ({short(time.median_low)} to {short(time.median_high)})" if time.trials > 1 else ""
-    shaky = MARK * is_unstable(line.winner.cell, ANSWERS.phases)
+    its = mark(line.winner.cell, phases=ANSWERS.phases)
     ratio = f"{line.ratio}× as long" if line.ratio.order > 0 else line.ratio.equal
     return {
         "graph": line.graph, "page": line.winner.item.graph_address, "winner": line.winner.cell.label,
-        "rows": line.winner.item.address, "time": f"{short(line.winner.value)} ns{span}{shaky}",
+        "rows": line.winner.item.address, "time": f"{short(line.winner.value)} ns{span}{its}",
         "second": line.second.cell.label, "second_rows": line.second.item.address, "ratio": ratio,
-        "clear": line.ratio.order > 0, "stable": "yes" if line.stable else "no",
+        "clear": line.ratio.order > 0, "stable": {"": "yes", FEW: UNKNOWN, MARK: "no"}[line.ratio.mark],
     }  # fmt: skip
 
 
@@ -152,7 +153,7 @@ def _cells(line: Line) -> dict[str, Any]:
 def points(entries: Iterable[Entry]) -> dict[str, Any]:
     """The data of the picture: names of implementations, and for each graph on a machine a list of marks, the best
     configuration of an implementation at a place: its index and that of the place, queries a second, ms of the build
-    from edges or of the labels, bytes of the index, whether it is stable, and where its rows are."""
+    from edges or of the labels, bytes of the index, the mark of its times, and where its rows are."""
     groups = grouped(
         (each for each in entries if each.cell.problem == USUAL and each.cell.random and each.source.machine
          and ANSWERS.value(each.cell)),
@@ -167,9 +168,9 @@ def points(entries: Iterable[Entry]) -> dict[str, Any]:
             fastest = best(its, ANSWERS, first_named)
             cell = fastest.cell
             ready = median(cell, "ready") or median(cell, "label")
-            rate, stable = float(f"{NS * 1e3 / fastest.value:.4g}"), not is_unstable(cell, ANSWERS.phases)
+            rate, its = float(f"{NS * 1e3 / fastest.value:.4g}"), mark(cell, phases=ANSWERS.phases)
             name, built = names.setdefault(visible(impl), len(names)), ready and float(f"{ready:.4g}")
-            marks.append([name, PLACES.index(where), rate, built, cell.index_bytes, int(stable), fastest.item.address])
+            marks.append([name, PLACES.index(where), rate, built, cell.index_bytes, its, fastest.item.address])
         if len(marks) >= LEAST and len(marks) > len(shown.get((machine, graph), {}).get("marks", ())):
             title = f"{visible(graph)} ({visible(machine.title)})"
             shown[machine, graph] = {"title": title, "marks": marks, "hard": kind_of(graph) == HARD}

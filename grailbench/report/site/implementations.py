@@ -12,7 +12,7 @@ from grailbench.compare import measures
 from grailbench.compare.measures import ANSWERS, PLACES, Best, Measure, best, from_edges, grouped
 from grailbench.compare.ranking import Duel, duel, name_of
 from grailbench.compare.ratios import EQUAL, UNCLEAR, span
-from grailbench.compare.stability import is_unstable
+from grailbench.compare.stability import mark
 from grailbench.harness import axes, plugins
 from grailbench.harness.cells import NOT_FROM_EDGES
 from grailbench.harness.rows import STATUSES
@@ -190,7 +190,7 @@ def _against(found: list[Round]) -> Table:
                 lambda each: of(each) and of(each).value,
                 short,
                 lambda each: link(of(each).item.address),
-                shaky=lambda each: is_unstable(of(each).cell, ANSWERS.phases),
+                mark=lambda each: mark(of(each).cell, phases=ANSWERS.phases),
             ),
         ]
 
@@ -201,7 +201,7 @@ def _against(found: list[Round]) -> Table:
                 lambda each: of(each).value,
                 ratio,
                 rows_of,
-                shaky=lambda each: bool(of(each).ratio and of(each).ratio.marked),
+                mark=lambda each: of(each).ratio.mark if of(each).ratio else "",
             ),
             Column(f"{start}95 %", lambda each: of(each).interval, lambda bounds: span(bounds, ratio), rows_of),
         ]

@@ -24,7 +24,7 @@ from grailbench.report.render.html import SIGNS, state, templates
 from grailbench.report.site.entries import Source, anchor, graph_address, implementation_address, link
 from grailbench.report.table import Column, Table, tabulate
 from grailbench.util import words
-from grailbench.util.words import BLANK, MARK, count, listing, short
+from grailbench.util.words import BLANK, count, listing, short
 
 FEW = 40  #: cells; the graphs of a run with more are folded
 LONGEST, SHOWN = 8, 4  #: counters of a cell, and graphs of a run, that are named in a line
@@ -173,8 +173,7 @@ def _group(found: list[Cell], verdicts: Mapping[tuple, stability.Verdict]) -> di
             "anchor": anchor(cell), "name": axes.label(cell.impl, cell.axes, long=True, after=queries),
             "address": implementation_address(cell.impl, cell.problem), "status": cell.status,
             "state": state(cell.status), "about": "; ".join(_about(cell, verdicts[cell.key])),
-            "phases": [(f"{under}/{phase}" if under else phase, stats,
-                        MARK * bool(verdicts[cell.key].of(under or phase)))
+            "phases": [(f"{under}/{phase}" if under else phase, stats, verdicts[cell.key].mark(under or phase))
                        for (under, phase), stats in cell.phases.items()],
         })  # fmt: skip
     title = first.dataset if first.problem == USUAL else f"{first.dataset}, {first.problem}"
@@ -185,6 +184,8 @@ def _about(cell: Cell, verdict: stability.Verdict) -> Iterator[str]:
     """What is known of a cell beside its times."""
     if not verdict.stable:
         yield f"UNSTABLE: {'; '.join(verdict.reasons)}"
+    elif verdict.few:
+        yield f"stability unknown: {verdict.unknown}"
     if cell.reason:
         yield cell.reason
     if cell.verified:

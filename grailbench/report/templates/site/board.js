@@ -3,7 +3,7 @@
   const data = JSON.parse(document.querySelector("script.cells").textContent), [pages, of, anchors] = data.rows;
   const names = Object.entries(data.names), numbers = Object.entries(data.numbers).filter(([, values]) => values.some(value => value !== null));
   const rows = of.map((page, i) => {
-    const row = { id: i, rows: `${pages[page]}#${anchors[i]}` };
+    const row = { id: i, rows: `${pages[page]}#${anchors[i]}`, mark: data.marks[i] };
     names.forEach(([, [texts, at]], n) => { row[`n${n}`] = texts[at[i]]; });
     numbers.forEach(([, values], n) => { row[`v${n}`] = values[i]; });
     return row;
@@ -13,7 +13,6 @@
   const text = title => ({ title, headerFilter: "input", minWidth: 90 });
   const named = names.map(([title], n) => ({ ...text(title), field: `n${n}`, responsive: n === 1 || n === 2 ? 0 : n + 2,
     sorter: (a, b) => rank[n].get(a) - rank[n].get(b) }));
-  const status = `n${names.findIndex(([title]) => title === "Status")}`;
   const narrow = matchMedia("(max-width: 600px)").matches;
   window.board = new Tabulator(".board", {
     data: rows, height: narrow ? "70vh" : "75vh", layout: narrow ? "fitColumns" : "fitDataFill", placeholder: "No cell fits the filters.",
@@ -23,7 +22,7 @@
       ...named.slice(0, 4),
       ...numbers.map(([title], n) => ({ ...text(title), field: `v${n}`, hozAlign: "right", responsive: n ? n + 1 : 0, sorter: least,
         headerFilterFunc: (most, value) => value !== null && value <= +most, headerFilterPlaceholder: "at most",
-        formatter: cell => cell.getValue() === null ? "" : cell.getValue().toLocaleString("en-US", { maximumSignificantDigits: 4 }) + (cell.getData()[status] === "unstable" && !title.endsWith("bytes") ? "†" : "") })),
+        formatter: cell => cell.getValue() === null ? "" : cell.getValue().toLocaleString("en-US", { maximumSignificantDigits: 4 }) + (title.endsWith("bytes") ? "" : cell.getData().mark) })),
       ...named.slice(4),
     ],
   });

@@ -25,7 +25,7 @@
       ctx.font = `${11 * devicePixelRatio}px system-ui, sans-serif`;
       marks.forEach((mark, i) => {
         const x = u.valToPos(xs[i], "x", true), y = u.valToPos(ys[i], "y", true);
-        ctx.globalAlpha = mark[5] ? 1 : .45;
+        ctx.globalAlpha = mark[5] === "†" ? .45 : 1;
         ctx.fillStyle = colour(`--s${mark[1]}`);
         ctx.beginPath(); ctx.arc(x, y, dot, 0, 7); ctx.fill();
         if (!best[i]) return;
@@ -53,7 +53,7 @@
       drawn.over.style.cursor = at < 0 ? "" : "pointer";
       if (at < 0) return;
       const mark = marks[at], cost = mark[of] > 0 ? `, ${short(mark[of])} ${of === 3 ? "ms" : "bytes"}` : "";
-      hint.textContent = `${data.names[mark[0]]}, ${data.places[mark[1]]}: ${short(mark[2])} queries a second${cost}${mark[5] ? "" : ", unstable"}`;
+      hint.textContent = `${data.names[mark[0]]}, ${data.places[mark[1]]}: ${short(mark[2])} queries a second${cost}${{ "†": ", unstable", "‡": ", of fewer than ten trials" }[mark[5]] ?? ""}`;
       hint.style.left = `${Math.min(event.offsetX + 70, plot.clientWidth * .45)}px`;
       hint.style.top = `${event.offsetY}px`;
     });
