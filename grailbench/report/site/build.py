@@ -3,6 +3,7 @@
 The same runs give the same bytes. A process a core reads runs one by one, and only their cells stay in memory.
 """
 
+import gc
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -129,6 +130,7 @@ def _done(tasks: Sequence[Callable[[], Made]], many: bool) -> Iterator[tuple[int
             yield number, task()
         return
     _tasks[:] = tasks  # what is forked has them, and all cells
+    gc.freeze()  # so that no process looks through these cells for garbage
     with ProcessPoolExecutor(cores, multiprocessing.get_context("fork")) as pool:
         made = {pool.submit(_made, number): number for number in range(len(tasks))}
         try:
@@ -137,6 +139,7 @@ def _done(tasks: Sequence[Callable[[], Made]], many: bool) -> Iterator[tuple[int
         finally:
             for each in made:
                 each.cancel()
+            gc.unfreeze()
             _tasks.clear()
 
 

@@ -36,11 +36,14 @@ COLUMNS = ("cell", "problem", "dataset", "impl", *axes.NAMES, "seed", "query_set
 def data(source: Source) -> Iterator[bytes]:
     """Every row of a run as CSV with the columns `COLUMNS`, line by line. The run still has its rows."""
     names: dict[tuple, str] = {cell.key: anchor(cell) for cell in source.run.cells}
+    begun: dict[tuple, str] = {}  # the part of a line that all rows of a cell have
     yield line(COLUMNS).encode("utf-8", "replace")
     for row in source.run.rows:
         key = cell_of(row)
-        cell = names[key] if key in names else names[without_seed(key)]
-        yield line([cell, key[0], *(row.get(name) for name in COLUMNS[2:])]).encode("utf-8", "replace")
+        if key not in begun:
+            cell = names[key] if key in names else names[without_seed(key)]
+            begun[key] = line([cell, *key]).removesuffix("\n") + ","
+        yield (begun[key] + line(map(row.get, COLUMNS[len(key) + 1 :]))).encode("utf-8", "replace")
 
 
 class Described(NamedTuple):
