@@ -67,4 +67,9 @@ def test_names_are_text_and_a_phone_shows_the_time_of_each_line(browser, file):
     cells = "[...document.querySelectorAll('.tabulator-row > .tabulator-cell')].filter((each) => each.offsetParent)"
     ends = browser.run(f"Math.max(...{cells}.map((each) => each.getBoundingClientRect().right))")
     assert 0 < ends <= PHONE
+    folded = "[...document.querySelectorAll('.tabulator-responsive-collapse')].every((each) => !each.checkVisibility())"
+    assert browser.run(folded), "one line of the screen for each cell"
+    browser.run("document.querySelector('.tabulator-responsive-collapse-toggle').click()")
+    assert not browser.run(folded)
+    assert browser.run("document.querySelector('.tabulator-responsive-collapse').innerText").startswith("Problem")
     assert browser.errors == []

@@ -35,8 +35,8 @@ def test_a_class_is_won_by_who_is_faster_and_a_tie_by_nobody():
                  three(query=9.0, dataset="human"), three(impl="core", query=9.0, dataset="human"),
                  three(query=1.0, dataset="dense-1m-8"),
                  three(impl="core", query=8.0, dataset="dense-1m-8"))  # fmt: skip
-    assert found["Published graphs, one core"] == "core is the fastest of 3 on 1 of 2 graphs; about equal on 1."
-    assert found["Hard graphs, one core"] == "sequential is the fastest of 2 on 1 of 1 graph."
+    assert found["Published graphs, one core"] == "core is the fastest of 3 implementations on 1 of 2 graphs; about equal on 1."
+    assert found["Hard graphs, one core"] == "sequential is the fastest of 2 implementations on 1 of 1 graph."
     assert found["Published graphs, GPU"] == "nothing to compare was measured."
 
 
@@ -59,7 +59,7 @@ def test_a_machine_that_compared_more_implementations_with_stable_times_gives_th
     many = entries_of([three(query=ms, impl=impl) for impl, ms in (
         ("core", 1.0), ("sequential", 9.0), ("dfs", 9.0), ("sweep", 9.0), ("supports", 9.0))])  # fmt: skip
     sentences = {each.title: each.sentence for each in home.classes([*few, *many])}
-    assert sentences["Published graphs, one core"] == "core is the fastest of 5 on 1 of 1 graph."
+    assert sentences["Published graphs, one core"] == "core is the fastest of 5 implementations on 1 of 1 graph."
 
 
 def test_six_columns_say_winner_time_runner_up_ratio_and_stability():

@@ -196,7 +196,7 @@ def _home(frame: Frame, sources: list[Source], every: list[Entry]) -> Page:
     lead = _words("lead", "", frame.runs, count(len(every), "cell"), machines)
     first = Section("who", "Who is fastest", [("markup", home.block(every))])
     description = (
-        "Is there a path from u to v? How fast indexes and searches of directed graphs answer, all of it checked."
+        "Is there a path from u to v in a directed graph? Which programs answer that fastest; all answers were checked."
     )
     return frame.page("index.html", frame.title, description, [first, Section("what", "What this is", lead)],
                       styles=home.styles(), scripts=home.scripts())  # fmt: skip

@@ -60,13 +60,14 @@ class Class(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """'core is the fastest of 38 on 12 of 17 graphs, pll on 1; about equal on 2; no verdict on 2 of 17.'"""
+        """'core is the fastest of 38 implementations on 12 of 17 graphs, pll on 1; about equal on 2; no verdict on 2 of
+        17.'"""
         if not self.lines:
             return "nothing to compare was measured."
         field = max(line.field for line in self.lines)
         won = Counter(line.winner.cell.impl for line in self.lines if line.ratio.order > 0)
         others = Counter(line.ratio.equal for line in self.lines if line.ratio.order <= 0)
-        of = f" of {field} on"
+        of = f" of {count(field, 'implementation')} on"
         names = [f"{name} is the fastest{of} {n} of {count(len(self.lines), 'graph')}" if not at else f"{name} on {n}"
                  for at, (name, n) in enumerate(won.most_common(NAMED))]  # fmt: skip
         rest = sum(won.values()) - sum(n for _, n in won.most_common(NAMED))
