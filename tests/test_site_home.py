@@ -35,7 +35,10 @@ def test_a_class_is_won_by_who_is_faster_and_a_tie_by_nobody():
                  three(query=9.0, dataset="human"), three(impl="core", query=9.0, dataset="human"),
                  three(query=1.0, dataset="dense-1m-8"),
                  three(impl="core", query=8.0, dataset="dense-1m-8"))  # fmt: skip
-    assert found["Published graphs, one core"] == "core is the fastest of 3 implementations on 1 of 2 graphs; about equal on 1."
+    assert (
+        found["Published graphs, one core"]
+        == "core is the fastest of 3 implementations on 1 of 2 graphs; about equal on 1."
+    )
     assert found["Hard graphs, one core"] == "sequential is the fastest of 2 implementations on 1 of 1 graph."
     assert found["Published graphs, GPU"] == "nothing to compare was measured."
 
